@@ -1,0 +1,41 @@
+"""Errors that people read: what happened, to which file or field, and what to do about it."""
+
+from __future__ import annotations
+
+from pdfqa_core.types import DocumentState
+
+
+class PdfQAError(Exception):
+    """Anything the program reports to its user. `what` names the thing that failed, `hint` what to do."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(f"{what} {hint}".strip())
+        self.what = what
+        self.hint = hint
+
+
+class UsageError(PdfQAError):
+    """The call itself is wrong: an unknown name, a value out of range, a missing field."""
+
+
+class DocumentError(PdfQAError):
+    """A PDF cannot be used; `state` is the one it ends in."""
+
+    def __init__(self, state: DocumentState, what: str, hint: str = "") -> None:
+        super().__init__(what, hint)
+        self.state = state
+
+
+class ModelError(PdfQAError):
+    """A language model or an encoder is missing, does not load or does not answer."""
+
+
+class StorageError(PdfQAError):
+    """The workspace cannot be read or written; nothing that was confirmed is lost."""
+
+
+class Stopped(PdfQAError):
+    """A person stopped the work."""
+
+    def __init__(self, what: str = "Stopped.") -> None:
+        super().__init__(what)

@@ -1,0 +1,192 @@
+"""All settings as data: one frozen pydantic model per part. Builds nothing and reads nothing but what it is given.
+
+Sources, later ones win: the defaults below, `pdfqa.toml` in the workspace, environment variables, the command line
+or the page. `fingerprint()` names the settings that produced an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pdfqa_core.errors import UsageError
+
+
+class Section(BaseModel):
+    """A frozen group of settings that refuses unknown names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ExtractionSettings(Section):
+    """How PDFs are read, and the limits that a file may not exceed."""
+
+    extractor: str = "direct"
+    max_file_mb: int = Field(100, ge=1, description="Largest file that is read, in MB.")
+    max_pages: int = Field(2000, ge=1, description="Most pages of one file.")
+    max_characters: int = Field(20_000_000, ge=1000, description="Most characters of one file.")
+    memory_mb: int = Field(1500, ge=200, description="Memory limit of the reading process, in MB.")
+    seconds: int = Field(300, ge=1, description="Wall-clock limit for one file, in seconds.")
+
+
+class ChunkingSettings(Section):
+    """How pages become passages. Lengths are in `unit`."""
+
+    chunker: str = "windows"
+    unit: Literal["words", "tokens"] = "words"
+    length: int = Field(120, ge=5, le=2000, description="Snippet length when no minimum and maximum are given.")
+    min_length: int | None = Field(None, ge=1, le=2000, description="Shortest snippet; ends at a sentence end if it can.")
+    max_length: int | None = Field(None, ge=5, le=4000, description="Longest snippet.")
+    size: int = Field(120, ge=5, le=2000, description="Window size.")
+    step: int = Field(60, ge=1, le=2000, description="How far a window moves on.")
+    headings: bool = Field(True, description="Index passages with the document's title and the nearest heading.")
+
+    @model_validator(mode="after")
+    def _ranges(self) -> Self:
+        if (self.min_length is None) != (self.max_length is None):
+            raise ValueError("min_length and max_length go together")
+        if self.min_length is not None and self.max_length is not None and self.min_length > self.max_length:
+            raise ValueError(f"min_length ({self.min_length}) is above max_length ({self.max_length})")
+        if self.step > self.size:
+            raise ValueError(f"step ({self.step}) is above size ({self.size}): text would be left out")
+        return self
+
+
+class RetrievalSettings(Section):
+    """How passages are found."""
+
+    retriever: str = "hybrid"
+    k: int = Field(5, ge=1, le=100, description="Passages shown as evidence.")
+    k1: float = Field(1.5, ge=0, description="BM25 term saturation.")
+    b: float = Field(0.75, ge=0, le=1, description="BM25 length normalisation.")
+    embedding_model: str = Field("", description="Path or hub name of the encoder; empty: the bundled one.")
+    candidates: int = Field(100, ge=1, description="Candidates that hybrid and rrf take from each list.")
+    rrf_k: int = Field(60, ge=1, description="Constant of reciprocal rank fusion.")
+    exact_below: int = Field(50_000, ge=1, description="Passages below which dense search is exact.")
+
+
+class LLMSettings(Section):
+    """Which language model answers, and how it is run."""
+
+    engine: str = "llama_cpp"
+    model: str = Field("smollm2-135m", description="Name from the catalogue, or path of a GGUF file.")
+    url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
+    context_size: int = Field(4096, ge=512, le=131072)
+    threads: int = Field(0, ge=0, description="0: one per physical core.")
+    gpu_layers: int = Field(0, ge=-1, description="Layers on a GPU; -1: all.")
+    max_tokens: int = Field(256, ge=1, le=8192, description="Longest answer in tokens.")
+    temperature: float = Field(0.0, ge=0, le=2)
+    seed: int = 0
+
+
+class ReadingSettings(Section):
+    """How passages become an answer."""
+
+    reader: str = "generative"
+    passages: int = Field(2, ge=1, le=20, description="Passages that go into the prompt.")
+    confidence_threshold: float = Field(
+        0.35, ge=0, le=1, description="Below this retrieval confidence the answer is \"insufficient context\"; 0: never."
+    )
+    citation_threshold: float = Field(0.5, ge=0, le=1, description="Match above which a citation counts as verified.")
+
+
+class ConversationSettings(Section):
+    """How follow-up questions become standalone ones."""
+
+    rewriter: str = "concatenation"
+    turns: int = Field(3, ge=0, le=20, description="Earlier turns that are taken into account.")
+
+
+class ServerSettings(Section):
+    """Where the page is served and what a visitor may do."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(7860, ge=0, le=65535)
+    demo: bool = Field(False, description="Public demo: every visitor has a workspace of their own.")
+    visitor_mb: int = Field(50, ge=1, description="Most MB of PDFs that one visitor of a demo may keep.")
+    visitor_hours: int = Field(24, ge=1, description="Hours after which a visitor's data is removed.")
+
+
+class Settings(Section):
+    """Everything that can be set."""
+
+    extraction: ExtractionSettings = ExtractionSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    llm: LLMSettings = LLMSettings()
+    reading: ReadingSettings = ReadingSettings()
+    conversation: ConversationSettings = ConversationSettings()
+    server: ServerSettings = ServerSettings()
+
+    def fingerprint(self) -> str:
+        """Return 12 hex digits that name all settings which can change an answer (not where the page is served)."""
+        data = self.model_dump_json(exclude={"server"})
+        return hashlib.sha256(data.encode()).hexdigest()[:12]
+
+    def changed(self, section: str, **values: Any) -> Settings:
+        """Return a copy with `values` in one section, validated. Raises UsageError that names the field."""
+        current = getattr(self, section)
+        return load({**self.model_dump(), section: {**current.model_dump(), **values}})
+
+
+def load(data: Mapping[str, Any]) -> Settings:
+    """Return settings from nested mappings. Raises UsageError that names each wrong field."""
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()
+        )
+        raise UsageError(f"A setting is wrong: {problems}.", "Correct it or leave it out.") from error
+
+
+def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings of a workspace: its `pdfqa.toml`, then the environment.
+
+    Environment: PDFQA_LLM_URL, PDFQA_MODEL, PDFQA_DEMO, GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, PORT, and SPACE_ID
+    (set on Hugging Face Spaces: demo mode, all interfaces).
+    """
+    environ = os.environ if environ is None else environ
+    data: dict[str, dict[str, Any]] = {}
+    file = workspace / "pdfqa.toml"
+    if file.is_file():
+        try:
+            data = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{file} is not valid TOML: {error}.", "Correct the file or remove it.") from error
+
+    def put(section: str, name: str, value: object) -> None:
+        data.setdefault(section, {})[name] = value
+
+    if environ.get("SPACE_ID"):
+        put("server", "demo", True)
+        put("server", "host", "0.0.0.0")  # noqa: S104 - a Space is reached through its proxy
+    if environ.get("PDFQA_DEMO"):
+        put("server", "demo", environ["PDFQA_DEMO"] not in ("0", "false", "no"))
+    if environ.get("PDFQA_MODEL"):
+        put("llm", "model", environ["PDFQA_MODEL"])
+    if environ.get("PDFQA_LLM_URL"):
+        put("llm", "engine", "openai")
+        put("llm", "url", environ["PDFQA_LLM_URL"])
+    if environ.get("GRADIO_SERVER_NAME"):
+        put("server", "host", environ["GRADIO_SERVER_NAME"])
+    port = environ.get("GRADIO_SERVER_PORT") or environ.get("PORT")
+    if port:
+        put("server", "port", port)
+    return load(data)
+
+
+def workspace_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the workspace lies: PDFQA_WORKSPACE; on a Space `/data` where it is writable; else `data/`."""
+    environ = os.environ if environ is None else environ
+    if environ.get("PDFQA_WORKSPACE"):
+        return Path(environ["PDFQA_WORKSPACE"]).expanduser().resolve()
+    if environ.get("SPACE_ID") and os.access("/data", os.W_OK):
+        return Path("/data")
+    return Path(__file__).resolve().parent.parent / "data" / "workspace"

@@ -1,0 +1,458 @@
+"""The values that the parts of the program pass to each other, and the protocols they follow.
+
+Standard library only. Everything is frozen; ids are strings; positions in a page's text are character offsets,
+positions on a page are points (1/72 inch) measured from its top left corner.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+# ------------------------------------------------------------------ documents
+
+
+class DocumentState(StrEnum):
+    """How reading a PDF ended; every upload ends in exactly one of these."""
+
+    READY = "ready"
+    PARTIAL = "ready without some pages"
+    NO_TEXT = "no text"
+    ENCRYPTED = "encrypted"
+    BROKEN = "broken"
+    TOO_LARGE = "too large"
+    TOO_SLOW = "too slow"
+
+    @property
+    def usable(self) -> bool:
+        """Whether the document has text that can be searched."""
+        return self in (DocumentState.READY, DocumentState.PARTIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One PDF in the workspace. `id` is the SHA-256 of its bytes; `reason` explains any state but READY."""
+
+    id: str
+    title: str
+    filename: str
+    page_count: int
+    added_at: datetime
+    owner: str
+    state: DocumentState = DocumentState.READY
+    reason: str = ""
+    size: int = 0
+    pages_without_text: tuple[int, ...] = ()
+
+
+class Box(NamedTuple):
+    """A rectangle on a page in points, origin at the top left of the page as it is shown."""
+
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+
+
+class BlockKind(StrEnum):
+    """What a stretch of a page's text is. Passages are made of the kinds in `READABLE` only."""
+
+    TEXT = "text"
+    HEADING = "heading"
+    LIST = "list"
+    CAPTION = "caption"
+    TABLE = "table"
+    FOOTNOTE = "footnote"
+    HEADER = "header"
+    FOOTER = "footer"
+    HIDDEN = "hidden"
+
+
+READABLE = frozenset(
+    {BlockKind.TEXT, BlockKind.HEADING, BlockKind.LIST, BlockKind.CAPTION, BlockKind.TABLE, BlockKind.FOOTNOTE}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One printed line: its characters are `page.text[start:end]`, its place is `box`."""
+
+    start: int
+    end: int
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, heading, list item or margin text: the characters `page.text[start:end]`."""
+
+    start: int
+    end: int
+    kind: BlockKind = BlockKind.TEXT
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page as it was read.
+
+    `number` is the 1-based position in the file, `label` the printed page number (the same where none is printed).
+    `text` is the text in reading order with mended hyphenation, blocks parted by a blank line; `lines` and `blocks`
+    point into it. `source` is "text" or "ocr". `warnings` are sentences for the user.
+    """
+
+    document_id: str
+    number: int
+    label: str
+    width: float
+    height: float
+    text: str
+    lines: tuple[Line, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    source: str = "text"
+    warnings: tuple[str, ...] = ()
+
+    def boxes(self, start: int, end: int) -> tuple[Box, ...]:
+        """Return the box of each line that shares characters with `text[start:end]`, narrowed to the shared part."""
+        found = []
+        for line in self.lines:
+            first, last = max(start, line.start), min(end, line.end)
+            if first >= last:
+                continue
+            width = (line.box.x1 - line.box.x0) / max(1, line.end - line.start)
+            x0 = line.box.x0 + (first - line.start) * width
+            x1 = line.box.x1 - (line.end - last) * width
+            found.append(Box(x0, line.box.top, x1, line.box.bottom))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """The one way to point at text: characters `start` to `end` of a page's text."""
+
+    document_id: str
+    page: int
+    start: int
+    end: int
+
+
+# ------------------------------------------------------------------ retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text that can be found. `text` is what the spans hold; `heading` is used for indexing only."""
+
+    id: str
+    spans: tuple[Span, ...]
+    text: str
+    heading: str = ""
+
+    @property
+    def document_id(self) -> str:
+        """The document that the passage comes from (a passage never crosses documents)."""
+        return self.spans[0].document_id
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """The 1-based numbers of the pages that the passage touches, ascending."""
+        return tuple(sorted({span.page for span in self.spans}))
+
+
+def passage_id(recipe: str, spans: Sequence[Span]) -> str:
+    """Return the id of the passage that a chunker with these settings (`recipe`) makes of `spans`: 16 hex digits."""
+    places = ";".join(f"{s.document_id}:{s.page}:{s.start}-{s.end}" for s in spans)
+    return hashlib.sha256(f"{recipe}|{places}".encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found. `rank` starts at 1; `parts` names the scores that `score` was made of."""
+
+    passage: Passage
+    score: float
+    rank: int
+    retriever: str
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------ questions and answers
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and where it comes from ("user", "sample", "generated", a file name)."""
+
+    id: str
+    text: str
+    origin: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Evidence for one sentence of an answer.
+
+    `number` is the marker shown in the answer ([1]) and the rank of the hit it points to; `start` and `end` delimit
+    the sentence in the answer's text; `quote` is the best matching text of the passage, found at `span`; `verified`
+    says whether the two match well enough.
+    """
+
+    number: int
+    passage_id: str
+    span: Span
+    quote: str
+    verified: bool
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a reader made of a question and its hits.
+
+    `refused`: the evidence does not answer the question. `stopped`: a person stopped the generation, `text` is what
+    had been written. `confidence` is the retrieval confidence in 0..1 that the threshold was compared with.
+    `seconds` are by phase ("rewrite", "retrieve", "first_token", "read", "total"). `notes` are sentences for the user.
+    """
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    refused: bool = False
+    stopped: bool = False
+    reader: str = ""
+    model: str = ""
+    settings_fingerprint: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    confidence: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question of a conversation with its answer. `number` starts at 1; `id` stays when turns are replaced."""
+
+    id: str
+    number: int
+    question: str
+    standalone_question: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation about some documents (`document_ids`; empty: all of the owner's)."""
+
+    id: str
+    title: str
+    created_at: datetime
+    owner: str
+    document_ids: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+
+
+# ------------------------------------------------------------------ evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class GoldItem:
+    """A question with its accepted answers and where they stand, independent of any chunking."""
+
+    question: Question
+    references: tuple[str, ...] = ()
+    gold_spans: tuple[Span, ...] = ()
+    gold_pages: tuple[tuple[str, int], ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
+    answerable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A thing that annotators judge, with the values they choose from."""
+
+    name: str
+    scale: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A set of finished turns that annotators rate. `turn_ids` is the set; each annotator gets an order of their own."""
+
+    id: str
+    name: str
+    created_at: datetime
+    owner: str
+    turn_ids: tuple[str, ...]
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One judgement. `item_id` is a turn's id, or "TURN#RANK" for the passage with that rank.
+
+    Ratings are appended, never overwritten: of several with the same item, annotator and criterion the last counts.
+    `seconds` is the time the annotator looked at the item.
+    """
+
+    study_id: str
+    item_id: str
+    annotator: str
+    criterion: str
+    value: str
+    comment: str
+    seconds: float
+    rated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudication:
+    """The agreed value of an item on which the annotators differed."""
+
+    study_id: str
+    item_id: str
+    criterion: str
+    value: str
+    reason: str
+    decided_at: datetime
+
+
+# ------------------------------------------------------------------ events
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Work going on: `phase` in words a user reads, `done` of `total` units (total 0: unknown)."""
+
+    phase: str
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The standalone question that is searched for."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The passages found, best first; comes before the first token."""
+
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The finished (or stopped, or refused) answer."""
+
+    answer: Answer
+
+
+Event = Progress | Rewritten | Retrieved | Token | Done
+
+
+# ------------------------------------------------------------------ verbs
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a prompt; `role` is "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+class StopSignal(Protocol):
+    """What a `threading.Event` offers to those who must notice a stop."""
+
+    def is_set(self) -> bool:
+        """Whether the work should end now."""
+        ...
+
+
+class Extractor(Protocol):
+    """PDF to pages."""
+
+    def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
+        """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
+        ...
+
+
+class Chunker(Protocol):
+    """Pages of one document to passages."""
+
+    def chunk(self, pages: Sequence[Page]) -> list[Passage]:
+        """Return the passages in reading order; headings are left empty."""
+        ...
+
+
+class Retriever(Protocol):
+    """Question to hits."""
+
+    def search(self, question: str, k: int) -> list[Hit]:
+        """Return at most `k` hits, best first."""
+        ...
+
+
+class LLM(Protocol):
+    """Messages to text, streamed and stoppable. One stream at a time: others wait in a queue."""
+
+    name: str
+    context_size: int
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> Iterator[str]:
+        """Yield the reply piece by piece; ends early when `stop` is set. `schema` is a JSON schema to obey."""
+        ...
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Return the length in tokens of the prompt these messages make."""
+        ...
+
+
+class Reader(Protocol):
+    """Question and hits to an answer with citations."""
+
+    def read(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        history: Sequence[tuple[str, str]] = (),
+        *,
+        stop: StopSignal | None = None,
+    ) -> Iterator[Event]:
+        """Yield Progress and Token events, then one Done. `history` holds (question, answer) pairs, oldest first."""
+        ...
+
+
+class Rewriter(Protocol):
+    """Follow-up question to standalone question."""
+
+    def rewrite(
+        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
+    ) -> str:
+        """Return a question that can be searched for without the history."""
+        ...

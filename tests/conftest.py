@@ -1,0 +1,102 @@
+"""Shared fixtures: fakes that sit at the protocols of `types.py`, and PDFs made by the tests."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdfqa_core.types import Block, Box, Line, Message, Page, StopSignal
+
+SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+class FakeLLM:
+    """A scripted language model: `enqueue` replies, read what it was asked from `history`."""
+
+    name = "fake"
+    context_size = 2048
+
+    def __init__(self) -> None:
+        self.replies: list[str] = []
+        self.history: list[list[Message]] = []
+
+    def enqueue(self, replies: Sequence[str]) -> None:
+        self.replies.extend(replies)
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> Iterator[str]:
+        self.history.append(list(messages))
+        if not self.replies:
+            raise AssertionError("FakeLLM was asked more often than replies were enqueued")
+        for word in self.replies.pop(0).split(" ")[:max_tokens]:
+            if stop is not None and stop.is_set():
+                return
+            yield word + " "
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        return sum(len(m.content.split()) + 4 for m in messages)
+
+
+@pytest.fixture
+def fake_llm() -> FakeLLM:
+    return FakeLLM()
+
+
+@pytest.fixture
+def make_page() -> Callable[..., Page]:
+    """Build a Page from paragraphs of plain text, one line each, with boxes down the page."""
+
+    def build(*paragraphs: str, number: int = 1, document_id: str = "doc") -> Page:
+        text, lines, blocks = "", [], []
+        for position, paragraph in enumerate(paragraphs):
+            start = len(text)
+            text += paragraph
+            lines.append(Line(start, len(text), Box(50, 50 + 20 * position, 50 + 5 * len(paragraph), 62 + 20 * position)))
+            blocks.append(Block(start, len(text)))
+            text += "\n\n"
+        return Page(document_id, number, str(number), 595, 842, text.removesuffix("\n\n"), tuple(lines), tuple(blocks))
+
+    return build
+
+
+@pytest.fixture
+def make_pdf(tmp_path: Path) -> Callable[..., Path]:
+    """Write a PDF with one page per argument; every argument is a list of paragraphs."""
+
+    def build(*pages: Sequence[str], name: str = "made.pdf", title: str = "") -> Path:
+        from reportlab.lib.styles import getSampleStyleSheet
+        from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
+
+        style = getSampleStyleSheet()["BodyText"]
+        story: list[Any] = []
+        for page in pages:
+            for paragraph in page:
+                story += [Paragraph(paragraph, style), Spacer(1, 10)]
+            story.append(PageBreak())
+        buffer = io.BytesIO()
+        SimpleDocTemplate(buffer, title=title or None).build(story or [Spacer(1, 1)])
+        path = tmp_path / name
+        path.write_bytes(buffer.getvalue())
+        return path
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real PDFs beside the project; tests that need it skip where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"no real PDFs at {SHARED_DATA}")
+    return SHARED_DATA

@@ -34,7 +34,7 @@ class StorageError(PdfQAError):
     """The workspace cannot be read or written; nothing that was confirmed is lost."""
 
 
-class Stopped(PdfQAError):
+class StoppedError(PdfQAError):
     """A person stopped the work."""
 
     def __init__(self, what: str = "Stopped.") -> None:

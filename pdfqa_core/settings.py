@@ -41,7 +41,7 @@ class ChunkingSettings(Section):
     chunker: str = "windows"
     unit: Literal["words", "tokens"] = "words"
     length: int = Field(120, ge=5, le=2000, description="Snippet length when no minimum and maximum are given.")
-    min_length: int | None = Field(None, ge=1, le=2000, description="Shortest snippet; ends at a sentence end if it can.")
+    min_length: int | None = Field(None, ge=1, le=2000, description="Shortest snippet.")
     max_length: int | None = Field(None, ge=5, le=4000, description="Longest snippet.")
     size: int = Field(120, ge=5, le=2000, description="Window size.")
     step: int = Field(60, ge=1, le=2000, description="How far a window moves on.")
@@ -91,7 +91,10 @@ class ReadingSettings(Section):
     reader: str = "generative"
     passages: int = Field(2, ge=1, le=20, description="Passages that go into the prompt.")
     confidence_threshold: float = Field(
-        0.35, ge=0, le=1, description="Below this retrieval confidence the answer is \"insufficient context\"; 0: never."
+        0.35,
+        ge=0,
+        le=1,
+        description="Retrieval confidence below which the reader says that evidence is missing; 0: never.",
     )
     citation_threshold: float = Field(0.5, ge=0, le=1, description="Match above which a citation counts as verified.")
 
@@ -141,7 +144,8 @@ def load(data: Mapping[str, Any]) -> Settings:
         return Settings.model_validate(data)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()
+            f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg'].removeprefix('Value error, ')}"
+            for e in error.errors()
         )
         raise UsageError(f"A setting is wrong: {problems}.", "Correct it or leave it out.") from error
 

@@ -283,7 +283,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A set of finished turns that annotators rate. `turn_ids` is the set; each annotator gets an order of their own."""
+    """A set of finished turns that annotators rate. `turn_ids` is the set; each annotator has an own order."""
 
     id: str
     name: str
@@ -451,8 +451,6 @@ class Reader(Protocol):
 class Rewriter(Protocol):
     """Follow-up question to standalone question."""
 
-    def rewrite(
-        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
-    ) -> str:
+    def rewrite(self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None) -> str:
         """Return a question that can be searched for without the history."""
         ...

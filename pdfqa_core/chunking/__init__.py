@@ -1,0 +1,16 @@
+"""Pages of one document to passages: `paragraphs`, `snippets`, `windows`.
+
+Each strategy is a frozen dataclass whose fields are its parameters; `recipe` writes them down. Lengths are in words, or
+in tokens of the embedding model when `unit` is "tokens" and a `tokenize` function is given. Knows nothing about
+retrieval or embedding models. Source: the three ways of building an index from extracted text (fixed paragraphs,
+snippets of bounded length, sliding windows) as compared for question answering over PDFs.
+"""
+
+from pdfqa_core.chunking.base import chunkers
+from pdfqa_core.chunking.headings import with_headings
+from pdfqa_core.chunking.paragraphs import Paragraphs
+from pdfqa_core.chunking.snippets import Snippets
+from pdfqa_core.chunking.stream import JOINER
+from pdfqa_core.chunking.windows import Windows
+
+__all__ = ["JOINER", "Paragraphs", "Snippets", "Windows", "chunkers", "with_headings"]

@@ -1,0 +1,66 @@
+"""What all chunkers share: their registry, the measure of length, and the recipe that names their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from pdfqa_core.chunking.stream import Stream, Tokenize
+from pdfqa_core.errors import UsageError
+from pdfqa_core.registry import Registry
+from pdfqa_core.types import Page, Passage
+
+chunkers: Registry[type[Any]] = Registry("chunker")
+
+UNITS = ("words", "tokens")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunking:
+    """Parameters and behaviour of every chunker; `ranges` of a subclass says where passages begin and end."""
+
+    name: ClassVar[str]
+
+    unit: str = "words"
+    tokenize: Tokenize | None = None
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise UsageError(f"There is no unit called {self.unit!r}.", f"Choose one of: {', '.join(UNITS)}.")
+        if self.unit == "tokens" and self.tokenize is None:
+            raise UsageError(
+                "Lengths in tokens need the tokenizer of the embedding model.", "Give one, or measure in words."
+            )
+
+    @property
+    def recipe(self) -> str:
+        """The name and all parameters in one line, such as `windows(unit=words, size=120, step=60)`."""
+        values = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if f.name != "tokenize")
+        return f"{self.name}({values})"
+
+    @property
+    def longest_atom(self) -> int:
+        """The length above which a single word is cut: no passage may be longer than this."""
+        raise NotImplementedError
+
+    def ranges(self, stream: Stream) -> Sequence[tuple[int, int]]:
+        """Return (first, last) atom of each passage, `last` exclusive."""
+        raise NotImplementedError
+
+    def chunk(self, pages: Sequence[Page]) -> list[Passage]:
+        """Return the passages of one document in reading order, headings left empty.
+
+        Raises UsageError if the pages belong to more than one document.
+        """
+        tokenize = self.tokenize if self.unit == "tokens" else None
+        stream = Stream.of(pages, tokenize, self.longest_atom)
+        recipe = self.recipe
+        return [stream.passage(recipe, first, last) for first, last in self.ranges(stream)]
+
+
+def check_at_least(owner: str, **values: int) -> None:
+    """Raise UsageError for the first of `values` that is below 1."""
+    for name, value in values.items():
+        if value < 1:
+            raise UsageError(f"{name} of {owner} is {value}.", "It must be 1 or more.")

@@ -1,0 +1,211 @@
+"""The readable text of a document as one stream of atoms (words, or the words' pieces), across page borders.
+
+A passage is a range of atoms. Where the stream is interrupted (a new page; a header, footer or hidden text in between)
+the passage gets another span; its text is the spans' texts joined by `JOINER`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.text import sentences, words
+from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, passage_id
+
+# Between the texts of two spans of a passage: a blank line, so that no sentence (and no quote) crosses two spans.
+JOINER = "\n\n"
+
+# A run of characters without white space that is longer than this counts as several words.
+LONGEST_WORD = 100
+
+Tokenize = Callable[[str], list[tuple[int, int]]]
+
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
+
+
+class Piece(NamedTuple):
+    """A readable block, or what is left of it: characters `start` to `end` of page `page` (index, not number).
+
+    Pieces of one `stretch` are parted by white space only.
+    """
+
+    page: int
+    start: int
+    end: int
+    kind: BlockKind
+    stretch: int
+
+
+class Atom(NamedTuple):
+    """The smallest thing that a passage holds: characters of a page, their piece, their length in words or tokens."""
+
+    piece: int
+    start: int
+    end: int
+    weight: int
+
+
+def readable_pieces(pages: Sequence[Page]) -> list[Piece]:
+    """Return the readable blocks of all pages in order, without the parts that a skipped or earlier block covers.
+
+    A page that has text but no blocks is split at blank lines.
+    """
+    found: list[Piece] = []
+    stretch = -1
+    for index, page in enumerate(pages):
+        blocks = page.blocks or _blocks_by_blank_lines(page.text)
+        skipped = sorted((b.start, b.end) for b in blocks if b.kind not in READABLE)
+        reached = -1
+        for block in sorted((b for b in blocks if b.kind in READABLE), key=lambda b: (b.start, b.end)):
+            for start, end in _without(max(block.start, reached, 0), min(block.end, len(page.text)), skipped):
+                if not page.text[start:end].strip():
+                    continue
+                if reached < 0 or page.text[reached:start].strip():
+                    stretch += 1
+                found.append(Piece(index, start, end, block.kind, stretch))
+                reached = end
+    return found
+
+
+def _blocks_by_blank_lines(text: str) -> tuple[Block, ...]:
+    edges = [0, *(place for match in _BLANK_LINE.finditer(text) for place in match.span()), len(text)]
+    return tuple(Block(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True))
+
+
+def _without(start: int, end: int, holes: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for first, last in holes:
+        if last <= start or first >= end:
+            continue
+        if first > start:
+            yield start, first
+        start = max(start, last)
+    if start < end:
+        yield start, end
+
+
+def _atoms(text: str, tokenize: Tokenize | None, longest: int) -> Iterator[tuple[int, int, int]]:
+    if tokenize is None:
+        for start, end in words(text):
+            for first in range(start, end, LONGEST_WORD):
+                yield first, min(end, first + LONGEST_WORD), 1
+        return
+    tokens = tokenize(text)
+    starts = [start for start, _ in tokens]
+    for start, end in words(text):
+        first, last = bisect_left(starts, start), bisect_left(starts, end)
+        if last - first <= longest:
+            yield start, end, last - first
+            continue
+        # A word with more tokens than a passage may hold (a script without spaces, a long address): one atom a token.
+        edges = sorted({start, *(s for s in starts[first + 1 : last]), end})
+        for left, right in pairwise(edges):
+            yield left, right, 1
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All atoms of one document, with what is needed to turn a range of them into a passage."""
+
+    pages: tuple[Page, ...]
+    pieces: tuple[Piece, ...]
+    atoms: tuple[Atom, ...]
+
+    @classmethod
+    def of(cls, pages: Sequence[Page], tokenize: Tokenize | None = None, longest: int = 1) -> Stream:
+        """Return the stream of one document's pages; words of more than `longest` tokens are cut at tokens.
+
+        Raises UsageError if the pages belong to more than one document.
+        """
+        ids = {page.document_id for page in pages}
+        if len(ids) > 1:
+            raise UsageError(f"A passage never crosses documents, but the pages are of {len(ids)}.")
+        pieces = readable_pieces(pages)
+        atoms = [
+            Atom(number, piece.start + start, piece.start + end, weight)
+            for number, piece in enumerate(pieces)
+            for start, end, weight in _atoms(pages[piece.page].text[piece.start : piece.end], tokenize, longest)
+        ]
+        return cls(tuple(pages), tuple(pieces), tuple(atoms))
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """The text of each page by its number."""
+        return {page.number: page.text for page in self.pages}
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        """Length of the text before each atom, and of all text at the end: n + 1 ascending numbers."""
+        return [0, *accumulate(atom.weight for atom in self.atoms)]
+
+    def length(self, first: int, last: int) -> int:
+        """Return the length of the atoms `first` to `last` (exclusive)."""
+        return self.offsets[last] - self.offsets[first]
+
+    def fit(self, first: int, length: int) -> int:
+        """Return the `last` that makes the longest range from `first` of at most `length`, of one atom at least."""
+        last = bisect_left(self.offsets, self.offsets[first] + length + 1) - 1
+        return min(len(self.atoms), max(first + 1, last))
+
+    def piece_text(self, number: int) -> str:
+        """Return the text of a piece."""
+        piece = self.pieces[number]
+        return self.pages[piece.page].text[piece.start : piece.end]
+
+    def continues(self, number: int) -> bool:
+        """Return whether a piece goes on with the sentence that the piece before it broke off (at a page's end)."""
+        if number == 0:
+            return False
+        before, here = self.pieces[number - 1], self.pieces[number]
+        if before.stretch == here.stretch or BlockKind.HEADING in (before.kind, here.kind):
+            return False
+        return self.piece_text(number).lstrip()[:1].islower() and not _ENDS_SENTENCE.search(
+            self.piece_text(number - 1).rstrip()
+        )
+
+    @cached_property
+    def sentence_ends(self) -> list[int]:
+        """Ascending numbers of the atoms before which a sentence ends; a heading does not count as a sentence."""
+        parts: list[str] = []
+        starts: list[int] = []
+        size = 0
+        for number in range(len(self.pieces)):
+            if number:
+                parts.append(" " if self.continues(number) else JOINER)
+                size += len(parts[-1])
+            starts.append(size)
+            parts.append(self.piece_text(number))
+            size += len(parts[-1])
+        places = [starts[a.piece] + a.end - self.pieces[a.piece].start for a in self.atoms]
+        ends = []
+        for _, end in sentences("".join(parts)):
+            index = bisect_left(places, end)
+            if index == len(places) or places[index] != end:
+                continue
+            if self.pieces[self.atoms[index].piece].kind is not BlockKind.HEADING:
+                ends.append(index + 1)
+        return ends
+
+    def spans(self, first: int, last: int) -> tuple[Span, ...]:
+        """Return one span per contiguous stretch of the atoms `first` to `last` (exclusive)."""
+        found: list[Span] = []
+        stretch = None
+        for atom in self.atoms[first:last]:
+            piece = self.pieces[atom.piece]
+            page = self.pages[piece.page]
+            start = found.pop().start if piece.stretch == stretch else atom.start
+            found.append(Span(page.document_id, page.number, start, atom.end))
+            stretch = piece.stretch
+        return tuple(found)
+
+    def passage(self, recipe: str, first: int, last: int) -> Passage:
+        """Return the passage of the atoms `first` to `last` (exclusive)."""
+        spans = self.spans(first, last)
+        text = JOINER.join(self.texts[span.page][span.start : span.end] for span in spans)
+        return Passage(passage_id(recipe, spans), spans, text)

@@ -1,0 +1,106 @@
+"""CSV that survives a spreadsheet: cells cannot become formulas, accents stay, and reading it gives the same cells.
+
+UTF-8 with a byte order mark, because Excel takes a CSV file without one for the machine's old code page and shows
+"naÃ¯ve"; pandas, readr, LibreOffice and `read_csv` below skip the mark.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.errors import UsageError
+
+_TO_ESCAPE = re.compile(r"'*[=+\-@\t\r]")
+_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+_MAX_CELL = 2**31 - 1
+
+
+def escape_cell(cell: str) -> str:
+    """Return `cell` with an apostrophe in front where a spreadsheet would take it for a formula.
+
+    Cells that already begin with apostrophes and would be taken for escaped ones get one more, so that
+    `unescape_cell` gives back every cell as it was. Source: OWASP, "CSV injection".
+    """
+    return "'" + cell if _TO_ESCAPE.match(cell) else cell
+
+
+def unescape_cell(cell: str) -> str:
+    """Return the cell that `escape_cell` was given."""
+    return cell[1:] if _ESCAPED.match(cell) else cell
+
+
+def write_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """Return a CSV file (RFC 4180, UTF-8 with byte order mark) with escaped cells; lone surrogates become "?"."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerows([escape_cell(cell) for cell in row] for row in (header, *rows))
+    return ("\ufeff" + text.getvalue()).encode("utf-8", errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRow:
+    """One row: `number` is its place in a spreadsheet (the header is row 1), `cells` go by the header's names."""
+
+    number: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """A header and its rows; every row has as many cells as the header has names."""
+
+    header: tuple[str, ...]
+    rows: tuple[CsvRow, ...]
+
+
+def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
+    """Return the table in a CSV file parted by commas, semicolons (as European Excel writes it) or tabs.
+
+    Empty lines are passed over. Raises UsageError that names the row for: no content, not UTF-8, a column in
+    `required` that is missing or there twice, a row of another length than the header, broken quotes.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = data[: error.start].count(b"\n") + 1
+        raise UsageError(
+            f"The file is not UTF-8 text (row {row}).", "Save it as “CSV UTF-8” in the spreadsheet program."
+        ) from error
+    if not text.strip():
+        raise UsageError("The file is empty.", _columns_hint(required))
+    header_line = next(line for line in text.splitlines() if line.strip())
+    delimiter = max(",;\t", key=header_line.count)
+    records = _records(text, delimiter)
+    header = tuple(unescape_cell(cell.strip()) for cell in records[0].cells)
+    for name in required:
+        if header.count(name) != 1:
+            problem = "is missing" if name not in header else "is there twice"
+            raise UsageError(f"Row {records[0].number}: the column {name!r} {problem}.", _columns_hint(required))
+    for record in records[1:]:
+        if len(record.cells) != len(header):
+            raise UsageError(f"Row {record.number} has {len(record.cells)} cells, the header has {len(header)}.")
+    return CsvTable(
+        header, tuple(CsvRow(record.number, tuple(map(unescape_cell, record.cells))) for record in records[1:])
+    )
+
+
+def _columns_hint(required: Sequence[str]) -> str:
+    return f"The first row must name these columns: {', '.join(required)}." if required else ""
+
+
+def _records(text: str, delimiter: str) -> list[CsvRow]:
+    csv.field_size_limit(_MAX_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    records: list[CsvRow] = []
+    number = 0
+    try:
+        for number, cells in enumerate(reader, start=1):
+            if any(cells):
+                records.append(CsvRow(number, tuple(cells)))
+    except csv.Error as error:
+        raise UsageError(f"Row {number + 1} cannot be read: {error}.", "Check the quotes in that row.") from error
+    return records

@@ -1,0 +1,95 @@
+"""Frozen dataclasses to JSON and back, exactly: `decode(T, encode(value)) == value`.
+
+The types' own annotations say how to read a value back; a field that is absent takes its default, a name that is not
+known is passed over, so that data written before a field was added can still be read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from numbers import Integral, Real
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from pdfqa_core.errors import UsageError
+
+T = TypeVar("T")
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON's own types: objects, lists, strings, numbers, booleans and null.
+
+    Dates become ISO 8601, enumerations their values, NumPy numbers Python numbers. Raises UsageError for anything
+    else.
+    """
+    if value is None or isinstance(value, str | bool | Real):
+        return _scalar(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [plain(item) for item in value]
+    raise UsageError(f"A value of type {type(value).__name__} cannot be written as JSON.")
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, str | bool):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def encode(value: Any) -> str:
+    """Return `value` as one line of ASCII JSON (other characters are escaped, lone surrogates too)."""
+    return json.dumps(plain(value), separators=(",", ":"))
+
+
+def decode(kind: type[T], text: str | bytes) -> T:
+    """Return the value of type `kind` that `encode` wrote. Raises UsageError if the text does not hold one."""
+    try:
+        return cast(T, restore(kind, json.loads(text)))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UsageError(f"This is not a {getattr(kind, '__name__', kind)}: {error}.") from error
+
+
+def restore(hint: Any, data: Any) -> Any:
+    """Return `data` (as `plain` makes it) as the type that `hint` names."""
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return None if data is None else restore(next(a for a in get_args(hint) if a is not types.NoneType), data)
+    if origin is tuple:
+        return _restore_tuple(get_args(hint), data)
+    if origin is not None and issubclass(origin, Mapping):
+        return {key: restore(get_args(hint)[1], item) for key, item in data.items()}
+    return _restore_class(hint, data) if isinstance(hint, type) else data
+
+
+def _restore_class(kind: type, data: Any) -> Any:
+    if dataclasses.is_dataclass(kind):
+        fields = {name: restore(hint, data[name]) for name, hint in _hints(kind).items() if name in data}
+        return cast(Any, kind)(**fields)
+    if issubclass(kind, datetime):
+        return datetime.fromisoformat(data)
+    if issubclass(kind, tuple):
+        return kind(*data)
+    return kind(data) if issubclass(kind, Enum | float) else data
+
+
+def _restore_tuple(kinds: tuple[Any, ...], data: list[Any]) -> tuple[Any, ...]:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return tuple(restore(kinds[0], item) for item in data)
+    return tuple(restore(kind, item) for kind, item in zip(kinds, data, strict=True))
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)

@@ -1,0 +1,50 @@
+"""Column types that behave the same in SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import DateTime, Text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+from pdfqa_core.errors import UsageError
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment, stored in UTC and read back with its zone. Raises UsageError for a time without a zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert to UTC; SQLite gets it without the zone, which it cannot store."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise UsageError(f"The time {value} has no zone.", "Give times with a zone, as in datetime.now(UTC).")
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give the time its zone back."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class CleanText(TypeDecorator[str]):
+    """Text of any length; NUL and lone surrogates, which databases refuse, are stored as U+FFFD."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        """Replace what no database takes."""
+        return clean(value) if isinstance(value, str) else value
+
+
+def clean(text: str) -> str:
+    """Return `text` with NUL and lone surrogates replaced by U+FFFD."""
+    return text.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,203 @@
+"""Conversations and their turns. A turn keeps its answer with all evidence, whatever happens to the documents."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.json_codec import decode, encode
+from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.documents import filenames
+from pdfqa_core.storage.records import ConversationSummary
+from pdfqa_core.storage.tables import conversations, study_turns, turns
+from pdfqa_core.types import Answer, Conversation, Turn
+
+_LIVE = turns.c.superseded_at.is_(None)
+
+
+class Conversations:
+    """The conversations of each owner; every method sees only those of the `owner` it is given.
+
+    All methods raise StorageError, and UsageError where the owner has no such conversation.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, owner: str, title: str = "", document_ids: Iterable[str] = ()) -> Conversation:
+        """Begin a conversation about these documents (none: all of the owner's) and return it."""
+        created = Conversation(uuid.uuid4().hex, title, datetime.now(UTC), owner, tuple(document_ids))
+        self.put(created)
+        return created
+
+    def put(self, conversation: Conversation) -> None:
+        """Store a whole conversation with its turns, as an import does. Raises UsageError if its id is taken."""
+        with self._database.write() as connection:
+            if connection.scalar(select(conversations.c.id).where(conversations.c.id == conversation.id)):
+                raise UsageError(f"There is a conversation {conversation.id!r} already.")
+            connection.execute(
+                insert(conversations).values(
+                    id=conversation.id,
+                    owner=conversation.owner,
+                    title=conversation.title,
+                    created_at=conversation.created_at,
+                    changed_at=conversation.created_at,
+                    document_ids=json.dumps(conversation.document_ids),
+                )
+            )
+            for number, turn in enumerate(conversation.turns, start=1):
+                _insert_turn(connection, conversation.owner, conversation.id, replace(turn, number=number))
+
+    def list(self, owner: str) -> tuple[ConversationSummary, ...]:
+        """Return the owner's conversations with their numbers of turns, the one that changed last first."""
+        counts = (
+            select(turns.c.conversation_id, func.count().label("turn_count"))
+            .where(_LIVE)
+            .group_by(turns.c.conversation_id)
+            .subquery()
+        )
+        query = (
+            select(conversations, func.coalesce(counts.c.turn_count, 0).label("turn_count"))
+            .outerjoin(counts, counts.c.conversation_id == conversations.c.id)
+            .where(conversations.c.owner == owner, conversations.c.deleted_at.is_(None))
+            .order_by(conversations.c.changed_at.desc(), conversations.c.id)
+        )
+        with self._database.read() as connection:
+            return tuple(
+                ConversationSummary(
+                    row.id, row.title, row.created_at, row.changed_at, tuple(json.loads(row.document_ids)),
+                    row.turn_count,
+                )
+                for row in connection.execute(query)
+            )  # fmt: skip
+
+    def get(self, owner: str, conversation_id: str) -> Conversation:
+        """Return a conversation with its turns, without those that were replaced."""
+        with self._database.read() as connection:
+            row = _require(connection, owner, conversation_id)
+            found = tuple(turn_of(turn) for turn in connection.execute(_live_turns(conversation_id)))
+        return Conversation(row.id, row.title, row.created_at, row.owner, tuple(json.loads(row.document_ids)), found)
+
+    def turn(self, owner: str, turn_id: str) -> Turn:
+        """Return one turn, replaced or not, also of a conversation that was deleted after it was put in a study."""
+        query = (
+            select(turns)
+            .join(conversations, conversations.c.id == turns.c.conversation_id)
+            .where(turns.c.id == turn_id, conversations.c.owner == owner)
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        if row is None:
+            raise UsageError(f"There is no turn {turn_id!r} here.")
+        return turn_of(row)
+
+    def rename(self, owner: str, conversation_id: str, title: str) -> None:
+        """Give the conversation another title."""
+        with self._database.write() as connection:
+            _require(connection, owner, conversation_id)
+            _change(connection, conversation_id, title=title)
+
+    def set_documents(self, owner: str, conversation_id: str, document_ids: Iterable[str]) -> None:
+        """Change which documents are searched from now on (none: all of the owner's)."""
+        with self._database.write() as connection:
+            _require(connection, owner, conversation_id)
+            _change(connection, conversation_id, document_ids=json.dumps(tuple(document_ids)))
+
+    def delete(self, owner: str, conversation_id: str) -> None:
+        """Delete the conversation; turns that belong to a study stay for their ratings and exports."""
+        with self._database.write() as connection:
+            _require(connection, owner, conversation_id)
+            in_studies = select(study_turns.c.turn_id)
+            connection.execute(
+                delete(turns).where(turns.c.conversation_id == conversation_id, turns.c.id.not_in(in_studies))
+            )
+            if connection.scalar(select(func.count()).where(turns.c.conversation_id == conversation_id)):
+                _change(connection, conversation_id, deleted_at=datetime.now(UTC))
+            else:
+                connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
+
+    def append_turn(self, owner: str, conversation_id: str, turn: Turn) -> Turn:
+        """Store a finished (or stopped) turn behind the others and return it with its number."""
+        with self._database.write() as connection:
+            _require(connection, owner, conversation_id)
+            return _append(connection, owner, conversation_id, turn)
+
+    def replace_last_turn(self, owner: str, conversation_id: str, turn: Turn) -> Turn:
+        """Store a turn in the place of the last one (retry, edit), which stays in the database but is not shown.
+
+        Raises UsageError if there is no turn yet, or if the new one has the old one's id.
+        """
+        with self._database.write() as connection:
+            _require(connection, owner, conversation_id)
+            last = connection.execute(
+                _live_turns(conversation_id).order_by(None).order_by(turns.c.number.desc())
+            ).first()
+            if last is None:
+                raise UsageError("The conversation has no turn that could be replaced.", "Ask a question first.")
+            connection.execute(update(turns).where(turns.c.id == last.id).values(superseded_at=datetime.now(UTC)))
+            return _append(connection, owner, conversation_id, turn)
+
+
+def turn_of(row: Row[Any]) -> Turn:
+    """Return the turn in a row of the table."""
+    return Turn(row.id, row.number, row.question, row.standalone_question, decode(Answer, row.answer))
+
+
+def _append(connection: Connection, owner: str, conversation_id: str, turn: Turn) -> Turn:
+    count = connection.scalar(select(func.count()).where(turns.c.conversation_id == conversation_id, _LIVE))
+    numbered = replace(turn, number=(count or 0) + 1)
+    _insert_turn(connection, owner, conversation_id, numbered)
+    _change(connection, conversation_id)
+    return numbered
+
+
+def _insert_turn(connection: Connection, owner: str, conversation_id: str, turn: Turn) -> None:
+    if not turn.id or "#" in turn.id:
+        raise UsageError(f"{turn.id!r} cannot be the id of a turn.", "It must not be empty or hold a #.")
+    if connection.scalar(select(turns.c.id).where(turns.c.id == turn.id)):
+        raise UsageError(f"There is a turn {turn.id!r} already.", "Every answer needs a turn of its own.")
+    document_ids = {span.document_id for hit in turn.answer.hits for span in hit.passage.spans}
+    connection.execute(
+        insert(turns).values(
+            id=turn.id,
+            conversation_id=conversation_id,
+            number=turn.number,
+            question=turn.question,
+            standalone_question=turn.standalone_question,
+            answer=encode(turn.answer),
+            filenames=json.dumps(filenames(connection, owner, document_ids)),
+            created_at=datetime.now(UTC),
+        )
+    )
+
+
+def _change(connection: Connection, conversation_id: str, **values: Any) -> None:
+    connection.execute(
+        update(conversations)
+        .where(conversations.c.id == conversation_id)
+        .values(changed_at=datetime.now(UTC), **values)
+    )
+
+
+def _live_turns(conversation_id: str) -> Select[Any]:
+    return select(turns).where(turns.c.conversation_id == conversation_id, _LIVE).order_by(turns.c.number)
+
+
+def _require(connection: Connection, owner: str, conversation_id: str) -> Row[Any]:
+    """Return the conversation's row, locked for this transaction where the database knows such locks."""
+    query = select(conversations).where(
+        conversations.c.id == conversation_id,
+        conversations.c.owner == owner,
+        conversations.c.deleted_at.is_(None),
+    )
+    row = connection.execute(query.with_for_update()).one_or_none()
+    if row is None:
+        raise UsageError("There is no such conversation here.", "It may have been deleted.")
+    return row

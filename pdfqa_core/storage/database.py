@@ -1,0 +1,141 @@
+"""Connections to SQLite or PostgreSQL: one writer behind a lock, readers from a pool, errors in words.
+
+SQLite runs with a write-ahead log and synchronous=FULL: once a transaction's block has ended, its data survives a
+crash of the program and of the machine. Readers never wait for the writer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, Table, and_, create_engine, event, insert, make_url, update
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
+
+from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.storage.failures import database_failures
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATING = threading.Lock()  # Alembic keeps the running migration in module variables
+
+
+class Database:
+    """An open database whose tables are those of the newest migration.
+
+    `busy_seconds` is how long a write waits for another program's write (SQLite). Raises StorageError if the
+    database cannot be opened, or was written by a newer version of the program.
+    """
+
+    def __init__(self, url: str | URL, *, busy_seconds: float = 10.0) -> None:
+        self.url = _parse(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.where = (self.url.database or "") if self.is_sqlite else self.url.render_as_string(hide_password=True)
+        self._lock = threading.RLock()
+        if self.is_sqlite:
+            pool = {"pool_size": 1, "max_overflow": 0}
+            self._writer = _sqlite_engine(self.url, busy_seconds, "BEGIN IMMEDIATE", pool)
+            self._reader = _sqlite_engine(self.url, busy_seconds, "BEGIN", {"pool_size": 8})
+        else:
+            self._writer = self._reader = _server_engine(self.url)
+        try:
+            self._upgrade()
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection that sees the database as it was when the block began. Raises StorageError."""
+        with database_failures(self.where), self._reader.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give the writing connection; what the block did is durable when it ends, or undone if it raises.
+
+        Raises StorageError (locked, full, read-only, damaged). Blocks must be short and may not be nested.
+        """
+        with database_failures(self.where), self._lock, self._writer.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._writer.dispose()
+        self._reader.dispose()
+
+    def _upgrade(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+        script = ScriptDirectory.from_config(config)
+        with self.read() as connection:
+            current = MigrationContext.configure(connection).get_current_revision()
+        if current == script.get_current_head():
+            return
+        if current not in {None, *(step.revision for step in script.walk_revisions())}:
+            raise StorageError(
+                f"The workspace {self.where} was written by a newer version of this program (its format is {current}).",
+                "Update the program, or choose another workspace.",
+            )
+        with _MIGRATING, self.write() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def upsert(connection: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Update the row with this key, or insert it: the same statements on every database."""
+    change = update(table).where(and_(*(table.c[name] == value for name, value in key.items()))).values(**values)
+    if connection.execute(change).rowcount:
+        return
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(table).values(**key, **values))
+    except IntegrityError:
+        if not connection.execute(change).rowcount:
+            raise
+
+
+def _parse(url: str | URL) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError as error:
+        raise UsageError(
+            f"{str(url)!r} is not a database address.", "Write it like postgresql://user:password@host/name."
+        ) from error
+
+
+def _sqlite_engine(url: URL, busy_seconds: float, begin: str, pool: Mapping[str, Any]) -> Engine:
+    engine = create_engine(url, connect_args={"check_same_thread": False}, **pool)
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin where `begin` below says, not where sqlite3 guesses
+        for pragma in (
+            f"busy_timeout = {int(busy_seconds * 1000)}",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+        ):
+            connection.execute(f"PRAGMA {pragma}").close()
+
+    @event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _server_engine(url: URL) -> Engine:
+    try:
+        return create_engine(url, pool_pre_ping=True)
+    except (ImportError, NoSuchModuleError) as error:
+        raise StorageError(
+            f"There is no driver for databases of the kind {url.drivername!r} ({error}).",
+            "For PostgreSQL: pip install 'psycopg[binary]'.",
+        ) from error

@@ -1,0 +1,99 @@
+"""What belongs to an owner as a whole: preferences of the page, how much is kept, and its removal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Label, Table, delete, func, literal, select, union_all
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.storage import documents as stored_documents
+from pdfqa_core.storage import studies as stored_studies
+from pdfqa_core.storage.columns import UtcDateTime
+from pdfqa_core.storage.database import Database, upsert
+from pdfqa_core.storage.files import PdfFiles
+from pdfqa_core.storage.records import OwnerUse
+from pdfqa_core.storage.tables import conversations, documents, preferences, studies
+
+Preference = str | int | float | bool | None
+
+
+class Owners:
+    """Preferences, sizes and removal, per owner. All methods raise StorageError."""
+
+    def __init__(self, database: Database, files: PdfFiles) -> None:
+        self._database = database
+        self._files = files
+
+    def preference(self, owner: str, name: str, default: Preference = None) -> Preference:
+        """Return what was last set under this name."""
+        query = select(preferences.c.value).where(preferences.c.owner == owner, preferences.c.name == name)
+        with self._database.read() as connection:
+            value = connection.scalar(query)
+        found: Preference = default if value is None else json.loads(value)
+        return found
+
+    def set_preference(self, owner: str, name: str, value: Preference) -> None:
+        """Remember a value. Raises UsageError if it is no text, number, boolean or None."""
+        if not isinstance(value, Preference):
+            raise UsageError(f"A preference cannot be a {type(value).__name__}.")
+        values = {"value": json.dumps(value), "changed_at": datetime.now(UTC)}
+        with self._database.write() as connection:
+            upsert(connection, preferences, {"owner": owner, "name": name}, values)
+
+    def uses(self) -> tuple[OwnerUse, ...]:
+        """Return what each owner keeps, largest first."""
+        with self._database.read() as connection:
+            return _uses(connection)
+
+    def pdf_bytes(self, owner: str) -> int:
+        """Return the size of an owner's PDFs in bytes."""
+        query = select(func.coalesce(func.sum(documents.c.size), 0)).where(documents.c.owner == owner)
+        with self._database.read() as connection:
+            return int(connection.scalar(query) or 0)
+
+    def remove(self, owner: str) -> None:
+        """Remove everything of an owner: documents, conversations, studies with their ratings, preferences."""
+        with self._database.write() as connection:
+            orphans = _remove(connection, owner)
+        for document_id in orphans:
+            self._files.remove(document_id)
+
+    def purge(self, hours: float, keep: Collection[str]) -> tuple[str, ...]:
+        """Remove the owners who changed nothing for that many hours, but those in `keep`; return who they were."""
+        limit = datetime.now(UTC) - timedelta(hours=hours)
+        with self._database.write() as connection:
+            idle = [use.owner for use in _uses(connection) if use.last_change < limit and use.owner not in keep]
+            orphans = [document_id for owner in idle for document_id in _remove(connection, owner)]
+        for document_id in orphans:
+            self._files.remove(document_id)
+        return tuple(idle)
+
+
+def _uses(connection: Connection) -> tuple[OwnerUse, ...]:
+    changes = union_all(
+        _changes(documents, "added_at", size=True),
+        _changes(conversations, "changed_at"),
+        _changes(studies, "created_at"),
+        _changes(preferences, "changed_at"),
+    ).subquery()
+    size = func.sum(changes.c.size).label("size")
+    count = func.sum(changes.c.documents).label("documents")
+    last = func.max(changes.c.at, type_=UtcDateTime).label("at")
+    query = select(changes.c.owner, count, size, last).group_by(changes.c.owner).order_by(size.desc(), changes.c.owner)
+    return tuple(OwnerUse(row.owner, int(row.documents), int(row.size), row.at) for row in connection.execute(query))
+
+
+def _changes(table: Table, moment: str, *, size: bool = False) -> Any:
+    amount: Label[Any] = (table.c.size if size else literal(0)).label("size")
+    return select(table.c.owner, literal(int(size)).label("documents"), amount, table.c[moment].label("at"))
+
+
+def _remove(connection: Connection, owner: str) -> list[str]:
+    stored_studies.remove_all(connection, owner)
+    connection.execute(delete(conversations).where(conversations.c.owner == owner))
+    connection.execute(delete(preferences).where(preferences.c.owner == owner))
+    return stored_documents.remove_all(connection, owner)

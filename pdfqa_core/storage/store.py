@@ -1,0 +1,77 @@
+"""The workspace on disk: `pdfqa.sqlite` and `pdfs/`, behind one object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import URL
+
+from pdfqa_core.page_codec import decode_page, encode_page
+from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.documents import Documents
+from pdfqa_core.storage.failures import file_failures
+from pdfqa_core.storage.files import PdfFiles
+from pdfqa_core.storage.owners import Owners
+from pdfqa_core.storage.studies import Studies
+from pdfqa_core.types import Document, Page
+
+DATABASE_FILE = "pdfqa.sqlite"
+
+
+class Store:
+    """Everything that is kept, by subject. Safe to use from several threads; close it when done."""
+
+    def __init__(self, workspace: Path, database: Database) -> None:
+        self.workspace = workspace
+        self.database = database
+        self.files = PdfFiles(workspace / "pdfs")
+        self.documents = Documents(database, self.files, encode_page, decode_page)
+        self.conversations = Conversations(database)
+        self.studies = Studies(database)
+        self.owners = Owners(database, self.files)
+
+    @classmethod
+    def open(cls, workspace: Path | str, database_url: str = "", *, busy_seconds: float = 10.0) -> Self:
+        """Open a workspace, made or brought up to date where necessary.
+
+        PDFs lie in the folder; the database too, unless `database_url` names another, as
+        "postgresql://user:password@host/name". `busy_seconds` is how long a write waits for another program.
+        Raises StorageError: read-only, locked, full, damaged, or written by a newer version of the program.
+        """
+        folder = Path(workspace).expanduser()
+        with file_failures(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        url = database_url or URL.create("sqlite", database=str(folder / DATABASE_FILE))
+        return cls(folder, Database(url, busy_seconds=busy_seconds))
+
+    def store_pdf(self, source: bytes | Path) -> str:
+        """Store a PDF under its hash and return its document id. Raises StorageError."""
+        return self.files.store(source)
+
+    def find_document(self, owner: str, document_id: str) -> Document | None:
+        """Return the owner's document with this id, if there is one. Raises StorageError."""
+        return self.documents.find(owner, document_id)
+
+    def add_document(self, document: Document, pages: Sequence[Page], extractor: str) -> None:
+        """Store a document with its pages, all or nothing, replacing an earlier reading. Raises StorageError."""
+        self.documents.add(document, pages, extractor)
+
+    def pdf_path(self, document_id: str) -> Path:
+        """Return where the PDF of a document lies. Raises UsageError if the id has another form."""
+        return self.files.path(document_id)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

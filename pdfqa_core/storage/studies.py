@@ -1,0 +1,271 @@
+"""Studies: which turns are rated, by whom, with which result. Ratings are appended and never overwritten."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.storage.conversations import turn_of
+from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.records import StudyTurn
+from pdfqa_core.storage.tables import adjudications, annotators, conversations, ratings, studies, study_turns, turns
+from pdfqa_core.types import Adjudication, Rating, Study
+
+_LONGEST_NAME = 80
+
+
+class Studies:
+    """The studies of each owner with their annotators, ratings and adjudications.
+
+    Methods that take an `owner` see only that owner's studies. The others take a study's id: it cannot be guessed
+    and comes from one of the former. All raise StorageError, and UsageError where there is no such study.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, owner: str, name: str, conversation_ids: Sequence[str], seed: int = 0) -> Study:
+        """Make a study of all turns of these conversations, in this order.
+
+        Raises UsageError if the name is empty or taken, a conversation is not the owner's, or there is no turn.
+        """
+        name = _one_line(name)
+        if not name:
+            raise UsageError("A study needs a name.")
+        with self._database.write() as connection:
+            if connection.scalar(select(studies.c.id).where(studies.c.owner == owner, studies.c.name == name)):
+                raise UsageError(f"There is a study called {name!r} already.", "Choose another name.")
+            turn_ids = tuple(
+                turn_id for one in dict.fromkeys(conversation_ids) for turn_id in _turn_ids(connection, owner, one)
+            )
+            if not turn_ids:
+                raise UsageError("A study needs at least one answered question.", "Choose a conversation with turns.")
+            study = Study(uuid.uuid4().hex, name, datetime.now(UTC), owner, turn_ids, seed)
+            connection.execute(
+                insert(studies).values(id=study.id, owner=owner, name=name, created_at=study.created_at, seed=seed)
+            )
+            connection.execute(
+                insert(study_turns),
+                [{"study_id": study.id, "turn_id": turn_id, "position": i} for i, turn_id in enumerate(turn_ids)],
+            )
+        return study
+
+    def list(self, owner: str) -> tuple[Study, ...]:
+        """Return the owner's studies, newest first."""
+        query = select(studies).where(studies.c.owner == owner).order_by(studies.c.created_at.desc(), studies.c.id)
+        with self._database.read() as connection:
+            return tuple(_study(connection, row) for row in connection.execute(query).all())
+
+    def get(self, owner: str, study_id: str) -> Study:
+        """Return one study."""
+        query = select(studies).where(studies.c.owner == owner, studies.c.id == study_id)
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+            if row is None:
+                raise UsageError("There is no such study here.", "It may have been removed.")
+            return _study(connection, row)
+
+    def turns(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
+        """Return the turns of a study in its own order, also of conversations that were deleted since."""
+        query = (
+            select(turns, conversations.c.title)
+            .join(study_turns, study_turns.c.turn_id == turns.c.id)
+            .join(studies, studies.c.id == study_turns.c.study_id)
+            .join(conversations, conversations.c.id == turns.c.conversation_id)
+            .where(studies.c.id == study_id, studies.c.owner == owner)
+            .order_by(study_turns.c.position)
+        )
+        with self._database.read() as connection:
+            return tuple(
+                StudyTurn(turn_of(row), row.conversation_id, row.title, json.loads(row.filenames))
+                for row in connection.execute(query)
+            )
+
+    def sign_in(self, study_id: str, name: str) -> str:
+        """Return the annotator's name as it was first spelled; case and width of letters make no difference.
+
+        Raises UsageError if the name is empty, over 80 characters, or the study does not exist.
+        """
+        name = _one_line(name)
+        if not 0 < len(name) <= _LONGEST_NAME:
+            raise UsageError(f"A name has 1 to {_LONGEST_NAME} characters, this one has {len(name)}.")
+        where = (annotators.c.study_id == study_id, annotators.c.name_key == _key(name))
+        with self._database.write() as connection:
+            if not connection.scalar(select(studies.c.id).where(studies.c.id == study_id)):
+                raise UsageError("There is no such study.", "It may have been removed.")
+            known = connection.scalar(select(annotators.c.name).where(*where))
+            if known is not None:
+                return str(known)
+            connection.execute(
+                insert(annotators).values(
+                    study_id=study_id, name_key=_key(name), name=name, joined_at=datetime.now(UTC)
+                )
+            )
+        return name
+
+    def annotators(self, study_id: str) -> tuple[str, ...]:
+        """Return the names of those who signed in, in the order they first did."""
+        query = (
+            select(annotators.c.name)
+            .where(annotators.c.study_id == study_id)
+            .order_by(annotators.c.joined_at, annotators.c.name_key)
+        )
+        with self._database.read() as connection:
+            return tuple(connection.scalars(query))
+
+    def save_ratings(self, new: Sequence[Rating]) -> None:
+        """Append ratings, all or none; when this returns they are on the disk.
+
+        Raises UsageError if an annotator has not signed in or an item is not part of the study.
+        """
+        with self._database.write() as connection:
+            rows = [
+                {
+                    "study_id": rating.study_id,
+                    "turn_id": rating.item_id.partition("#")[0],
+                    "item_id": rating.item_id,
+                    "annotator_key": _key(rating.annotator),
+                    "criterion": rating.criterion,
+                    "value": rating.value,
+                    "comment": rating.comment,
+                    "seconds": rating.seconds,
+                    "rated_at": rating.rated_at,
+                }
+                for rating in new
+            ]
+            for study_id, turn_id in {(row["study_id"], row["turn_id"]) for row in rows}:
+                _require_item(connection, str(study_id), str(turn_id))
+            for study_id, key in {(row["study_id"], row["annotator_key"]) for row in rows}:
+                _require_annotator(connection, str(study_id), str(key))
+            if rows:
+                connection.execute(insert(ratings), rows)
+
+    def ratings(self, study_id: str, annotator: str | None = None) -> tuple[Rating, ...]:
+        """Return the ratings that count, of one annotator or of all: the last per annotator, item and criterion.
+
+        For exports and agreement; what an annotator may see of others goes through
+        `protocols.annotation.ratings_of_others`.
+        """
+        counting = (
+            select(func.max(ratings.c.id))
+            .where(ratings.c.study_id == study_id)
+            .group_by(ratings.c.annotator_key, ratings.c.item_id, ratings.c.criterion)
+        )
+        return self._ratings(study_id, annotator, ratings.c.id.in_(counting))
+
+    def rating_history(self, study_id: str, annotator: str | None = None) -> tuple[Rating, ...]:
+        """Return every rating ever saved, oldest first, of one annotator or of all."""
+        return self._ratings(study_id, annotator)
+
+    def adjudicate(self, decision: Adjudication) -> None:
+        """Append an adjudication. Raises UsageError if the item is not part of the study."""
+        turn_id = decision.item_id.partition("#")[0]
+        with self._database.write() as connection:
+            _require_item(connection, decision.study_id, turn_id)
+            connection.execute(
+                insert(adjudications).values(
+                    study_id=decision.study_id,
+                    turn_id=turn_id,
+                    item_id=decision.item_id,
+                    criterion=decision.criterion,
+                    value=decision.value,
+                    reason=decision.reason,
+                    decided_at=decision.decided_at,
+                )
+            )
+
+    def adjudications(self, study_id: str) -> tuple[Adjudication, ...]:
+        """Return the adjudications that count: the last per item and criterion."""
+        counting = (
+            select(func.max(adjudications.c.id))
+            .where(adjudications.c.study_id == study_id)
+            .group_by(adjudications.c.item_id, adjudications.c.criterion)
+        )
+        query = select(adjudications).where(adjudications.c.id.in_(counting)).order_by(adjudications.c.id)
+        with self._database.read() as connection:
+            return tuple(
+                Adjudication(row.study_id, row.item_id, row.criterion, row.value, row.reason, row.decided_at)
+                for row in connection.execute(query)
+            )
+
+    def _ratings(self, study_id: str, annotator: str | None, *conditions: Any) -> tuple[Rating, ...]:
+        query = (
+            select(ratings, annotators.c.name)
+            .join(annotators)
+            .where(ratings.c.study_id == study_id, *conditions)
+            .order_by(ratings.c.id)
+        )
+        if annotator is not None:
+            query = query.where(ratings.c.annotator_key == _key(annotator))
+        with self._database.read() as connection:
+            return tuple(_rating(row) for row in connection.execute(query))
+
+
+def remove_all(connection: Connection, owner: str) -> None:
+    """Delete an owner's studies with everything in them, within a transaction."""
+    own = select(studies.c.id).where(studies.c.owner == owner)
+    for table in (adjudications, ratings, annotators, study_turns):
+        connection.execute(delete(table).where(table.c.study_id.in_(own)))
+    connection.execute(delete(studies).where(studies.c.owner == owner))
+
+
+def _turn_ids(connection: Connection, owner: str, conversation_id: str) -> list[str]:
+    own = select(conversations.c.id).where(
+        conversations.c.id == conversation_id,
+        conversations.c.owner == owner,
+        conversations.c.deleted_at.is_(None),
+    )
+    if connection.scalar(own) is None:
+        raise UsageError("There is no such conversation here.", "It may have been deleted.")
+    query = (
+        select(turns.c.id)
+        .where(turns.c.conversation_id == conversation_id, turns.c.superseded_at.is_(None))
+        .order_by(turns.c.number)
+    )
+    return list(connection.scalars(query))
+
+
+def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:
+    query = select(study_turns.c.turn_id).where(study_turns.c.study_id == study_id, study_turns.c.turn_id == turn_id)
+    if connection.scalar(query) is None:
+        raise UsageError(f"The item {turn_id!r} is not part of this study.", "Open the study again.")
+
+
+def _require_annotator(connection: Connection, study_id: str, key: str) -> None:
+    query = select(annotators.c.name).where(annotators.c.study_id == study_id, annotators.c.name_key == key)
+    if connection.scalar(query) is None:
+        raise UsageError(f"{key!r} has not signed in to this study.", "Sign in first.")
+
+
+def _one_line(name: str) -> str:
+    visible = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", name))
+    return " ".join(visible.split())
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFKC", _one_line(name)).casefold()
+
+
+def _study(connection: Connection, row: Row[Any]) -> Study:
+    query = select(study_turns.c.turn_id).where(study_turns.c.study_id == row.id).order_by(study_turns.c.position)
+    return Study(row.id, row.name, row.created_at, row.owner, tuple(connection.scalars(query)), row.seed)
+
+
+def _rating(row: Row[Any]) -> Rating:
+    return Rating(
+        study_id=row.study_id,
+        item_id=row.item_id,
+        annotator=row.name,
+        criterion=row.criterion,
+        value=row.value,
+        comment=row.comment,
+        seconds=row.seconds,
+        rated_at=row.rated_at,
+    )

@@ -1,0 +1,157 @@
+"""The tables as the newest migration leaves them; no other module names a table or a column."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    UniqueConstraint,
+)
+
+from pdfqa_core.storage.columns import CleanText, UtcDateTime
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _text(name: str, *, key: bool = False) -> Column[str]:
+    return Column(name, CleanText, primary_key=key, nullable=False)
+
+
+documents = Table(
+    "documents",
+    metadata,
+    _text("id", key=True),
+    _text("owner", key=True),
+    _text("title"),
+    _text("filename"),
+    Column("page_count", Integer, nullable=False),
+    Column("added_at", UtcDateTime, nullable=False),
+    _text("state"),
+    _text("reason"),
+    Column("size", BigInteger, nullable=False),
+    _text("pages_without_text"),
+    Index(None, "owner"),
+)
+
+pages = Table(
+    "pages",
+    metadata,
+    _text("document_id", key=True),
+    _text("extractor", key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    _text("id", key=True),
+    _text("owner"),
+    _text("title"),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("deleted_at", UtcDateTime),
+    _text("document_ids"),
+    Index(None, "owner"),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    _text("id", key=True),
+    Column("conversation_id", CleanText, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    _text("question"),
+    _text("standalone_question"),
+    _text("answer"),
+    _text("filenames"),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("superseded_at", UtcDateTime),
+    Index(None, "conversation_id"),
+)
+
+studies = Table(
+    "studies",
+    metadata,
+    _text("id", key=True),
+    _text("owner"),
+    _text("name"),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    UniqueConstraint("owner", "name"),
+)
+
+study_turns = Table(
+    "study_turns",
+    metadata,
+    Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("turn_id", CleanText, ForeignKey("turns.id"), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Index(None, "turn_id"),
+)
+
+annotators = Table(
+    "annotators",
+    metadata,
+    Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    _text("name_key", key=True),
+    _text("name"),
+    Column("joined_at", UtcDateTime, nullable=False),
+)
+
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _text("study_id"),
+    _text("turn_id"),
+    _text("item_id"),
+    _text("annotator_key"),
+    _text("criterion"),
+    _text("value"),
+    _text("comment"),
+    Column("seconds", Float, nullable=False),
+    Column("rated_at", UtcDateTime, nullable=False),
+    ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
+    ForeignKeyConstraint(["study_id", "annotator_key"], ["annotators.study_id", "annotators.name_key"]),
+    Index(None, "study_id", "annotator_key"),
+)
+
+adjudications = Table(
+    "adjudications",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _text("study_id"),
+    _text("turn_id"),
+    _text("item_id"),
+    _text("criterion"),
+    _text("value"),
+    _text("reason"),
+    Column("decided_at", UtcDateTime, nullable=False),
+    ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
+    Index(None, "study_id"),
+)
+
+preferences = Table(
+    "preferences",
+    metadata,
+    _text("owner", key=True),
+    _text("name", key=True),
+    _text("value"),
+    Column("changed_at", UtcDateTime, nullable=False),
+)

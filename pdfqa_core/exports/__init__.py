@@ -1,0 +1,1 @@
+"""Results as files: rows in, bytes out."""

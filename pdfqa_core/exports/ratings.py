@@ -1,0 +1,115 @@
+"""Ratings as CSV and JSONL, one row per item, annotator and criterion; `pdfqa agreement` reads the CSV back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+
+from pdfqa_core.csv_format import write_csv
+from pdfqa_core.exports.jsonl import write_jsonl
+from pdfqa_core.json_codec import plain
+from pdfqa_core.storage import StudyTurn
+from pdfqa_core.types import Adjudication, Hit, Rating, Study
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRow:
+    """A rating with everything needed to understand it on its own; the fields are the columns, in this order.
+
+    `passages` and `pages` ("file p. 7", parted by "; ") are those shown with the answer; for the rating of one
+    passage, that one. `adjudicated` is the value agreed later, empty where there is none. `seconds` is the time the
+    annotator looked at the item; `rated_at` is in UTC.
+    """
+
+    study: str
+    item: str
+    annotator: str
+    criterion: str
+    value: str
+    comment: str
+    adjudicated: str
+    conversation: str
+    turn: int
+    question: str
+    standalone_question: str
+    answer: str
+    refused: bool
+    passages: str
+    pages: str
+    reader: str
+    model: str
+    settings_fingerprint: str
+    seconds: float
+    rated_at: datetime
+
+
+def rating_rows(
+    study: Study,
+    turns: Sequence[StudyTurn],
+    ratings: Iterable[Rating],
+    adjudications: Iterable[Adjudication] = (),
+) -> tuple[RatingRow, ...]:
+    """Return one row per rating, in the order of the study's turns, items and annotators as they come.
+
+    Ratings of turns that are not among `turns` are left out.
+    """
+    agreed = {(decision.item_id, decision.criterion): decision.value for decision in adjudications}
+    by_turn: dict[str, list[Rating]] = {}
+    for rating in ratings:
+        by_turn.setdefault(rating.item_id.partition("#")[0], []).append(rating)
+    return tuple(
+        _row(study, one, rating, agreed.get((rating.item_id, rating.criterion), ""))
+        for one in turns
+        for rating in by_turn.get(one.turn.id, ())
+    )
+
+
+def ratings_csv(rows: Iterable[RatingRow]) -> bytes:
+    """Return the rows as CSV for spreadsheets (see `csv_format`): times ISO 8601 in UTC, booleans 0 or 1."""
+    header = [field.name for field in fields(RatingRow)]
+    return write_csv(header, ([_cell(getattr(row, name)) for name in header] for row in rows))
+
+
+def ratings_jsonl(rows: Iterable[RatingRow]) -> bytes:
+    """Return the rows as JSON lines, exactly."""
+    return write_jsonl(rows)
+
+
+def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str) -> RatingRow:
+    turn = one.turn
+    rank = rating.item_id.partition("#")[2]
+    hits = [hit for hit in turn.answer.hits if not rank or str(hit.rank) == rank]
+    return RatingRow(
+        study=study.name,
+        item=rating.item_id,
+        annotator=rating.annotator,
+        criterion=rating.criterion,
+        value=rating.value,
+        comment=rating.comment,
+        adjudicated=adjudicated,
+        conversation=one.conversation_id,
+        turn=turn.number,
+        question=turn.question,
+        standalone_question=turn.standalone_question,
+        answer=turn.answer.text,
+        refused=turn.answer.refused,
+        passages="\n\n".join(f"[{hit.rank}] {hit.passage.text}" for hit in hits),
+        pages="; ".join(_place(hit, one.filenames) for hit in hits),
+        reader=turn.answer.reader,
+        model=turn.answer.model,
+        settings_fingerprint=turn.answer.settings_fingerprint,
+        seconds=rating.seconds,
+        rated_at=rating.rated_at.astimezone(UTC),
+    )
+
+
+def _place(hit: Hit, filenames: Mapping[str, str]) -> str:
+    name = filenames.get(hit.passage.document_id, hit.passage.document_id[:12])
+    return f"{name} p. {', '.join(map(str, hit.passage.pages))}"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return value if isinstance(value, str) else str(plain(value))

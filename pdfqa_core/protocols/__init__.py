@@ -1,0 +1,1 @@
+"""How evaluations are run, with people and with data sets."""

@@ -1,0 +1,12 @@
+"""PDF to pages. Each strategy is one file that registers itself; PDFs are opened in child processes only."""
+
+from __future__ import annotations
+
+from pdfqa_core.registry import Registry
+from pdfqa_core.types import Extractor
+
+extractors: Registry[type[Extractor]] = Registry("extractor")
+
+from pdfqa_core.extraction import direct as direct  # noqa: E402 - the strategies register themselves here
+
+__all__ = ["extractors"]

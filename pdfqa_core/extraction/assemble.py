@@ -1,0 +1,87 @@
+"""Blocks to a `Page`: its text, and where each line and block stands in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.extraction.hyphens import Hyphenation
+from pdfqa_core.extraction.paragraphs import Draft
+from pdfqa_core.extraction.segments import TextLine, from_text_frame
+from pdfqa_core.types import Block, BlockKind, Box, Line, Page
+
+BLOCK_BREAK = "\n\n"
+_LEADERS = re.compile(r"(?:\s*\.){5,}\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a page is beside its text. Sizes in points."""
+
+    document_id: str
+    number: int
+    label: str
+    width: float
+    height: float
+    warnings: tuple[str, ...] = ()
+
+
+def build_page(facts: PageFacts, drafts: Sequence[Draft], hyphenation: Hyphenation) -> Page:
+    """Return the page that `drafts`, in reading order, make.
+
+    Lines of one block are joined by a space, by nothing where a hyphen was mended, and by a line break in tables.
+    """
+    parts: list[str] = []
+    length = 0
+    lines: list[Line] = []
+    blocks: list[Block] = []
+    for draft in drafts:
+        if blocks:
+            parts.append(BLOCK_BREAK)
+            length += len(BLOCK_BREAK)
+        begin = length
+        texts = [_tidy(line.text) for line in draft.lines]
+        for position, (line, text) in enumerate(zip(draft.lines, texts, strict=True)):
+            following = texts[position + 1] if position + 1 < len(texts) else None
+            kept, joint = _joint(text, following, draft, hyphenation)
+            lines.append(Line(length, length + len(kept), _box(line, facts)))
+            parts += [kept, joint]
+            length += len(kept) + len(joint)
+        blocks.append(Block(begin, length, draft.kind, draft.level))
+    return Page(
+        facts.document_id,
+        facts.number,
+        facts.label,
+        round(facts.width, 2),
+        round(facts.height, 2),
+        "".join(parts),
+        tuple(lines),
+        tuple(blocks),
+        warnings=facts.warnings,
+    )
+
+
+def _tidy(text: str) -> str:
+    return _LEADERS.sub(" … ", text).strip()
+
+
+def _joint(text: str, following: str | None, draft: Draft, hyphenation: Hyphenation) -> tuple[str, str]:
+    """Return the line's text as it is kept and what parts it from the next line."""
+    if following is None:
+        return text.removesuffix("\u00ad"), ""
+    if draft.kind is BlockKind.TABLE:
+        return text, "\n"
+    joint = hyphenation.joins(text, following)
+    return (text[:-1], "") if joint is None else (text, joint)
+
+
+def _box(line: TextLine, facts: PageFacts) -> Box:
+    """Return the line's box, cut at the page's edges (a line off the page gets an empty box at its edge)."""
+    box = from_text_frame(Box(line.u0, line.top, line.u1, line.bottom), line.turn, facts.width, facts.height)
+
+    def within(value: float, limit: float) -> float:
+        return round(min(max(value, 0.0), limit), 2)
+
+    width, height = round(facts.width, 2), round(facts.height, 2)
+    return Box(within(box.x0, width), within(box.top, height), within(box.x1, width), within(box.bottom, height))

@@ -1,0 +1,177 @@
+"""Running headers, footers and page numbers, recognised by repetition over the pages of a document.
+
+A line counts when nothing but such lines stands between it and the page's edge, and when its text (digits made alike)
+comes back at the same height on other pages, or it is a page number that goes up with the pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_ZONE = 0.16  # of the page's height, at the top and at the bottom
+_DEPTH = 4  # rows looked at from each edge
+_TOLERANCE = 4.0  # points
+_DIGITS = re.compile(r"\d+")
+_ROMAN = re.compile(r"^[ivxlc]{1,7}$", re.IGNORECASE)
+_NUMBER_WORDS = re.compile(r"\b(?:page|pages|seite|von|of|p)\b|[\s#|/\-–—.,·()\[\]]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLine:
+    """A line as it is seen here: its place in its page's list, text, font size and extent down the page in points."""
+
+    index: int
+    text: str
+    top: float
+    bottom: float
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    page: int
+    line: EdgeLine
+    depth: int  # 0: outermost row
+    gap: float  # to the next row inwards
+    key: str
+
+
+def running_lines(
+    pages: Sequence[Sequence[EdgeLine]], heights: Sequence[float], labels: Sequence[str]
+) -> tuple[list[set[int]], list[set[int]]]:
+    """Return for each page the indexes of its running header lines, and of its running footer lines."""
+    headers = _edge([sorted(page, key=lambda e: e.top) for page in pages], heights, labels, at_top=True)
+    footers = _edge([sorted(page, key=lambda e: -e.bottom) for page in pages], heights, labels, at_top=False)
+    return headers, [footer - header for header, footer in zip(headers, footers, strict=True)]
+
+
+def _edge(
+    pages: list[list[EdgeLine]], heights: Sequence[float], labels: Sequence[str], *, at_top: bool
+) -> list[set[int]]:
+    candidates = [_candidates(page, lines, heights[page], at_top) for page, lines in enumerate(pages)]
+    everything = [c for page in candidates for c in page]
+    filled = sum(bool(page) for page in pages)
+
+    def place(candidate: _Candidate) -> float:
+        return candidate.line.top if at_top else heights[candidate.page] - candidate.line.bottom
+
+    repeated = _repeated(everything, place, filled)
+    numbered = _numbered(everything, place, labels, filled)
+    chapters = _chapter_heads(everything, place, filled)
+    found = []
+    for page in candidates:
+        running: set[int] = set()
+        stopped_at = _DEPTH
+        for c in page:
+            if c.depth > stopped_at:
+                break
+            at = (c.page, c.line.index)
+            if at in repeated or at in numbered or at in chapters:
+                running.add(c.line.index)
+            else:
+                stopped_at = c.depth
+        found.append(running)
+    return found
+
+
+def _candidates(page: int, lines: list[EdgeLine], height: float, at_top: bool) -> list[_Candidate]:
+    """Return the lines in the margin zone of one page, outermost first, with their row's depth."""
+    found: list[_Candidate] = []
+    depth = -1
+    row: EdgeLine | None = None
+    for position, line in enumerate(lines):
+        if (line.bottom > _ZONE * height) if at_top else (line.top < (1 - _ZONE) * height):
+            break
+        if row is None or min(row.bottom, line.bottom) - max(row.top, line.top) < 0.3 * min(row.size, line.size):
+            depth += 1
+            row = line
+        if depth >= _DEPTH:
+            break
+        inner = next((x for x in lines[position + 1 :] if min(x.bottom, line.bottom) <= max(x.top, line.top)), None)
+        gap = height if inner is None else (inner.top - line.bottom if at_top else line.top - inner.bottom)
+        found.append(_Candidate(page, line, depth, gap, _key(line.text)))
+    return found
+
+
+def _key(text: str) -> str:
+    text = " ".join(text.split()).casefold()
+    return "#" if _ROMAN.match(text) else _DIGITS.sub("#", text)
+
+
+def _repeated(everything: list[_Candidate], place: object, filled: int) -> set[tuple[int, int]]:
+    """Return lines whose text comes back at the same height on enough pages."""
+    assert callable(place)
+    groups: dict[str, list[_Candidate]] = defaultdict(list)
+    for c in everything:
+        groups[c.key].append(c)
+    found: set[tuple[int, int]] = set()
+    needed = 2 if filled <= 4 else max(3, round(0.25 * filled))
+    for key, group in groups.items():
+        if not any(ch.isalpha() for ch in key) or len(key) > 200:
+            continue
+        for c in group:
+            alike = {other.page for other in group if abs(place(other) - place(c)) <= _TOLERANCE}
+            if len(alike) >= needed or _neighbours(c.page, alike) >= 4:
+                found.add((c.page, c.line.index))
+    return found
+
+
+def _neighbours(page: int, pages: set[int]) -> int:
+    """Return how many of the eight pages around `page` (itself too) are among `pages`."""
+    return sum(page + step in pages for step in range(-4, 5))
+
+
+def _numbered(
+    everything: list[_Candidate], place: object, labels: Sequence[str], filled: int
+) -> set[tuple[int, int]]:
+    """Return lines that hold a page number and nothing else."""
+    assert callable(place)
+    offsets: Counter[int] = Counter()
+    bare: list[tuple[_Candidate, int | None]] = []
+    for c in everything:
+        rest = _NUMBER_WORDS.sub("", c.key)
+        if rest or "#" not in c.key or len(c.line.text) > 24:
+            continue
+        number = _DIGITS.search(c.line.text)
+        offset = int(number.group()) - c.page if number and len(number.group()) < 7 else None
+        bare.append((c, offset))
+        if offset is not None:
+            offsets[offset] += 1
+    found = set()
+    for c, offset in bare:
+        labelled = c.line.text.strip(" -–—.[]()") == labels[c.page]
+        steady = offset is not None and (offsets[offset] >= 3 or offsets[offset] == filled > 1)
+        isolated = c.gap > 0.8 * c.line.size
+        first = offset == 1 and c.depth == 0 and isolated
+        roman = offset is None and c.depth == 0 and isolated and filled > 1
+        if steady or roman or (labelled and isolated) or first:
+            found.add((c.page, c.line.index))
+    return found
+
+
+def _chapter_heads(everything: list[_Candidate], place: object, filled: int) -> set[tuple[int, int]]:
+    """Return outermost lines at a height where most pages have one, whose text comes back within two pages."""
+    assert callable(place)
+    if filled < 5:
+        return set()
+    outer = [c for c in everything if c.depth == 0 and c.gap > 0.8 * c.line.size]
+    heights: dict[int, set[int]] = defaultdict(set)
+    keys: dict[str, set[int]] = defaultdict(set)
+    for c in outer:
+        for bucket in (round(place(c) / 3) - 1, round(place(c) / 3), round(place(c) / 3) + 1):
+            heights[bucket].add(c.page)
+        keys[_letters(c.key)].add(c.page)
+    return {
+        (c.page, c.line.index)
+        for c in outer
+        if len(heights[round(place(c) / 3)]) >= 0.5 * filled
+        and any(c.page + step in keys[_letters(c.key)] for step in (-2, -1, 1, 2))
+        and _letters(c.key)
+    }
+
+
+def _letters(key: str) -> str:
+    return re.sub(r"[#\W]+", " ", key).strip()

@@ -1,0 +1,236 @@
+"""Lines to blocks: paragraphs, headings, list items, captions, footnotes, tables. Geometry and marks only."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pdfqa_core.extraction.segments import TextLine
+from pdfqa_core.types import BlockKind
+
+_BULLET = re.compile(r"^[•◦▪▫‣⁃●○■□▸►➢✓✔❖∙·\*–—-]\s+\S|^o\s+[A-Z]|^[•◦▪●■▸➢❖]\S")
+_NUMBERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\[\d{1,3}\]|\d{1,2}(?:\.\d{1,2}){1,3}\.?)\s+\S")
+_CAPTION = re.compile(r"^(?:figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|listing)\s*\d+(?:\.\d+)*\s*[.:–—-]", re.I)
+_FOOTNOTE = re.compile(r"^(?:[\d¹²³⁴-⁹]{1,2}|[*†‡§]|\(\d\))\s*\S")
+_LEADER = re.compile(r"(?:\.\s?){4,}\s*\w{0,6}$|…\s*\w{0,6}$")
+_SENTENCE_END = re.compile(r"[.!?:;…]['\"”’)\]]*$")
+_OPENING = "\"'“‘([¿¡„«"
+
+_HEADING_SIZE = 1.12  # of the body's font size
+_HEADING_CHARACTERS, _HEADING_LINES = 200, 4
+
+
+@dataclass(frozen=True, slots=True)
+class BodyStyle:
+    """What most of a document's text looks like: font size in points, bold or not, distance of lines over size."""
+
+    size: float
+    bold: bool
+    leading: float
+
+
+@dataclass(slots=True)
+class Draft:
+    """A block before its text is put together."""
+
+    lines: list[TextLine]
+    kind: BlockKind = BlockKind.TEXT
+    level: int = 0
+    tabular: bool = field(default=False)
+
+
+def body_style(pages: Iterable[Sequence[TextLine]]) -> BodyStyle:
+    """Return the style that most characters of a document have."""
+    sizes: Counter[tuple[float, bool]] = Counter()
+    leadings: Counter[float] = Counter()
+    for lines in pages:
+        for line in lines:
+            sizes[round(line.size * 2) / 2, line.bold] += len(line.text)
+        for before, after in zip(lines, lines[1:], strict=False):
+            ratio = _distance(before, after) / max(before.size, 0.1)
+            if before.region == after.region and _alike(before, after) and 0.8 < ratio < 2.2:
+                leadings[round(ratio, 1)] += len(before.text)
+    if not sizes:
+        return BodyStyle(10.0, False, 1.2)
+    (size, bold), _ = sizes.most_common(1)[0]
+    return BodyStyle(size, bold, leadings.most_common(1)[0][0] if leadings else 1.2)
+
+
+def _distance(before: TextLine, after: TextLine) -> float:
+    return after.baseline - before.baseline
+
+
+def _alike(before: TextLine, after: TextLine) -> bool:
+    return abs(before.size - after.size) <= 0.08 * max(before.size, after.size) and before.turn == after.turn
+
+
+def find_blocks(lines: Sequence[TextLine], style: BodyStyle, height: float) -> list[Draft]:
+    """Return the blocks that lines in reading order make; `height` is the page's, in points."""
+    tabular = _table_rows(lines)
+    drafts: list[Draft] = []
+    edges = _right_edges(lines)
+    leadings = _leadings(lines, style)
+    for line, in_table in zip(lines, tabular, strict=True):
+        current = drafts[-1] if drafts else None
+        if current is not None and _continues(current, line, in_table, edges[line.region], leadings[line.region]):
+            current.lines.append(line)
+        else:
+            drafts.append(Draft([line], tabular=in_table))
+            if _BULLET.match(line.text) or _NUMBERED.match(line.text):
+                drafts[-1].kind = BlockKind.LIST
+    drafts = _over_columns(drafts)
+    for draft in drafts:
+        _classify(draft, style, height)
+    return drafts
+
+
+def _table_rows(lines: Sequence[TextLine]) -> list[bool]:
+    """Return which lines are rows of a table: two or more of them in a row with cells, and what stands between."""
+    rows = [line.cells >= 2 for line in lines]
+
+    def near(i: int, j: int) -> bool:
+        return (
+            0 <= i < len(lines)
+            and 0 <= j < len(lines)
+            and lines[i].region == lines[j].region
+            and 0 < _distance(lines[i], lines[j]) < 2.6 * lines[i].size
+        )
+
+    found = [
+        rows[i] and ((near(i - 1, i) and rows[i - 1]) or (near(i, i + 1) and rows[i + 1])) for i in range(len(lines))
+    ]
+    for i in range(1, len(lines) - 1):
+        if not found[i] and found[i - 1] and found[i + 1] and near(i - 1, i) and near(i, i + 1):
+            found[i] = True
+    return found
+
+
+def _right_edges(lines: Sequence[TextLine]) -> dict[int, float]:
+    edges: dict[int, list[float]] = {}
+    for line in lines:
+        edges.setdefault(line.region, []).append(line.u1)
+    return {region: sorted(ends)[int(0.95 * (len(ends) - 1))] for region, ends in edges.items()}
+
+
+def _leadings(lines: Sequence[TextLine], style: BodyStyle) -> dict[int, float]:
+    """Return for each region the usual distance of its lines over their font size."""
+    ratios: dict[int, list[float]] = {}
+    for before, after in zip(lines, lines[1:], strict=False):
+        ratios.setdefault(before.region, [])
+        ratios.setdefault(after.region, [])
+        if before.region == after.region and _alike(before, after):
+            ratio = _distance(before, after) / max(before.size, 0.1)
+            if 0.8 < ratio < 2.2:
+                ratios[before.region].append(ratio)
+    found = {line.region: style.leading for line in lines}
+    for region, values in ratios.items():
+        if len(values) >= 4:
+            found[region] = min(sorted(values)[len(values) // 4], 1.35 * style.leading)
+    return found
+
+
+def _continues(current: Draft, line: TextLine, in_table: bool, edge: float, leading: float) -> bool:
+    """Return whether `line` goes on with the block `current`."""
+    last = current.lines[-1]
+    if last.region != line.region or last.turn != line.turn or last.hidden != line.hidden:
+        return False
+    distance = _distance(last, line)
+    if in_table or current.tabular:
+        return in_table and current.tabular and 0 < distance < 2.6 * last.size
+    if not _alike(last, line) or last.bold != line.bold or distance <= 0:
+        return False
+    expected = leading * line.size
+    if len(current.lines) >= 2:
+        expected = max(_distance(current.lines[-2], last), 0.9 * expected)
+    if distance > 1.25 * expected + 0.5:
+        return False
+    return not _starts_anew(current, line, edge)
+
+
+def _starts_anew(current: Draft, line: TextLine, edge: float) -> bool:
+    """Return whether `line`, at the usual distance from the block above it, begins a block of its own."""
+    last, em = current.lines[-1], line.size
+    ended = _SENTENCE_END.search(last.text) is not None
+    broken = last.u1 + 0.25 * em + line.first_word + 0.6 * em < edge  # its first word had found room above
+    if _LEADER.search(last.text) or _BULLET.match(line.text):
+        return True
+    if _NUMBERED.match(line.text) and (broken or ended):
+        return True
+    left = min(entry.u0 for entry in current.lines)
+    if abs((last.u0 + last.u1) - (line.u0 + line.u1)) < 0.4 * em and abs(last.u0 - line.u0) > em:
+        return False  # centred
+    if line.u0 < left - 0.6 * em:
+        return broken or len(current.lines) > 1 or current.kind is BlockKind.LIST
+    if line.u0 > last.u0 + 0.8 * em and current.kind is not BlockKind.LIST and (ended or broken):
+        return True
+    fresh = line.text.lstrip(_OPENING)[:1]
+    return broken and (ended or fresh.isupper() or fresh.isdigit())
+
+
+def _over_columns(drafts: list[Draft]) -> list[Draft]:
+    """Return the blocks with paragraphs made whole that go on in the next column."""
+    found: list[Draft] = []
+    for draft in drafts:
+        before = found[-1] if found else None
+        if before is not None and _goes_on(before, draft):
+            before.lines += draft.lines
+        else:
+            found.append(draft)
+    return found
+
+
+def _goes_on(before: Draft, draft: Draft) -> bool:
+    last, first = before.lines[-1], draft.lines[0]
+    return (
+        last.region != first.region
+        and last.turn == first.turn
+        and last.hidden == first.hidden
+        and first.top < last.top
+        and not (before.tabular or draft.tabular)
+        and _alike(last, first)
+        and last.bold == first.bold
+        and _SENTENCE_END.search(last.text) is None
+        and first.text[:1].islower()
+        and draft.kind is BlockKind.TEXT
+    )
+
+
+def _classify(draft: Draft, style: BodyStyle, height: float) -> None:
+    text = " ".join(line.text for line in draft.lines)
+    first = draft.lines[0]
+    if first.hidden:
+        draft.kind = BlockKind.HIDDEN
+    elif draft.tabular:
+        draft.kind = BlockKind.TABLE
+    elif _CAPTION.match(text):
+        draft.kind = BlockKind.CAPTION
+    elif _is_heading(draft, text, style):
+        draft.kind, draft.level = BlockKind.HEADING, _level(first, text, style)
+    elif first.size < 0.92 * style.size and first.top > 0.6 * height and _FOOTNOTE.match(text):
+        draft.kind = BlockKind.FOOTNOTE
+
+
+def _is_heading(draft: Draft, text: str, style: BodyStyle) -> bool:
+    first = draft.lines[0]
+    letters = sum(c.isalpha() for c in text)
+    if len(text) > _HEADING_CHARACTERS or len(draft.lines) > _HEADING_LINES or _BULLET.match(text):
+        return False
+    if letters < 2 or letters < 0.4 * len(text) or any(line.cells > 2 for line in draft.lines) or first.turn % 2:
+        return False
+    if _LEADER.search(text):
+        return False
+    if first.size >= _HEADING_SIZE * style.size:
+        return not (text.endswith(".") and len(text) > 80)
+    bold = first.bold and not style.bold and first.size >= 0.92 * style.size
+    return bold and len(draft.lines) <= 2 and not re.search(r"[.,;]$", text)
+
+
+def _level(first: TextLine, text: str, style: BodyStyle) -> int:
+    """Return 1 (largest) to 4; a section number says more than the size."""
+    number = re.match(r"^(\d{1,2}(?:\.\d{1,2})*)\.?\s", text)
+    if number and first.size < 1.9 * style.size:
+        return min(4, 1 + number.group(1).count("."))
+    ratio = first.size / style.size
+    return 1 if ratio >= 1.7 else 2 if ratio >= 1.3 else 3 if ratio >= _HEADING_SIZE else 4

@@ -32,7 +32,7 @@ class Documents:
         self._encode = encode
         self._decode = decode
 
-    def add(self, document: Document, read_pages: Sequence[Page] = (), extractor: str = "") -> None:
+    def add(self, document: Document, extractor: str = "", read_pages: Sequence[Page] = ()) -> None:
         """Store a document with its pages, all or nothing; one that the owner has already is replaced."""
         with self._database.write() as connection:
             upsert(connection, documents, {"id": document.id, "owner": document.owner}, _values(document))
@@ -45,12 +45,6 @@ class Documents:
         query = select(documents).where(documents.c.owner == owner).order_by(documents.c.added_at, documents.c.filename)
         with self._database.read() as connection:
             return tuple(_document(row) for row in connection.execute(query))
-
-    def find(self, owner: str, document_id: str) -> Document | None:
-        """Return one document, None if the owner does not have it."""
-        with self._database.read() as connection:
-            row = connection.execute(_document_query(owner, document_id)).one_or_none()
-        return None if row is None else _document(row)
 
     def get(self, owner: str, document_id: str) -> Document:
         """Return one document."""

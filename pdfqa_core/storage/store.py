@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,7 +16,6 @@ from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import Document, Page
 
 DATABASE_FILE = "pdfqa.sqlite"
 
@@ -51,14 +49,6 @@ class Store:
     def store_pdf(self, source: bytes | Path) -> str:
         """Store a PDF under its hash and return its document id. Raises StorageError."""
         return self.files.store(source)
-
-    def find_document(self, owner: str, document_id: str) -> Document | None:
-        """Return the owner's document with this id, if there is one. Raises StorageError."""
-        return self.documents.find(owner, document_id)
-
-    def add_document(self, document: Document, pages: Sequence[Page], extractor: str) -> None:
-        """Store a document with its pages, all or nothing, replacing an earlier reading. Raises StorageError."""
-        self.documents.add(document, pages, extractor)
 
     def pdf_path(self, document_id: str) -> Path:
         """Return where the PDF of a document lies. Raises UsageError if the id has another form."""

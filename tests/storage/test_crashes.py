@@ -1,0 +1,119 @@
+"""kill -9 while ratings or documents are written: nothing that was acknowledged is lost, nothing is half there."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pdfqa_core.storage import DATABASE_FILE, Store
+from tests.storage.writers import PAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = 6
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
+
+
+def kill_while_writing(kind: str, workspace: Path, study_id: str, first: int, delay: float) -> list[str]:
+    """Start a writer, kill it `delay` seconds after its first acknowledgement; return what it acknowledged."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.storage.writers", kind, str(workspace), study_id, str(first)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    begun = child.stdout.readline()
+    rest: list[bytes] = []
+    reader = threading.Thread(target=lambda: rest.append(child.stdout.read()))
+    reader.start()
+    time.sleep(delay)
+    child.send_signal(signal.SIGKILL)
+    reader.join()
+    assert child.wait() == -signal.SIGKILL
+    return (begun + rest[0]).decode().split()
+
+
+def integrity(workspace: Path) -> str:
+    with sqlite3.connect(workspace / DATABASE_FILE) as connection:
+        found = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    connection.close()
+    assert broken == []
+    return str(found)
+
+
+def test_acknowledged_ratings_survive(store: Store, study_with_turn: Callable[[], tuple[str, str]]) -> None:
+    study_id, _ = study_with_turn()
+    acknowledged: list[str] = []
+    chance = random.Random(1)
+    for _ in range(ROUNDS):
+        first = len(store.studies.rating_history(study_id)) // 2
+        acknowledged += kill_while_writing("ratings", store.workspace, study_id, first, chance.uniform(0.01, 0.3))
+        assert integrity(store.workspace) == "ok"
+        history = store.studies.rating_history(study_id)
+        values = {r.criterion: [h.value for h in history if h.criterion == r.criterion] for r in history}
+        assert values["answer"] == values["passage"]  # a form is stored whole
+        assert set(acknowledged) <= set(values["answer"])
+        assert len(values["answer"]) - len(acknowledged) <= ROUNDS  # at most the one under way was unconfirmed
+    assert len(acknowledged) > ROUNDS
+    assert store.studies.ratings(study_id)[0].value == values["answer"][-1]
+
+
+def test_acknowledged_documents_survive_with_all_pages(store: Store) -> None:
+    acknowledged: list[str] = []
+    chance = random.Random(2)
+    for number in range(ROUNDS):
+        acknowledged += kill_while_writing(
+            "documents", store.workspace, "-", number * 100_000, chance.uniform(0.01, 0.3)
+        )
+        assert integrity(store.workspace) == "ok"
+        known = [d.id for d in store.documents.list("me")]
+        assert set(acknowledged) <= set(known)
+        for document_id in known:
+            content = store.pdf_path(document_id).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == document_id
+            assert [p.number for p in store.documents.pages("me", document_id, "direct")] == list(range(1, PAGES + 1))
+    assert len(acknowledged) >= ROUNDS
+    store.documents.remove_strays(older_than_seconds=-60)
+    assert {f.name for f in store.files.folder.iterdir()} == {f"{one}.pdf" for one in known}
+
+
+def test_threads_of_one_process_write_one_after_the_other(
+    store: Store, study_with_turn: Callable[[], tuple[str, str]]
+) -> None:
+    from tests.storage.conftest import rating, turn
+
+    study_id, conversation_id = study_with_turn()
+    failures: list[Exception] = []
+
+    def write(annotator: str) -> None:
+        try:
+            for number in range(25):
+                store.studies.save_ratings([rating(study_id, "t1", annotator=annotator, value=str(number))])
+                store.conversations.append_turn("me", conversation_id, turn(f"{annotator}{number}"))
+                store.conversations.get("me", conversation_id)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in ("Anna", "Ben")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    for name in ("Anna", "Ben"):
+        values = [r.value for r in store.studies.rating_history(study_id, name)]
+        assert values == [str(i) for i in range(25)]
+    numbers = [t.number for t in store.conversations.get("me", conversation_id).turns]
+    assert numbers == list(itertools.islice(itertools.count(1), 51))

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.storage import DATABASE_FILE, Store
+from tests.storage.conftest import rating, turn
 from tests.storage.writers import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,10 +94,8 @@ def test_acknowledged_documents_survive_with_all_pages(store: Store) -> None:
 def test_threads_of_one_process_write_one_after_the_other(
     store: Store, study_with_turn: Callable[[], tuple[str, str]]
 ) -> None:
-    from tests.storage.conftest import rating, turn
-
     study_id, conversation_id = study_with_turn()
-    failures: list[Exception] = []
+    failures: list[PdfQAError] = []
 
     def write(annotator: str) -> None:
         try:
@@ -103,7 +103,7 @@ def test_threads_of_one_process_write_one_after_the_other(
                 store.studies.save_ratings([rating(study_id, "t1", annotator=annotator, value=str(number))])
                 store.conversations.append_turn("me", conversation_id, turn(f"{annotator}{number}"))
                 store.conversations.get("me", conversation_id)
-        except Exception as error:
+        except PdfQAError as error:
             failures.append(error)
 
     threads = [threading.Thread(target=write, args=(name,)) for name in ("Anna", "Ben")]

@@ -119,10 +119,15 @@ def test_a_damaged_page_is_reported(store: Store) -> None:
         store.documents.pages("me", document_id, "direct")
 
 
-def test_an_interrupted_block_changes_nothing(store: Store) -> None:
-    with pytest.raises(RuntimeError), store.database.write() as connection:
+def write_then_fail(store: Store) -> None:
+    with store.database.write() as connection:
         connection.exec_driver_sql("INSERT INTO preferences VALUES ('me', 'theme', '1', '2026-01-01 00:00:00.000000')")
         raise RuntimeError
+
+
+def test_an_interrupted_block_changes_nothing(store: Store) -> None:
+    with pytest.raises(RuntimeError):
+        write_then_fail(store)
     assert store.owners.preference("me", "theme") is None
 
 

@@ -1,0 +1,197 @@
+"""How good the answers are: the generative reader against the extractive one on 50 questions about six PDFs.
+
+Prints ROUGE-L F and token F1 against the reference answers (their [file#page] mark taken off), precision and recall of
+the cited pages, and seconds per answer; last the ratio of the two readers' ROUGE-L F.
+The passages come from a plain BM25 over overlapping windows of 120 words, the same ones for both readers.
+
+    python benchmarks/answer_northwind.py [--quick] [--model NAME_OR_PATH] [--passages 2] [--show]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import string
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from pdfqa_core.llm import LlamaCpp  # noqa: E402
+from pdfqa_core.llm.catalogue import resolve  # noqa: E402
+from pdfqa_core.reading import ExtractiveReader, GenerativeReader  # noqa: E402
+from pdfqa_core.text import content_terms, words  # noqa: E402
+from pdfqa_core.types import Answer, Done, Hit, Passage, Reader, Span, passage_id  # noqa: E402
+
+DATA = ROOT.parent / "shared" / "data" / "northwind"
+WINDOW, STEP = 120, 60
+QUICK = 8
+_CITED = re.compile(r"\[([^\[\]#]+)#page=(\d+)\]")
+
+
+def read_passages(folder: Path) -> list[Passage]:
+    """Return overlapping windows of every page; a document's id is its file name."""
+    import pypdfium2
+
+    found = []
+    for file in sorted(folder.glob("*.pdf")):
+        pdf = pypdfium2.PdfDocument(file)
+        for number in range(1, len(pdf) + 1):
+            text = " ".join(pdf[number - 1].get_textpage().get_text_range().split())
+            places = words(text)
+            for first in range(0, max(1, len(places) - WINDOW + STEP), STEP):
+                chosen = places[first : first + WINDOW]
+                if chosen:
+                    span = Span(file.name, number, chosen[0][0], chosen[-1][1])
+                    found.append(Passage(passage_id("bench", [span]), (span,), text[span.start : span.end], file.stem))
+        pdf.close()
+    return found
+
+
+class BM25:
+    """The passages of all files, found by their words and their file's name."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        from rank_bm25 import BM25Okapi
+
+        self.passages = passages
+        titles = {p.heading: p.heading.replace("_", " ") for p in passages}
+        self.index = BM25Okapi([content_terms(f"{titles[p.heading]} {p.text}") for p in passages])
+
+    def search(self, question: str, k: int) -> list[Hit]:
+        """Return the k best passages."""
+        scores = self.index.get_scores(content_terms(question))
+        best = scores.argsort()[::-1][:k]
+        return [Hit(self.passages[i], float(scores[i]), rank, "bm25") for rank, i in enumerate(best, 1)]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question, its reference answer and the pages that the reference cites."""
+
+    question: str
+    reference: str
+    pages: frozenset[tuple[str, int]]
+
+
+def read_items(file: Path) -> list[Item]:
+    items = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        pages = frozenset((name, int(page)) for name, page in _CITED.findall(row["truth"]))
+        items.append(Item(row["question"], _CITED.sub("", row["truth"]).strip(), pages))
+    return items
+
+
+def token_f1(prediction: str, reference: str) -> float:
+    """Token F1 after SQuAD's normalisation."""
+
+    def normal(text: str) -> Counter[str]:
+        bare = text.lower().translate(str.maketrans("", "", string.punctuation))
+        return Counter(re.sub(r"\b(a|an|the)\b", " ", bare).split())
+
+    left, right = normal(prediction), normal(reference)
+    shared = (left & right).total()
+    return 2 * shared / (left.total() + right.total()) if shared else 0.0
+
+
+def rouge_l(prediction: str, reference: str) -> float:
+    """ROUGE-L F (Lin 2004): the longest common subsequence of the lower-cased words of letters and digits."""
+    left, right = (re.findall(r"[a-z0-9]+", text.lower()) for text in (prediction, reference))
+    row = [0] * (len(right) + 1)
+    for word in left:
+        before = 0
+        for place, other in enumerate(right, 1):
+            before, row[place] = row[place], before + 1 if word == other else max(row[place], row[place - 1])
+    return 2 * row[-1] / (len(left) + len(right)) if row[-1] else 0.0
+
+
+@dataclass
+class Result:
+    """The scores of one reader."""
+
+    rouge: list[float]
+    f1: list[float]
+    precision: list[float]
+    recall: list[float]
+    seconds: list[float]
+    refused: int = 0
+
+    def line(self, name: str) -> str:
+        """Return the scores as a line of the table."""
+        return (
+            f"{name:<12} ROUGE-L F {fmean(self.rouge):.3f}  token F1 {fmean(self.f1):.3f}  "
+            f"cited pages P {fmean(self.precision):.3f} R {fmean(self.recall):.3f}  "
+            f"{fmean(self.seconds):5.2f} s/answer  refused {self.refused}  n {len(self.rouge)}"
+        )
+
+
+def run(reader: Reader, items: Sequence[Item], found: Sequence[Sequence[Hit]], show: bool) -> Result:
+    result = Result([], [], [], [], [])
+    for item, hits in zip(items, found, strict=True):
+        began = time.perf_counter()
+        answer = last_answer(reader.read(item.question, hits))
+        result.seconds.append(time.perf_counter() - began)
+        result.rouge.append(rouge_l(answer.text, item.reference))
+        result.f1.append(token_f1(answer.text, item.reference))
+        cited = {(c.span.document_id, c.span.page) for c in answer.citations if c.verified}
+        right = len(cited & item.pages)
+        result.precision.append(right / len(cited) if cited else 0.0)
+        result.recall.append(right / len(item.pages) if item.pages else 0.0)
+        result.refused += answer.refused
+        if show:
+            print(f"Q {item.question}\nA {answer.text}\nR {item.reference}\n  {answer.notes}\n")
+    return result
+
+
+def last_answer(events: Iterator[object]) -> Answer:
+    answer = None
+    for event in events:
+        if isinstance(event, Done):
+            answer = event.answer
+    if answer is None:
+        raise RuntimeError("the reader gave no answer")
+    return answer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} questions instead of 50")
+    parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--models-dir", type=Path, default=ROOT / "models")
+    parser.add_argument("--passages", type=int, default=2)
+    parser.add_argument("--max-tokens", type=int, default=128)
+    parser.add_argument("--questions", default="questions_50.jsonl", help="a file beside the PDFs")
+    parser.add_argument("--show", action="store_true", help="print every answer")
+    chosen = parser.parse_args()
+    if not DATA.is_dir():
+        sys.exit(f"The PDFs are not here: {DATA}")
+
+    items = read_items(DATA / chosen.questions)
+    if chosen.quick:
+        items = items[:: len(items) // QUICK][:QUICK]
+    search = BM25(read_passages(DATA))
+    found = [search.search(item.question, 5) for item in items]
+    pages = [{(h.passage.document_id, p) for h in hits[: chosen.passages] for p in h.passage.pages} for hits in found]
+    reached = fmean(bool(seen & item.pages) for seen, item in zip(pages, items, strict=True))
+    print(f"{len(items)} questions, the first {chosen.passages} passages hold the cited page for {reached:.0%}")
+
+    llm = LlamaCpp(resolve(chosen.model, chosen.models_dir), name=chosen.model)
+    llm.load()
+    extractive = run(ExtractiveReader(passages=chosen.passages), items, found, chosen.show)
+    print(extractive.line("extractive"))
+    reader = GenerativeReader(llm, passages=chosen.passages, max_tokens=chosen.max_tokens)
+    generative = run(reader, items, found, chosen.show)
+    print(generative.line("generative"))
+    print(f"generative / extractive ROUGE-L F: {fmean(generative.rouge) / fmean(extractive.rouge):.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,319 @@
+"""The local engine: a GGUF model run by llama.cpp in this process, one stream at a time.
+
+Knows nothing about passages or questions. Loading, waiting in the queue and reading the prompt report Progress; Stop
+ends every one of these phases.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.llm.base import engines
+from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
+from pdfqa_core.llm.queue import Line
+from pdfqa_core.llm.template import ChatTemplate
+from pdfqa_core.llm.threads import physical_cores
+from pdfqa_core.types import Message, Progress, StopSignal
+
+POLL = 0.05  # seconds between two looks at a stop signal
+
+_log = logging.getLogger(__name__)
+
+
+def grammar_of(schema: Mapping[str, Any]) -> str:
+    """Return a JSON schema as a GBNF grammar. Raises ModelError if the schema uses what grammars cannot say."""
+    from llama_cpp.llama_grammar import json_schema_to_gbnf
+
+    try:
+        return str(json_schema_to_gbnf(json.dumps(schema)))
+    except (ValueError, KeyError, TypeError, AttributeError, NotImplementedError, AssertionError) as error:
+        raise ModelError(f"The JSON schema cannot be turned into a grammar: {error}.", "Use a simpler one.") from error
+
+
+@engines.register("llama_cpp")
+class LlamaCpp:
+    """A model file, loaded at first use and kept.
+
+    `model` is the GGUF file, or a function that finds (or makes) it when it is needed. `threads` 0: one per physical
+    core. `gpu_layers` -1: all. `context_size` is in tokens; it becomes smaller when the model was trained on less.
+    `prompt_evaluated` tells how many prompt tokens the last stream had to evaluate, the others being still in the
+    context from the one before.
+    """
+
+    def __init__(
+        self,
+        model: Path | Callable[[], Path],
+        *,
+        name: str = "",
+        context_size: int = 4096,
+        threads: int = 0,
+        gpu_layers: int = 0,
+    ) -> None:
+        self._find = model if callable(model) else lambda: model
+        self.name = name or (model.stem if isinstance(model, Path) else "model")
+        self.context_size = context_size
+        self.prompt_tokens = 0
+        self.prompt_evaluated = 0
+        self.completion_tokens = 0
+        self._wanted = {"context_size": context_size, "threads": threads or physical_cores(), "gpu_layers": gpu_layers}
+        self._line = Line()
+        self._loading = threading.RLock()  # held while the model is loaded, freed or used outside a stream
+        self._share = 0.0
+        self._native: NativeModel | None = None
+        self._template: ChatTemplate | None = None
+
+    # -------------------------------------------------------------- loading
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._native is not None
+
+    @property
+    def threads(self) -> int:
+        """How many threads compute."""
+        return self._wanted["threads"]
+
+    def load(self, on_progress: Callable[[float], None] | None = None, *, stop: StopSignal | None = None) -> None:
+        """Load the model unless it is loaded; `on_progress` is called with 0..1.
+
+        Raises ModelError if the file is missing, damaged or too large, StoppedError if `stop` is set.
+        """
+
+        def progress(share: float) -> bool:
+            self._share = share
+            if on_progress is not None:
+                on_progress(share)
+            return stop is None or not stop.is_set()
+
+        with self._loading:
+            if self._native is not None:
+                return
+            path = self._find()
+            if not path.is_file():
+                raise ModelError(f"The model file {path} does not exist.", "Choose another model.")
+            began = time.perf_counter()
+            native = NativeModel(path, on_progress=progress, **self._wanted)
+            try:
+                self._template = ChatTemplate(
+                    native.chat_template(), bos=native.bos, eos=native.eos, control_texts=native.control_texts()
+                )
+            except ModelError:
+                native.close()
+                raise
+            self.context_size = native.context_size
+            self._native = native
+            _log.info("loaded %s in %.1f s", path.name, time.perf_counter() - began)
+
+    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
+        """Load the model in the background while yielding Progress in percent; raises what `load` raises."""
+        if self.loaded:
+            return
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self.load(stop=stop)
+            except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
+                failed.append(error)
+
+        self._share = 0.0
+        worker = threading.Thread(target=work, name=f"load {self.name}", daemon=True)
+        worker.start()
+        while worker.is_alive():
+            yield Progress(f"loading {self.name}", round(100 * self._share), 100)
+            worker.join(2 * POLL)
+        if failed:
+            raise failed[0]
+
+    def unload(self) -> None:
+        """Free the model's memory once nobody uses it; the next stream loads it again."""
+        with self._served(), self._loading:
+            if self._native is not None:
+                self._native.close()
+            self._native = None
+
+    @contextmanager
+    def _served(self) -> Iterator[None]:
+        ticket = self._line.enter()
+        try:
+            while self._line.wait(ticket, 1.0):
+                pass
+            yield
+        finally:
+            self._line.leave(ticket)
+
+    def _ready(self) -> tuple[NativeModel, ChatTemplate]:
+        self.load()
+        if self._native is None or self._template is None:
+            raise ModelError(f"{self.name} was unloaded while it was needed.", "Try again.")
+        return self._native, self._template
+
+    # -------------------------------------------------------------- tokens
+
+    def _tokens(self, messages: Sequence[Message]) -> list[int]:
+        with self._loading:
+            native, template = self._ready()
+            prompt = template.render(messages)
+            return native.tokenize(prompt, add_special=not (native.bos and prompt.startswith(native.bos)))
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Return the length of the prompt in the model's own tokens. Loads the model if it is not loaded."""
+        return len(self._tokens(messages))
+
+    # -------------------------------------------------------------- streams
+
+    def queue_length(self) -> int:
+        """Return how many streams run or wait."""
+        return len(self._line)
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
+        on_wait: Callable[[int], None] | None = None,
+    ) -> Iterator[str]:
+        """Yield the reply piece by piece; `on_wait` is told how many streams are still before this one.
+
+        Raises ModelError if the prompt does not fit the context or the model does not load.
+        """
+        stream = self.stream(
+            messages, max_tokens=max_tokens, stop=stop, schema=schema, temperature=temperature, seed=seed
+        )
+        try:
+            for piece in stream:
+                if isinstance(piece, str):
+                    yield piece
+                elif on_wait is not None and piece.phase == "waiting":
+                    on_wait(piece.total)
+        finally:
+            stream.close()
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> Generator[str | Progress, None, None]:
+        """Do what `complete` does, with Progress between the pieces.
+
+        Progress("waiting", 0, n): n streams are before this one; Progress("loading NAME", percent, 100);
+        Progress("reading", done, total) in prompt tokens.
+        """
+        ticket = self._line.enter()
+        try:
+            yield from self._wait(ticket, stop)
+            if _is_set(stop):
+                return
+            try:
+                yield from self.prepare(stop)
+            except StoppedError:
+                return
+            yield from self._run(messages, max_tokens, stop, schema, temperature, seed)
+        finally:
+            self._line.leave(ticket)
+
+    def _wait(self, ticket: int, stop: StopSignal | None) -> Iterator[Progress]:
+        told = 0
+        while (position := self._line.wait(ticket, POLL)) and not _is_set(stop):
+            if position != told:
+                told = position
+                yield Progress("waiting", 0, position)
+
+    def _run(
+        self,
+        messages: Sequence[Message],
+        max_tokens: int,
+        stop: StopSignal | None,
+        schema: Mapping[str, Any] | None,
+        temperature: float,
+        seed: int,
+    ) -> Iterator[str | Progress]:
+        native, _ = self._ready()
+        prompt = self._tokens(messages)
+        self.prompt_tokens, self.prompt_evaluated, self.completion_tokens = len(prompt), 0, 0
+        room = native.context_size - len(prompt)
+        if room < 1:
+            raise ModelError(
+                f"The prompt has {len(prompt)} tokens, the context of {self.name} holds {native.context_size}.",
+                "Ask a shorter question, use fewer or shorter passages, or set a larger context.",
+            )
+        sampler = native.sampler(temperature, seed, grammar_of(schema) if schema is not None else "")
+        try:
+            with _watching(stop, native):
+                if (yield from self._read(native, prompt)):
+                    yield from self._write(native, sampler, min(max_tokens, room), stop)
+        finally:
+            sampler.close()
+
+    def _read(self, native: NativeModel, prompt: Sequence[int]) -> Generator[Progress, None, bool]:
+        done = native.keep_prefix(prompt)
+        while done < len(prompt):
+            yield Progress("reading", done, len(prompt))
+            batch = prompt[done : done + BATCH]
+            if native.abort.is_set() or not native.evaluate(batch):
+                return False
+            done += len(batch)
+            self.prompt_evaluated += len(batch)
+        return True
+
+    def _write(self, native: NativeModel, sampler: Sampler, max_tokens: int, stop: StopSignal | None) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        for position in range(max_tokens):
+            if _is_set(stop):
+                return
+            token = sampler.next()
+            if native.is_end(token):
+                return
+            self.completion_tokens += 1
+            if text := decoder.decode(native.piece(token)):
+                yield text
+            if position + 1 < max_tokens and not native.evaluate([token]):
+                return
+
+
+def _is_set(stop: StopSignal | None) -> bool:
+    return stop is not None and stop.is_set()
+
+
+@contextmanager
+def _watching(stop: StopSignal | None, native: NativeModel) -> Iterator[None]:
+    """Carry a stop signal over to the model's abort flag while the block runs."""
+    native.abort.set(False)
+    if stop is None:
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(POLL):
+            if stop.is_set():
+                native.abort.set(True)
+                return
+
+    watcher = threading.Thread(target=watch, name="stop watcher", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        native.abort.set(False)

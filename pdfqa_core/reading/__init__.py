@@ -1,0 +1,12 @@
+"""Question and hits to an answer with citations.
+
+A reader's class attribute `needs_llm` says whether it must be given a language model (`llm=`); one that needs none
+always works and is what to fall back to.
+"""
+
+from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
+from pdfqa_core.reading.citations import cite, with_markers
+from pdfqa_core.reading.extractive import ExtractiveReader
+from pdfqa_core.reading.generative import GenerativeReader
+
+__all__ = ["INSUFFICIENT_CONTEXT", "ExtractiveReader", "GenerativeReader", "cite", "readers", "with_markers"]

@@ -1,0 +1,33 @@
+"""Whether a model's reply says that the passages do not answer the question."""
+
+from __future__ import annotations
+
+import re
+
+# Only the first sentence is looked at: an answer may end with what it does not cover. Each pattern stands for a way in
+# which instruction models decline; "not covered" and the like are left out, they are answers about insurance.
+_SOURCE = r"\b(passages?|context|text|documents?|excerpts?) (above )?"
+_VERB = r"(provide|contain|mention|include|specify|say|state|give|answer|address|discuss|have)\b"
+_UNABLE = r"(do not|don't|cannot|can't|am unable to|are unable to)"
+_TOLD = r"(mentioned|provided|stated|specified|given|answered|discussed|addressed|found)"
+_DECLINES = (
+    r"^\W*insufficient (context|information|evidence)",
+    rf"^\W*(i('m| am) sorry,? (but )?)?(i|we) {_UNABLE} (know|answer|find|determine|provide an answer)",
+    r"^\W*there is (no|not enough|insufficient) (information|mention|evidence|context)\b",
+    rf"{_SOURCE}(do(es)?|did) not {_VERB}",
+    rf"{_SOURCE}(provides?|contains?|gives?) (no|not enough|insufficient)\b",
+    (
+        rf"\b(is|are|was|were) not (explicitly |specifically |directly )?{_TOLD} (in|by) (any of )?(the|these|this) "
+        rf"(above |given |provided )?(passages?|context|text|documents?)"
+    ),
+    r"\bcannot be (answered|determined)\b",
+    r"\bnot possible to (answer|determine)\b",
+)
+_DECLINE = re.compile("|".join(_DECLINES), re.IGNORECASE)
+_FIRST_SENTENCE = re.compile(r".*?(?:[.!?](?=\s|$)|\n|$)", re.DOTALL)
+
+
+def declines(reply: str) -> bool:
+    """Return whether the reply's first sentence declines to answer."""
+    first = _FIRST_SENTENCE.match(reply.strip().replace("’", "'"))
+    return first is not None and _DECLINE.search(first[0]) is not None

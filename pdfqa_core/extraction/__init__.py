@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from pdfqa_core.extraction.base import Reading
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import Extractor
 
-extractors: Registry[type[Extractor]] = Registry("extractor")
+extractors: Registry[Callable[[Reading], Extractor]] = Registry("extractor")
 
 from pdfqa_core.extraction import direct as direct  # noqa: E402 - the strategies register themselves here
 
-__all__ = ["extractors"]
+__all__ = ["Reading", "extractors"]

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_ZONE = 0.16  # of the page's height, at the top and at the bottom
+_ZONE = 0.25  # of the page's height, at the top and at the bottom
 _DEPTH = 4  # rows looked at from each edge
 _TOLERANCE = 4.0  # points
 _DIGITS = re.compile(r"\d+")

@@ -6,12 +6,13 @@ PDFium is not thread-safe and a hostile file can crash it: call this in a child 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction import extractors
+from pdfqa_core.extraction.base import Reading
 from pdfqa_core.types import DocumentState, Page
 
 if TYPE_CHECKING:
@@ -22,49 +23,40 @@ _FALLBACK_SIZE = (612.0, 792.0)
 
 @extractors.register("direct")
 class DirectExtractor:
-    """Reads born-digital PDFs: reading order, paragraphs, headings and margins from the geometry of the characters.
+    """Reads born-digital PDFs: reading order, paragraphs, headings and margins from the geometry of the characters."""
 
-    `on_page` is told (pages read, pages of the file) while reading; `max_pages` and `max_characters` are caps.
-    """
-
-    def __init__(
-        self,
-        *,
-        max_pages: int = 2000,
-        max_characters: int = 20_000_000,
-        on_page: Callable[[int, int], None] | None = None,
-    ) -> None:
-        self.max_pages = max_pages
-        self.max_characters = max_characters
-        self.on_page = on_page
+    def __init__(self, reading: Reading | None = None) -> None:
+        self.reading = reading or Reading()
 
     def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
         from pdfqa_core.extraction.layout import build_pages
         from pdfqa_core.extraction.open import open_document
 
-        with open_document(path, password) as document:
+        caps = self.reading
+        name = caps.filename or path.name
+        raw = []
+        with open_document(path, password, name) as document:
             count = len(document)
-            if count > self.max_pages:
+            if count > caps.max_pages:
                 raise DocumentError(
                     DocumentState.TOO_LARGE,
-                    f"{path.name} has {count:,} pages; the limit is {self.max_pages:,}.",
+                    f"{name} has {count:,} pages; the limit is {caps.max_pages:,}.",
                     "Split it, or raise max_pages in the settings.",
                 )
-            raw = []
             characters = 0
             for number in range(1, count + 1):
                 page = _read_page(document.raw, document_id, number)
                 characters += sum(len(line.text) for line in page.lines)
-                if characters > self.max_characters:
+                if characters > caps.max_characters:
                     raise DocumentError(
                         DocumentState.TOO_LARGE,
-                        f"{path.name} has more than {self.max_characters:,} characters (page {number} of {count}).",
+                        f"{name} has more than {caps.max_characters:,} characters (page {number} of {count}).",
                         "Split it, or raise max_characters in the settings.",
                     )
                 raw.append(page)
-                if self.on_page is not None:
-                    self.on_page(number, count)
+                if caps.on_page is not None:
+                    caps.on_page(number, count)
         yield from build_pages(raw)
 
 

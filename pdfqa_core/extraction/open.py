@@ -13,33 +13,33 @@ from pdfqa_core.types import DocumentState
 _HEADER_WITHIN = 1024  # bytes; PDF 32000-1, annex H, note 13
 
 
-def check_file(path: Path, max_bytes: int | None = None) -> None:
-    """Raise a DocumentError where `path` is no file, is empty, is larger than `max_bytes` or is not a PDF."""
+def check_file(path: Path, name: str, max_bytes: int) -> None:
+    """Raise a DocumentError that calls the file `name` if it is empty, larger than `max_bytes` or not a PDF."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             start = file.read(_HEADER_WITHIN)
     except OSError as error:
         raise DocumentError(
-            DocumentState.BROKEN, f"{path.name} cannot be opened ({error.strerror}).", "Add the file again."
+            DocumentState.BROKEN, f"{name} cannot be opened ({error.strerror}).", "Add the file again."
         ) from error
     if size == 0:
-        raise DocumentError(DocumentState.BROKEN, f"{path.name} is empty (0 bytes).", "Save or download it again.")
-    if max_bytes is not None and size > max_bytes:
+        raise DocumentError(DocumentState.BROKEN, f"{name} is empty (0 bytes).", "Save or download it again.")
+    if size > max_bytes:
         raise DocumentError(
             DocumentState.TOO_LARGE,
-            f"{path.name} has {size / 1e6:.1f} MB; the limit is {max_bytes / 1e6:g} MB.",
+            f"{name} has {size / 1e6:.1f} MB; the limit is {max_bytes / 1e6:g} MB.",
             "Split it, or raise max_file_mb in the settings.",
         )
     if b"%PDF" not in start:
         raise DocumentError(
-            DocumentState.BROKEN, f"{path.name} is not a PDF.", "Print or export it as a PDF and add that file."
+            DocumentState.BROKEN, f"{name} is not a PDF.", "Print or export it as a PDF and add that file."
         )
 
 
 @contextmanager
-def open_document(path: Path, password: str | None) -> Iterator[Any]:
-    """Open `path` as a pypdfium2 document. Raises a DocumentError: ENCRYPTED or BROKEN."""
+def open_document(path: Path, password: str | None, name: str) -> Iterator[Any]:
+    """Open `path`, called `name`, as a pypdfium2 document. Raises a DocumentError: ENCRYPTED or BROKEN."""
     import pypdfium2
     import pypdfium2.raw as pdfium
 
@@ -47,7 +47,7 @@ def open_document(path: Path, password: str | None) -> Iterator[Any]:
         document = pypdfium2.PdfDocument(path, password=password or None)
     except (pypdfium2.PdfiumError, FileNotFoundError, ValueError) as error:
         code = getattr(error, "err_code", None)
-        raise _opening_error(path.name, code, bool(password), pdfium) from error
+        raise _opening_error(name, code, bool(password), pdfium) from error
     try:
         yield document
     finally:

@@ -1,0 +1,81 @@
+"""The child process that reads one PDF: `python -m pdfqa_core.extraction.child`, started by `worker` only.
+
+Standard input: one JSON frame with the job. Standard output: JSON frames with progress, a PAGE frame per page, and a
+last JSON frame with either "title" or "state", "what" and "hint".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.extraction import Reading, extractors
+from pdfqa_core.extraction.frames import PAGE, read_frame, write_frame, write_json
+from pdfqa_core.extraction.process import EXIT_MEMORY, limit_cpu, limit_memory
+from pdfqa_core.page_codec import encode_page
+from pdfqa_core.types import DocumentState
+
+_PROGRESS_EVERY = 8  # pages
+
+
+def _quiet_output() -> IO[bytes]:
+    """Return the stream for frames, with standard output itself closed to whatever a library prints."""
+    stream = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    return stream
+
+
+def _metadata_title(path: Path, password: str | None, name: str) -> str:
+    from pdfqa_core.extraction.open import open_document
+
+    with open_document(path, password, name) as document:
+        return str(document.get_metadata_value("Title") or "")
+
+
+def _read(job: dict[str, Any], out: IO[bytes]) -> None:
+    from pdfqa_core.extraction.titles import choose_title
+
+    path, name, password = Path(job["path"]), job["filename"], job["password"]
+
+    def on_page(done: int, total: int) -> None:
+        if done % _PROGRESS_EVERY == 0 or done in (1, total):
+            write_json(out, done=done, total=total)
+
+    reading = Reading(job["max_pages"], job["max_characters"], name, on_page)
+    pages = tuple(extractors.get(job["extractor"])(reading).extract(path, job["document_id"], password=password))
+    for page in pages:
+        write_frame(out, PAGE, encode_page(page))
+    write_json(out, title=choose_title(_metadata_title(path, password, name), pages, Path(name).stem))
+
+
+def main() -> int:
+    """Read the job, do it within its limits, report; the exit status is 0 when a last frame was written."""
+    out = _quiet_output()
+    frame = read_frame(sys.stdin.buffer)
+    if frame is None:
+        return 2
+    job = frame.json()
+    import numpy as np  # noqa: F401 - loaded before the limits count
+    import pypdfium2  # noqa: F401
+
+    limit_memory(job["memory_mb"])
+    limit_cpu(job["seconds"] + 1)
+    try:
+        _read(job, out)
+    except DocumentError as error:
+        write_json(out, state=error.state.value, what=error.what, hint=error.hint)
+    except PdfQAError as error:
+        write_json(out, state=DocumentState.BROKEN.value, what=error.what, hint=error.hint)
+    except MemoryError:
+        return EXIT_MEMORY
+    except (RecursionError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError, OSError) as error:
+        write_json(out, state=DocumentState.BROKEN.value, what="", hint=type(error).__name__)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

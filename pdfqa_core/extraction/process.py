@@ -1,0 +1,92 @@
+"""Starting, limiting and ending the child processes that touch PDFs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+MB = 1024 * 1024
+
+EXIT_MEMORY = 86
+"""Exit status of a child that ran out of memory."""
+
+
+def start(module: str) -> subprocess.Popen[bytes]:
+    """Start `python -m module` with pipes for frames, a bare environment and no safe way to reach the terminal."""
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    inherited = [entry for entry in sys.path if entry and Path(entry).is_dir()]
+    environment |= {
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), *inherited]),
+        "OPENBLAS_NUM_THREADS": "1",  # numpy is not used for algebra; its threads cost address space
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "MALLOC_ARENA_MAX": "2",
+    }
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        close_fds=True,
+    )
+
+
+def kill(child: subprocess.Popen[bytes]) -> None:
+    """End the child at once and close its pipes."""
+    child.kill()
+    child.wait()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except OSError:  # what was still buffered for a child that is gone
+                continue
+
+
+def limit_memory(megabytes: int) -> None:
+    """Limit what this process may take beyond what it has now; call it in the child.
+
+    The operating system refuses more where it can (RLIMIT_AS, RLIMIT_DATA); besides, a thread ends the process with
+    EXIT_MEMORY when its resident size gets near the limit, so that the parent can tell memory from a crash.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    if sys.platform == "linux":
+        fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        base = int(fields[0]) * os.sysconf("SC_PAGE_SIZE")
+        for kind, size in ((resource.RLIMIT_AS, base + megabytes * MB), (resource.RLIMIT_DATA, megabytes * MB)):
+            _, hard = resource.getrlimit(kind)
+            wanted = size if hard == resource.RLIM_INFINITY else min(size, hard)
+            resource.setrlimit(kind, (wanted, hard))
+    threading.Thread(target=_watch, args=(megabytes,), name="memory", daemon=True).start()
+
+
+def limit_cpu(seconds: int) -> None:
+    """Let the operating system end this process after `seconds` of CPU time; call it in the child."""
+    try:
+        import resource
+    except ImportError:
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _watch(megabytes: int) -> None:
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit < 0.9 * megabytes * MB:
+        time.sleep(0.05)
+    os._exit(EXIT_MEMORY)

@@ -58,7 +58,7 @@ def decode(kind: type[T], text: str | bytes) -> T:
     try:
         return cast(T, restore(kind, json.loads(text)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UsageError(f"This is not a {getattr(kind, '__name__', kind)}: {error}.") from error
+        raise UsageError(f"This is not a valid {getattr(kind, '__name__', kind)}: {error}.") from error
 
 
 def restore(hint: Any, data: Any) -> Any:

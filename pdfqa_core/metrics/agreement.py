@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pdfqa_core.errors import UsageError
 
 RESAMPLES = 10_000
+_LEAST_DEFINED = 0.6  # share of resamples with a kappa below which there is no interval; only 2 items fall below
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
@@ -215,7 +216,7 @@ def _interval(
     observed = np.trace(drawn, axis1=1, axis2=2)
     chance = (drawn.sum(axis=1) * drawn.sum(axis=2)).sum(axis=1)
     defined = chance < 1 - 1e-12
-    if defined.sum() < max(2, resamples / 2):
+    if defined.mean() < _LEAST_DEFINED:
         return None, None, int(resamples - defined.sum())
     kappas = (observed[defined] - chance[defined]) / (1 - chance[defined])
     low, high = np.percentile(kappas, [2.5, 97.5])

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pdfqa_core.csv_format import read_csv
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.conversations import conversations_jsonl, read_conversations
+from pdfqa_core.exports.jsonl import read_jsonl, write_jsonl
+from pdfqa_core.exports.ratings import RatingRow, rating_rows, ratings_csv, ratings_jsonl
+from pdfqa_core.metrics.agreement import agreement_by_criterion
+from pdfqa_core.metrics.long_format import read_judgements
+from pdfqa_core.storage import StudyTurn
+from pdfqa_core.types import Adjudication, Conversation, Hit, Passage, Span, Study
+from tests.storage.conftest import NOW, rating, turn
+
+DOCUMENT = "d" * 64
+STUDY = Study("s", "Pilot", NOW, "me", ("t1", "t2"))
+TURNS = (
+    StudyTurn(
+        replace(turn("t1", "=first", "second", document_id=DOCUMENT), number=1), "c1", "Talk", {DOCUMENT: "report.pdf"}
+    ),
+    StudyTurn(replace(turn("t2"), number=2), "c1", "Talk", {}),
+)
+TEXT = st.text()
+
+
+def test_a_row_can_be_understood_on_its_own() -> None:
+    ratings = [rating("s", "t2"), rating("s", "t1#2", criterion="passage"), rating("s", "t1", "Ben", value="0")]
+    agreed = Adjudication("s", "t1", "answer", "1", "", NOW)
+    passage, answer, other = rating_rows(STUDY, TURNS, ratings, [agreed])
+    assert answer == RatingRow(
+        study="Pilot", item="t1", annotator="Ben", criterion="answer", value="0", comment="", adjudicated="1",
+        conversation="c1", turn=1, question="What is it?", standalone_question="What is it? (standalone)",
+        answer="It is [1].", refused=False, passages="[1] =first\n\n[2] second",
+        pages="report.pdf p. 1; report.pdf p. 2", reader="", model="fake", settings_fingerprint="", seconds=4.5, rated_at=NOW,
+    )  # fmt: skip
+    assert (passage.item, passage.passages, passage.pages) == ("t1#2", "[2] second", "report.pdf p. 2")
+    assert (other.item, other.passages, other.pages) == ("t2", "", "")
+
+
+def test_passages_over_two_pages_and_documents_without_a_name() -> None:
+    spans = (Span("e" * 64, 3, 0, 5), Span("e" * 64, 4, 0, 5))
+    hit = Hit(Passage("p", spans, "text"), 1.0, 1, "bm25")
+    one = replace(TURNS[0], turn=replace(TURNS[0].turn, answer=replace(TURNS[0].turn.answer, hits=(hit,))))
+    (row,) = rating_rows(STUDY, [one], [rating("s", "t1")])
+    assert row.pages == "eeeeeeeeeeee p. 3, 4"
+
+
+def test_the_csv_is_read_back_by_the_agreement_reader() -> None:
+    ratings = [
+        replace(rating("s", item, name, criterion, value), comment="=HYPERLINK(1)")
+        for name, values in (("Anna", "110"), ("-Ben", "100"))
+        for (item, criterion), value in zip(
+            (("t1", "answer"), ("t1#1", "passage"), ("t2", "answer")), values, strict=True
+        )
+    ]
+    data = ratings_csv(rating_rows(STUDY, TURNS, ratings))
+    answer, passage = agreement_by_criterion(read_judgements(data))
+    assert (answer.annotators, answer.n, answer.kappa, passage.agreement) == (("Anna", "-Ben"), 2, 1, 0)
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+    assert {row["comment"] for row in rows} == {"'=HYPERLINK(1)"}
+    assert {row["annotator"] for row in rows} == {"Anna", "'-Ben"}
+    assert rows[0]["rated_at"] == "2026-03-01T12:30:15.123456+00:00"
+    assert (rows[0]["seconds"], rows[0]["refused"]) == ("4.5", "0")
+
+
+def test_times_are_written_in_utc() -> None:
+    local = replace(rating("s", "t1"), rated_at=datetime(2026, 3, 1, 5, tzinfo=timezone(timedelta(hours=-7))))
+    (row,) = rating_rows(STUDY, TURNS, [local])
+    assert b"2026-03-01T12:00:00+00:00" in ratings_csv([row])
+
+
+@given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 8, st.integers(0, 99),
+                 *[st.text(st.characters(codec="utf-8"))] * 3, st.booleans(),
+                 *[st.text(st.characters(codec="utf-8"))] * 5, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
+def test_every_row_survives_both_formats(row: RatingRow) -> None:
+    assert read_jsonl(RatingRow, ratings_jsonl([row])) == (row,)
+    table = read_csv(ratings_csv([row]), ("item", "annotator", "criterion", "value"))
+    cells = dict(zip(table.header, table.rows[0].cells, strict=True))
+    for name in ("study", "item", "annotator", "criterion", "value", "comment", "question", "answer", "passages"):
+        assert cells[name] == getattr(row, name)
+    assert float(cells["seconds"]) == row.seconds
+
+
+@given(TEXT, TEXT, st.floats(allow_nan=False, allow_infinity=False))
+def test_conversations_survive_exactly(title: str, passage: str, score: float) -> None:
+    asked = turn("t1", passage, question=title)
+    asked = replace(asked, answer=replace(asked.answer, confidence=score))
+    given_conversations = (
+        Conversation("c1", title, NOW, "me", ("d1",), (asked,)),
+        Conversation("c2", "", datetime(2026, 1, 1, tzinfo=UTC), "me"),
+    )
+    data = conversations_jsonl(given_conversations)
+    assert data.count(b"\n") == len(data.decode().splitlines()) == 2
+    assert read_conversations(data) == given_conversations
+
+
+def test_json_lines_stay_readable() -> None:
+    data = conversations_jsonl([Conversation("c1", "Zoë\u2028", NOW, "me")])
+    assert "Zoë\\u2028".encode() in data
+    assert json.loads(data)["title"] == "Zoë\u2028"
+
+
+def test_what_json_lines_cannot_hold() -> None:
+    with pytest.raises(UsageError, match="cannot be written as JSON"):
+        write_jsonl([replace(turn("t1").answer, confidence=float("nan"))])
+    with pytest.raises(UsageError, match="Line 2: This is not a valid Conversation"):
+        read_conversations(conversations_jsonl([Conversation("c1", "", NOW, "me")]) + b"{broken\n")

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import csv
+import random
+from math import isclose
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import bootstrap
+from sklearn.metrics import cohen_kappa_score
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement, agreement_by_criterion, landis_koch
+
+
+def from_table(table: list[list[int]], labels: str = "yn", **options: int) -> Agreement:
+    pairs = [(labels[i], labels[j]) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
+    return agreement([one for one, _ in pairs], [other for _, other in pairs], labels=tuple(labels), **options)
+
+
+def test_known_answer_of_the_definitions() -> None:
+    result = from_table([[20, 20], [10, 50]])
+    assert result.n == 100
+    assert result.confusion == ((20, 20), (10, 50))
+    assert result.agreement == 0.7
+    assert result.kappa == pytest.approx(0.3478, abs=5e-5)
+    assert result.pabak == pytest.approx(0.4)
+    # shares of "y": (40 + 30) / 200 = .35; chance 2 · .35 · .65 = .455; (.7 - .455) / .545
+    assert result.ac1 == pytest.approx(0.245 / 0.545)
+    assert result.prevalence_index == pytest.approx(0.3)
+    assert result.bias_index == pytest.approx(0.1)
+    assert result.words == "fair"
+
+
+def test_second_known_answer() -> None:
+    result = from_table([[45, 15], [15, 25]])
+    assert result.kappa == pytest.approx(0.375)
+    assert result.agreement == 0.7
+    assert result.bias_index == 0
+
+
+def test_complete_disagreement() -> None:
+    result = agreement(["1", "0"], ["0", "1"])
+    assert (result.kappa, result.agreement, result.pabak, result.words) == (-1, 0, -1, "poor")
+
+
+def test_the_kappa_paradox_shows_in_pabak_and_ac1() -> None:
+    # Feinstein and Cicchetti 1990: high agreement, low kappa because nearly all items have one label
+    result = from_table([[90, 5], [5, 0]])
+    assert result.agreement == 0.9
+    assert result.kappa == pytest.approx(-0.0526, abs=5e-5)
+    assert result.pabak == pytest.approx(0.8)
+    assert result.ac1 == pytest.approx((0.9 - 0.095) / 0.905)
+    assert result.prevalence_index == pytest.approx(0.9)
+
+
+def test_ac1_for_three_labels_by_hand() -> None:
+    result = from_table([[4, 1, 0], [0, 3, 0], [1, 0, 1]], "abc")
+    shares = (10 / 20, 7 / 20, 3 / 20)
+    chance = sum(p * (1 - p) for p in shares) / 2
+    assert result.ac1 == pytest.approx((0.8 - chance) / (1 - chance))
+    assert result.prevalence_index is None
+    assert result.bias_index is None
+
+
+def test_one_label_on_both_sides_has_no_kappa() -> None:
+    result = agreement(["1"] * 5, ["1"] * 5, labels=("0", "1"))
+    assert (result.kappa, result.low, result.high, result.words) == (None, None, None, "")
+    assert "every item the label '1'" in result.note
+    assert (result.agreement, result.pabak, result.ac1, result.prevalence_index) == (1, 1, 1, 1)
+    assert agreement(["1"] * 5, ["1"] * 5).ac1 == 1
+
+
+def test_one_label_on_each_side_but_another_has_a_kappa() -> None:
+    assert agreement(["1", "1"], ["0", "0"]).kappa == 0
+
+
+@pytest.mark.parametrize(("first", "words"), [((), "share no item"), (("1",), "at least 2 shared items")])
+def test_too_few_items(first: tuple[str, ...], words: str) -> None:
+    result = agreement(first, first)
+    assert result.kappa is None
+    assert words in result.note
+    assert result.agreement == (1 if first else None)
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(UsageError, match="judged 1 and 2 items"):
+        agreement(["1"], ["1", "0"])
+    with pytest.raises(UsageError, match="'2' is not on the scale 0, 1"):
+        agreement(["1"], ["2"], labels=("0", "1"))
+
+
+def test_the_interval_is_the_bootstrap_over_items() -> None:
+    chance = random.Random(3)
+    first = [chance.choice("01") for _ in range(60)]
+    second = [value if chance.random() < 0.8 else "0" for value in first]
+    ours = agreement(first, second)
+    theirs = bootstrap(
+        (np.array(first), np.array(second)),
+        cohen_kappa_score,
+        paired=True,
+        vectorized=False,
+        method="percentile",
+        n_resamples=500,
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    assert ours.low == pytest.approx(theirs.low, abs=0.06)
+    assert ours.high == pytest.approx(theirs.high, abs=0.06)
+    assert ours.low < ours.kappa < ours.high
+
+
+def test_the_interval_depends_on_the_seed_only() -> None:
+    table = [[20, 20], [10, 50]]
+    assert from_table(table, seed=1) == from_table(table, seed=1)
+    assert from_table(table, seed=1).low != from_table(table, seed=2).low
+
+
+def test_resamples_without_a_kappa_are_left_out_and_mentioned() -> None:
+    some = agreement(["1"] * 9 + ["0"], ["1"] * 9 + ["0"])
+    assert (some.kappa, some.low, some.high) == (1, 1, 1)
+    assert "had one label only" in some.note
+    none = agreement(["1", "0"], ["1", "0"])
+    assert (none.kappa, none.low, none.high) == (1, None, None)
+    assert "too few" in none.note
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=2, max_size=30))
+def test_bounds_and_symmetry(pairs: list[tuple[str, str]]) -> None:
+    first, second = [one for one, _ in pairs], [other for _, other in pairs]
+    result, mirrored = agreement(first, second, resamples=50), agreement(second, first, resamples=50)
+    assert sum(map(sum, result.confusion)) == result.n == len(pairs)
+    assert (result.kappa is None) == (len({*first, *second}) == 1)
+    if result.kappa is not None:
+        assert isclose(result.kappa, mirrored.kappa, abs_tol=1e-12)
+        assert -1 <= result.kappa <= 1
+        assert isclose(result.kappa, cohen_kappa_score(first, second), abs_tol=1e-12)
+    if result.low is not None:
+        assert result.low <= result.high
+    assert -1 <= result.ac1 <= 1
+
+
+@pytest.mark.parametrize(
+    ("kappa", "words"),
+    [(-0.01, "poor"), (0, "slight"), (0.2, "slight"), (0.21, "fair"), (0.4, "fair"), (0.6, "moderate"),
+     (0.61, "substantial"), (0.8, "substantial"), (0.81, "almost perfect"), (1, "almost perfect")],
+)  # fmt: skip
+def test_words(kappa: float, words: str) -> None:
+    assert landis_koch(kappa) == words
+
+
+def rows(annotator: str, criterion: str, **values: str) -> list[Judgement]:
+    return [Judgement(item, annotator, criterion, value) for item, value in values.items()]
+
+
+def test_criteria_are_joined_on_the_item() -> None:
+    given_rows = [
+        *rows("Anna", "answer", a="1", b="0", c="1", e="1"),
+        *rows("Ben", "answer", c="1", b="0", a="0", d="1"),
+        *rows("Anna", "intent", a="boolean", b="extractive"),
+        *rows("Ben", "passage", a="1"),
+    ]
+    answer, intent, passage = agreement_by_criterion(given_rows)
+    assert (answer.criterion, answer.annotators, answer.n) == ("answer", ("Anna", "Ben"), 3)
+    assert answer.agreement == pytest.approx(2 / 3)
+    assert (intent.n, passage.n, intent.kappa) == (0, 0, None)
+
+
+def test_the_order_of_rows_does_not_matter_but_for_who_is_first() -> None:
+    given_rows = [*rows("Anna", "answer", a="1", b="0", c="1"), *rows("Ben", "answer", a="1", b="1", c="0")]
+    shuffled = random.Random(0).sample(given_rows, len(given_rows))
+    one = agreement_by_criterion(given_rows, ("Anna", "Ben"))[0]
+    assert agreement_by_criterion(shuffled, ("Anna", "Ben"))[0] == one
+
+
+def test_who_is_compared() -> None:
+    three = [row for name in ("Anna", "Ben", "Eve") for row in rows(name, "answer", a="1", b="0")]
+    with pytest.raises(UsageError, match=r"3 annotators.*Anna, Ben, Eve"):
+        agreement_by_criterion(three)
+    assert agreement_by_criterion(three, ("Ben", "Eve"))[0].annotators == ("Ben", "Eve")
+    for pair, words in ((("Ben", "Max"), "no annotator 'Max'"), (("Ben", "Ben"), "are the same")):
+        with pytest.raises(UsageError, match=words):
+            agreement_by_criterion(three, pair)
+    with pytest.raises(UsageError, match="1 annotator"):
+        agreement_by_criterion(three[:2])
+    with pytest.raises(UsageError, match="no annotator"):
+        agreement_by_criterion([])
+    with pytest.raises(UsageError, match="twice"):
+        agreement_by_criterion([*three, three[0]], ("Anna", "Ben"))
+
+
+def test_real_labels(shared_data: Path) -> None:
+    with (shared_data / "human_labels" / "nq301_human.tsv").open(encoding="utf-8") as file:
+        given_rows = [
+            Judgement(str(number), name, "acceptable", row[name].strip())
+            for number, row in enumerate(csv.DictReader(file, delimiter="\t"))
+            for name in ("annotator1", "annotator2")
+            if (row[name] or "").strip()
+        ]
+    (result,) = agreement_by_criterion(given_rows)
+    assert result.n > 1000
+    assert result.low < result.kappa < result.high
+    assert result.words in ("substantial", "almost perfect")

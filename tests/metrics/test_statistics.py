@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.statistics import Summary, paired_difference, summarise
+
+
+def test_unscored_items_are_counted_and_not_zero() -> None:
+    result = summarise([1.0, None, 0.0, 1.0, None, 1.0])
+    assert (result.n, result.unscored, result.mean) == (4, 2, 0.75)
+    assert 0 <= result.low < 0.75 < result.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([], Summary(0, 0, None, None, None)),
+        ([None, None], Summary(0, 2, None, None, None)),
+        ([0.5], Summary(1, 0, 0.5, None, None)),
+        ([0.5, 0.5, None], Summary(2, 1, 0.5, 0.5, 0.5)),
+    ],
+)
+def test_too_little_for_an_interval(values: list[float | None], expected: Summary) -> None:
+    assert summarise(values) == expected
+
+
+def test_the_interval_of_a_large_sample_is_close_to_the_normal_one() -> None:
+    values = [float(i % 2) for i in range(400)]
+    result = summarise(values)
+    half = 1.96 * 0.5 / math.sqrt(400)
+    assert result.low == pytest.approx(0.5 - half, abs=0.006)
+    assert result.high == pytest.approx(0.5 + half, abs=0.006)
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    values = [math.sin(i) for i in range(40)]
+    assert summarise(values, seed=1) == summarise(values, seed=1)
+    assert summarise(values, seed=1) != summarise(values, seed=2)
+
+
+def test_one_outlier_still_has_an_interval() -> None:
+    result = summarise([0.0] * 30 + [1.0])
+    assert 0 <= result.low <= result.mean <= result.high
+
+
+def test_a_paired_difference_uses_items_scored_on_both_sides() -> None:
+    first, second = [0.9, 0.8, None, 0.7, 1.0], [0.5, 0.5, 0.1, None, 0.4]
+    result = paired_difference(first, second)
+    assert (result.n, result.unscored) == (3, 2)
+    assert result.mean == pytest.approx((0.4 + 0.3 + 0.6) / 3)
+    assert result.low > 0
+    with pytest.raises(UsageError, match="on 1 and 2 items"):
+        paired_difference([1.0], [1.0, 0.0])

@@ -1,0 +1,82 @@
+"""What all retrievers share: their registry, the checks of a question, and the making of hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.registry import Registry
+from pdfqa_core.retrieval.encoder import OnProgress
+from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.postings import Ints
+from pdfqa_core.text import terms
+from pdfqa_core.types import Hit, StopSignal
+
+retrievers: Registry[type[Any]] = Registry("retriever")
+
+
+class Found(NamedTuple):
+    """The row of a passage in the index, its score, and the scores that this was made of."""
+
+    row: int
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class IndexRetriever:
+    """Searches an index; the fields of a subclass (but `index`) are its parameters, keyword only.
+
+    `needs_embeddings` says whether the index must have been opened with embeddings.
+    """
+
+    name: ClassVar[str]
+    needs_embeddings: ClassVar[bool] = False
+
+    index: Index
+
+    def __post_init__(self) -> None:
+        if self.needs_embeddings and self.index.embeddings is None:
+            raise UsageError(
+                f"The retriever {self.name} needs embeddings, but the index was opened without them.",
+                "Open it with embeddings=True, or choose bm25.",
+            )
+
+    def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
+        """Do now what the first search would otherwise wait for. Raises ModelError, StoppedError."""
+
+    def search(self, question: str, k: int, document_ids: frozenset[str] | None = None) -> list[Hit]:
+        """Return at most `k` hits, best first, equal scores in the order of the passages.
+
+        `document_ids` limits the search to some documents (None: all); the statistics stay those of the whole index.
+        A question without a single word or number has no hits. Raises UsageError if k is below 1.
+        """
+        if k < 1:
+            raise UsageError(f"k is {k}.", "Ask for 1 passage or more.")
+        rows = self.index.rows(document_ids)
+        if len(rows) == 0 or not terms(question):
+            return []
+        found = self._find(question, k, rows)
+        return [
+            Hit(self.index.passages[item.row], item.score, rank, self.name, item.parts)
+            for rank, item in enumerate(found, 1)
+        ]
+
+    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
+        """Return at most k of the passages `rows` (ascending, at least one), best first."""
+        raise NotImplementedError
+
+
+def check_candidates(owner: str, candidates: int) -> None:
+    """Raise UsageError if `candidates` is below 1."""
+    if candidates < 1:
+        raise UsageError(f"candidates of {owner} is {candidates}.", "It must be 1 or more.")
+
+
+def union(first: Ints, second: Ints) -> Ints:
+    """Return the rows that are in either list, ascending."""
+    return np.union1d(first, second).astype(np.int64)

@@ -1,0 +1,73 @@
+"""Lexical retrieval: BM25 over the index terms of heading and text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.retrieval.base import Found, IndexRetriever, retrievers
+from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.postings import Floats, Ints, Mask, top
+from pdfqa_core.text import content_terms
+
+
+@dataclass(frozen=True, eq=False)
+class Lexical:
+    """BM25 scores of a whole index for given `k1` (term saturation) and `b` (length normalisation).
+
+    Raises UsageError if k1 is negative or b outside 0..1.
+    """
+
+    index: Index
+    k1: float
+    b: float
+
+    def __post_init__(self) -> None:
+        if self.k1 < 0 or not 0 <= self.b <= 1:
+            raise UsageError(f"BM25 with k1={self.k1} and b={self.b} is not defined.", "Use k1 >= 0 and 0 <= b <= 1.")
+
+    @cached_property
+    def _weights(self) -> Floats:
+        return self.index.postings.weights(self.k1, self.b)
+
+    def prepare(self) -> None:
+        """Compute what all questions share."""
+        _ = self._weights
+
+    def scores(self, question: str) -> tuple[Floats, Mask]:
+        """Return each passage's score and whether it holds any term of the question.
+
+        Stop words are not searched for, unless the question has nothing else.
+        """
+        return self.index.postings.scores(content_terms(question), self._weights)
+
+
+def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
+    """Return the k best of the passages `rows` that hold a term of the question."""
+    return top(scores, k, rows[matched[rows]])
+
+
+@retrievers.register("bm25")
+@dataclass(frozen=True, eq=False)
+class BM25(IndexRetriever):
+    """BM25Okapi as rank-bm25 defines it; finds only passages that share a term with the question."""
+
+    name: ClassVar[str] = "bm25"
+
+    k1: float = 1.5
+    b: float = 0.75
+
+    @cached_property
+    def _lexical(self) -> Lexical:
+        return Lexical(self.index, self.k1, self.b)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._lexical.prepare()
+
+    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
+        scores, matched = self._lexical.scores(question)
+        best = best_matching(scores, matched, k, rows)
+        return [Found(int(row), float(scores[row]), {"bm25": float(scores[row])}) for row in best]

@@ -1,0 +1,103 @@
+"""Dense retrieval: the cosine of question and passage vectors, exact or (in large indexes) through an HNSW graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.retrieval.base import Found, IndexRetriever, retrievers
+from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
+from pdfqa_core.retrieval.graph import Graph
+from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.postings import Ints, top
+from pdfqa_core.types import StopSignal
+
+
+@dataclass(frozen=True, eq=False)
+class Semantic:
+    """Cosines of an index's passages; `exact_below` is the number of passages below which all are compared."""
+
+    index: Index
+    exact_below: int
+
+    def __post_init__(self) -> None:
+        if self.index.encoder is None or self.index.embeddings is None:
+            raise UsageError("The index was opened without embeddings.", "Open it with embeddings=True.")
+
+    @property
+    def _encoder(self) -> TextEncoder:
+        assert self.index.encoder is not None
+        return self.index.encoder
+
+    @property
+    def _embeddings(self) -> Vectors:
+        assert self.index.embeddings is not None
+        return self.index.embeddings
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the index is so large that a graph is searched."""
+        return len(self.index.passages) >= self.exact_below
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return Graph.open_or_build(self.index.folder, self._embeddings)
+
+    def prepare(self, on_progress: OnProgress | None, stop: StopSignal | None) -> None:
+        """Load the encoder, and build the graph where one is used."""
+        self._encoder.encode(["warm up"], question=True)
+        if self.approximate and "_graph" not in self.__dict__:
+            graph = Graph.open_or_build(self.index.folder, self._embeddings, on_progress=on_progress, stop=stop)
+            self.__dict__["_graph"] = graph
+
+    def vector(self, question: str) -> Vectors:
+        """Return the question's vector, of length 1."""
+        vector: Vectors = self._encoder.encode([question], question=True)[0]
+        return vector
+
+    def cosines(self, vector: Vectors, rows: Ints) -> Vectors:
+        """Return the cosines of the passages `rows`."""
+        if len(rows) == len(self.index.passages):
+            return np.asarray(self._embeddings @ vector)
+        return np.asarray(self._embeddings[rows] @ vector)
+
+    def nearest(self, vector: Vectors, k: int, rows: Ints) -> tuple[Ints, Vectors]:
+        """Return the k nearest of the passages `rows`, best first, and their cosines.
+
+        Exact unless the index is large and searched as a whole.
+        """
+        if self.approximate and len(rows) == len(self.index.passages):
+            rows = np.sort(self._graph.nearest(vector, min(k, len(rows))))
+        cosines = self.cosines(vector, rows)
+        best = top(cosines, k)
+        return rows[best], cosines[best]
+
+
+@retrievers.register("dense")
+@dataclass(frozen=True, eq=False)
+class Dense(IndexRetriever):
+    """Cosine similarity of sentence embeddings. Source: Reimers and Gurevych 2019, "Sentence-BERT"."""
+
+    name: ClassVar[str] = "dense"
+    needs_embeddings: ClassVar[bool] = True
+
+    exact_below: int = 50_000
+
+    @cached_property
+    def _semantic(self) -> Semantic:
+        return Semantic(self.index, self.exact_below)
+
+    def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
+        """Load the encoder, and build the graph of a large index. Raises ModelError, StoppedError."""
+        self._semantic.prepare(on_progress, stop)
+
+    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
+        vector = self._semantic.vector(question)
+        best, cosines = self._semantic.nearest(vector, k, rows)
+        return [
+            Found(int(row), float(value), {"dense": float(value)}) for row, value in zip(best, cosines, strict=True)
+        ]

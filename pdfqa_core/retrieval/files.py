@@ -1,0 +1,63 @@
+"""Files that are either whole or not there: atomic writing, hashing, and what reading a damaged one raises."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+import zipfile
+from pathlib import Path
+
+# What reading, parsing or unpacking a damaged file may raise; nothing else is caught.
+DAMAGE: tuple[type[Exception], ...] = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write `content` so that `path` holds either all of it or what it held before, also after a power cut.
+
+    Raises OSError (a full disk, a read-only folder).
+    """
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in `folder` durable, where the system can (Windows cannot open folders)."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sha256(content: bytes) -> str:
+    """Return the SHA-256 of `content` in hex digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content in hex digits. Raises OSError."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

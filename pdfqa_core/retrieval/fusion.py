@@ -1,0 +1,71 @@
+"""Reciprocal rank fusion of the lexical and the semantic ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.retrieval.base import Found, IndexRetriever, check_candidates, retrievers, union
+from pdfqa_core.retrieval.bm25 import Lexical, best_matching
+from pdfqa_core.retrieval.dense import Semantic
+from pdfqa_core.retrieval.encoder import OnProgress
+from pdfqa_core.retrieval.postings import Ints
+from pdfqa_core.types import StopSignal
+
+
+@retrievers.register("rrf")
+@dataclass(frozen=True, eq=False)
+class ReciprocalRankFusion(IndexRetriever):
+    """score(p) = Σ over both lists of 1 / (rrf_k + rank of p), for the `candidates` best of each list.
+
+    A passage that is in one list only gets nothing from the other. Source: Cormack, Clarke and Büttcher 2009,
+    "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods".
+    """
+
+    name: ClassVar[str] = "rrf"
+    needs_embeddings: ClassVar[bool] = True
+
+    k1: float = 1.5
+    b: float = 0.75
+    candidates: int = 100
+    rrf_k: int = 60
+    exact_below: int = 50_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_candidates(self.name, self.candidates)
+        if self.rrf_k < 0:
+            raise UsageError(f"rrf_k is {self.rrf_k}.", "It must be 0 or more.")
+        self._lexical.prepare()
+
+    @cached_property
+    def _lexical(self) -> Lexical:
+        return Lexical(self.index, self.k1, self.b)
+
+    @cached_property
+    def _semantic(self) -> Semantic:
+        return Semantic(self.index, self.exact_below)
+
+    def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
+        """Load the encoder, and build the graph of a large index. Raises ModelError, StoppedError."""
+        self._semantic.prepare(on_progress, stop)
+
+    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
+        bm25, matched = self._lexical.scores(question)
+        vector = self._semantic.vector(question)
+        wide = max(k, self.candidates)
+        lists = (best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
+        both = union(*lists)
+        cosines = self._semantic.cosines(vector, both)
+        scores = np.zeros(len(both))
+        for ranked in lists:
+            scores[np.searchsorted(both, ranked)] += 1 / (self.rrf_k + np.arange(1, len(ranked) + 1))
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [
+            Found(int(both[i]), float(scores[i]), {"bm25": float(bm25[both[i]]), "dense": float(cosines[i])})
+            for i in order
+        ]

@@ -1,0 +1,155 @@
+"""Which terms stand in which passages, and the BM25 scores that follow; plain numpy, no retriever."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+# What rank-bm25 multiplies the average idf with, to replace the negative idf of terms that most passages hold.
+EPSILON = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class TermCounts:
+    """The terms of some passages, passage by passage.
+
+    Passage i holds the terms `vocabulary[term_ids[j]]`, `counts[j]` times each, for j in indptr[i] to indptr[i + 1].
+    """
+
+    vocabulary: tuple[str, ...]
+    term_ids: Ints
+    counts: Ints
+    indptr: Ints
+
+    @classmethod
+    def of(cls, tokenised: Iterable[Sequence[str]]) -> TermCounts:
+        """Count the terms of each passage."""
+        vocabulary: dict[str, int] = {}
+        ids: list[int] = []
+        counts: list[int] = []
+        indptr = [0]
+        for tokens in tokenised:
+            counted = Counter(tokens)
+            ids += [vocabulary.setdefault(term, len(vocabulary)) for term in counted]
+            counts += counted.values()
+            indptr.append(len(ids))
+        return cls(tuple(vocabulary), *(np.asarray(values, dtype=np.int64) for values in (ids, counts, indptr)))
+
+    def valid(self) -> bool:
+        """Whether the four parts fit together."""
+        ids, size = self.term_ids, len(self.vocabulary)
+        return (
+            all(part.ndim == 1 for part in (ids, self.counts, self.indptr))
+            and len(ids) == len(self.counts)
+            and len(self.indptr) > 0
+            and self.indptr[0] == 0
+            and self.indptr[-1] == len(ids)
+            and bool((np.diff(self.indptr) >= 0).all())
+            and (len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < size and int(self.counts.min()) > 0))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """The passages of each term: term t stands `counts[j]` times in passage `rows[j]`, j in starts[t] to starts[t+1].
+
+    `rows` ascend within a term. `lengths` are the passages' lengths in terms.
+    """
+
+    vocabulary: Mapping[str, int]
+    starts: Ints
+    rows: Ints
+    counts: Ints
+    lengths: Ints
+
+    @classmethod
+    def merged(cls, segments: Sequence[TermCounts]) -> Postings:
+        """Return the postings of all segments' passages, numbered in the order of the segments."""
+        vocabulary: dict[str, int] = {}
+        terms, rows, counts, lengths = [], [], [], []
+        offset = 0
+        for segment in segments:
+            to_all = np.fromiter(
+                (vocabulary.setdefault(term, len(vocabulary)) for term in segment.vocabulary),
+                dtype=np.int64,
+                count=len(segment.vocabulary),
+            )
+            size = len(segment.indptr) - 1
+            terms.append(to_all[segment.term_ids])
+            rows.append(np.repeat(np.arange(offset, offset + size), np.diff(segment.indptr)))
+            counts.append(segment.counts)
+            sums = np.concatenate(([0], np.cumsum(segment.counts)))
+            lengths.append(np.diff(sums[segment.indptr]))
+            offset += size
+        all_terms = _joined(terms)
+        order = np.argsort(all_terms, kind="stable")
+        frequencies = np.bincount(all_terms, minlength=len(vocabulary))
+        starts = np.concatenate(([0], np.cumsum(frequencies))).astype(np.int64)
+        return cls(vocabulary, starts, _joined(rows)[order], _joined(counts)[order], _joined(lengths))
+
+    @property
+    def size(self) -> int:
+        """Number of passages."""
+        return len(self.lengths)
+
+    def weights(self, k1: float, b: float) -> Floats:
+        """Return what each posting adds to its passage's BM25 score; aligned with `rows`.
+
+        idf(t) = ln(N - df + 0.5) - ln(df + 0.5); where that is negative, 0.25 times the average idf of all terms.
+        weight = idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / average length)). Source: Trotman, Puurula and
+        Burgess 2014, "Improvements to BM25 and Language Models Examined", as rank-bm25's BM25Okapi computes it.
+        """
+        frequencies = np.diff(self.starts)
+        idf = np.log(self.size - frequencies + 0.5) - np.log(frequencies + 0.5)
+        if len(idf):
+            idf = np.where(idf < 0, EPSILON * idf.mean(), idf)
+        average = self.lengths.mean() if self.size else 1.0
+        norms = k1 * (1 - b + b * self.lengths / max(float(average), 1e-12))
+        counts = self.counts.astype(np.float64)
+        scores: Floats = np.repeat(idf, frequencies) * (counts * (k1 + 1)) / (counts + norms[self.rows])
+        return scores
+
+    def scores(self, terms: Sequence[str], weights: Floats) -> tuple[Floats, Mask]:
+        """Return each passage's score, a term that is asked n times counting n times, and whether any term is in it."""
+        scores = np.zeros(self.size)
+        matched = np.zeros(self.size, dtype=np.bool_)
+        for term, times in Counter(terms).items():
+            number = self.vocabulary.get(term)
+            if number is None:
+                continue
+            place = slice(self.starts[number], self.starts[number + 1])
+            rows = self.rows[place]
+            scores[rows] += times * weights[place]
+            matched[rows] = True
+        return scores, matched
+
+
+def _joined(parts: Sequence[npt.NDArray[np.int64]]) -> Ints:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def top(scores: npt.NDArray[np.floating], k: int, rows: Ints | None = None) -> Ints:
+    """Return the positions of the k highest scores, best first, equal ones in ascending order.
+
+    Where `rows` (ascending) is given, only those positions are considered. Linear in the number of scores, but for
+    sorting the k found.
+    """
+    values = scores if rows is None else scores[rows]
+    if k < len(values):
+        edge = np.partition(values, len(values) - k)[len(values) - k]
+        above = np.flatnonzero(values > edge)
+        equal = np.flatnonzero(values == edge)[: k - len(above)]
+        chosen = np.sort(np.concatenate((above, equal)))
+    else:
+        chosen = np.arange(len(values))
+    chosen = chosen[np.argsort(-values[chosen], kind="stable")]
+    return chosen if rows is None else rows[chosen]

@@ -1,0 +1,196 @@
+"""An index's folder: a manifest, and per document one segment of passages and one file of vectors. No pickles.
+
+Everything here is derived data. Whatever is missing, damaged or made under other settings reads as "not there"; the
+caller builds it again. The manifest is written after every document, so that an interrupted build keeps what it had.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pdfqa_core.retrieval.encoder import Vectors
+from pdfqa_core.retrieval.files import DAMAGE, sha256, write_atomically
+from pdfqa_core.retrieval.postings import TermCounts
+from pdfqa_core.types import Passage, Span
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+TEMPORARY_SECONDS = 3600
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One document's passages with their index terms counted, and their vectors where they have been made."""
+
+    passages: tuple[Passage, ...]
+    terms: TermCounts
+    vectors: Vectors | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the manifest says of one document: number of passages, hashes of its two files, seconds of building."""
+
+    passages: int
+    sha256: str
+    vectors_sha256: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an index is: made by this recipe and model (hash; "" without one), vectors of `dimension` (0: none yet)."""
+
+    recipe: str
+    model: str
+    model_hash: str
+    dimension: int = 0
+    schema: int = SCHEMA
+    documents: Mapping[str, Entry] = field(default_factory=dict)
+
+    def with_document(self, document_id: str, entry: Entry, dimension: int) -> Manifest:
+        """Return a copy with one more document, or a newer entry for it."""
+        return replace(self, documents={**self.documents, document_id: entry}, dimension=dimension or self.dimension)
+
+    def only(self, document_ids: Sequence[str]) -> Manifest:
+        """Return a copy without the documents that are not in `document_ids`."""
+        return replace(self, documents={i: e for i, e in self.documents.items() if i in set(document_ids)})
+
+
+def _stem(document_id: str) -> str:
+    return hashlib.sha256(document_id.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class IndexFolder:
+    """Reads and writes the files of one index."""
+
+    path: Path
+
+    def segment_file(self, document_id: str) -> Path:
+        """Where a document's passages lie."""
+        return self.path / f"{_stem(document_id)}.passages.npz"
+
+    def vectors_file(self, document_id: str) -> Path:
+        """Where a document's vectors lie."""
+        return self.path / f"{_stem(document_id)}.vectors.npy"
+
+    def read_manifest(self, empty: Manifest) -> Manifest:
+        """Return the manifest if it is whole and made under the same settings as `empty`, else `empty`."""
+        try:
+            data = json.loads((self.path / MANIFEST).read_bytes())
+            documents = {str(i): Entry(**entry) for i, entry in data.pop("documents").items()}
+            found = Manifest(documents=documents, **data)
+        except DAMAGE:
+            return empty
+        return found if replace(found, documents={}, dimension=0) == empty else empty
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Replace the manifest. Raises OSError."""
+        write_atomically(self.path / MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
+
+    def load(self, document_id: str, manifest: Manifest, *, vectors: bool) -> Segment | None:
+        """Return a document's segment as it was saved, or None; without vectors where those are not as noted."""
+        entry = manifest.documents.get(document_id)
+        if entry is None:
+            return None
+        try:
+            content = self.segment_file(document_id).read_bytes()
+            if sha256(content) != entry.sha256:
+                return None
+            segment = _segment_from(content, document_id)
+            if len(segment.passages) != entry.passages:
+                return None
+            segment = replace(segment, seconds=float(entry.seconds))
+        except DAMAGE:
+            return None
+        return replace(segment, vectors=self._load_vectors(document_id, entry, manifest)) if vectors else segment
+
+    def _load_vectors(self, document_id: str, entry: Entry, manifest: Manifest) -> Vectors | None:
+        try:
+            content = self.vectors_file(document_id).read_bytes()
+            if sha256(content) != entry.vectors_sha256:
+                return None
+            found = np.load(io.BytesIO(content), allow_pickle=False)
+        except DAMAGE:
+            return None
+        right = found.dtype == np.float32 and found.shape == (entry.passages, manifest.dimension)
+        return found if right and bool(np.isfinite(found).all()) else None
+
+    def save(self, document_id: str, segment: Segment, known: Entry | None) -> Entry:
+        """Write what is new of a segment and return its entry; `known` is the entry of files that are already there.
+
+        Raises OSError.
+        """
+        entry = known
+        if entry is None:
+            content = _segment_bytes(segment)
+            write_atomically(self.segment_file(document_id), content)
+            entry = Entry(len(segment.passages), sha256(content))
+        if segment.vectors is not None:
+            buffer = io.BytesIO()
+            np.save(buffer, segment.vectors, allow_pickle=False)
+            write_atomically(self.vectors_file(document_id), buffer.getvalue())
+            entry = replace(entry, vectors_sha256=sha256(buffer.getvalue()))
+        return replace(entry, seconds=round(segment.seconds, 3))
+
+    def clean(self, manifest: Manifest) -> None:
+        """Remove the files of documents that the manifest does not name, and what an interrupted writing left."""
+        kept = {f(i).name for i in manifest.documents for f in (self.segment_file, self.vectors_file)}
+        try:
+            for file in self.path.iterdir():
+                segment = file.name.endswith((".passages.npz", ".vectors.npy")) and file.name not in kept
+                if segment or (file.suffix == ".tmp" and file.stat().st_mtime < time.time() - TEMPORARY_SECONDS):
+                    file.unlink(missing_ok=True)
+        except OSError:
+            return  # left-over files take room, nothing else
+
+    def size(self) -> int:
+        """Return the bytes of all files."""
+        try:
+            return sum(file.stat().st_size for file in self.path.iterdir() if file.is_file())
+        except OSError:
+            return 0
+
+
+def _as_bytes(data: object) -> Any:
+    # ASCII only: broken PDFs hold lone surrogates, which UTF-8 cannot say.
+    return np.frombuffer(json.dumps(data, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
+
+
+def _segment_bytes(segment: Segment) -> bytes:
+    passages = [[p.id, p.heading, p.text, [[s.page, s.start, s.end] for s in p.spans]] for p in segment.passages]
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        passages=_as_bytes(passages),
+        vocabulary=_as_bytes(segment.terms.vocabulary),
+        term_ids=segment.terms.term_ids.astype(np.int32),
+        counts=segment.terms.counts.astype(np.int32),
+        indptr=segment.terms.indptr,
+    )
+    return buffer.getvalue()
+
+
+def _segment_from(content: bytes, document_id: str) -> Segment:
+    with np.load(io.BytesIO(content), allow_pickle=False) as data:
+        passages = tuple(
+            Passage(i, tuple(Span(document_id, *place) for place in places), text, heading)
+            for i, heading, text, places in json.loads(data["passages"].tobytes())
+        )
+        vocabulary = tuple(json.loads(data["vocabulary"].tobytes()))
+        arrays = (data[name].astype(np.int64) for name in ("term_ids", "counts", "indptr"))
+        terms = TermCounts(vocabulary, *arrays)
+    if not terms.valid() or len(terms.indptr) != len(passages) + 1:
+        raise ValueError("the segment's parts do not fit together")
+    return Segment(passages, terms)

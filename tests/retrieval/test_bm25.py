@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from pdfqa_core.retrieval.postings import Postings, TermCounts, top
+
+TOKENS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
+CORPUS = st.lists(TOKENS, min_size=1, max_size=12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(CORPUS, TOKENS, st.floats(0.01, 3), st.floats(0, 1))
+def test_scores_are_those_of_rank_bm25(corpus, question, k1, b):
+    assume(any(corpus))
+    postings = Postings.merged([TermCounts.of(corpus)])
+    scores, matched = postings.scores(question, postings.weights(k1, b))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = BM25Okapi(corpus, k1=k1, b=b).get_scores(question)
+    # With b = 1, rank-bm25 divides 0 by 0 for an empty passage; ours scores 0.
+    assert np.allclose(scores, np.nan_to_num(expected), atol=1e-6)
+    assert matched.tolist() == [bool(set(tokens) & set(question)) for tokens in corpus]
+
+
+@settings(max_examples=100, deadline=None)
+@given(CORPUS, TOKENS, st.integers(0, 12))
+def test_segments_score_as_one_corpus(corpus, question, cut):
+    whole = Postings.merged([TermCounts.of(corpus)])
+    parts = Postings.merged([TermCounts.of(corpus[:cut]), TermCounts.of([]), TermCounts.of(corpus[cut:])])
+    expected, _ = whole.scores(question, whole.weights(1.5, 0.75))
+    found, _ = parts.scores(question, parts.weights(1.5, 0.75))
+    assert np.allclose(found, expected, atol=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(-3, 3).map(float), max_size=20), st.integers(1, 25), st.data())
+def test_top_is_a_stable_sort_cut_off(scores, k, data):
+    values = np.array(scores)
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, max(0, len(scores) - 1))))), dtype=np.int64)
+    rows = rows[rows < len(scores)]
+    expected = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    assert top(values, k).tolist() == expected[:k]
+    assert top(values, k, rows).tolist() == [i for i in expected if i in set(rows.tolist())][:k]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("term_ids", [0, 9]),
+        ("term_ids", [0]),
+        ("counts", [0, 1]),
+        ("indptr", [0, 1]),
+        ("indptr", []),
+        ("indptr", [2, 2]),
+    ],
+)
+def test_parts_that_do_not_fit_are_noticed(field, value):
+    parts = {"vocabulary": ("a", "b"), "term_ids": [0, 1], "counts": [1, 1], "indptr": [0, 2]}
+    arrays = {k: v if k == "vocabulary" else np.array(v, dtype=np.int64) for k, v in parts.items()}
+    assert TermCounts(**arrays).valid()
+    assert not TermCounts(**{**arrays, field: np.array(value, dtype=np.int64)}).valid()

@@ -1,0 +1,231 @@
+import subprocess
+import sys
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from rank_bm25 import BM25Okapi
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, ReciprocalRankFusion, index_text, retrievers
+from pdfqa_core.text import content_terms, terms
+from tests.retrieval.fakes import FakeEncoder, passage, passages
+
+TEXTS = (
+    "Balance billing protection limits what out-of-network providers may charge.",
+    "The deductible is the amount you pay before the plan pays.",
+    "A copayment of 20 dollars is due at each visit.",
+    "Preventive care such as vaccines is covered in full.",
+    "Prescription drugs are listed in the formulary.",
+    "Employees accrue vacation days every month.",
+    "The handbook describes the dress code of the office.",
+)
+NAMES = ("bm25", "dense", "rrf", "hybrid")
+
+
+@pytest.fixture(scope="module")
+def index():
+    return Index.in_memory(
+        [*passages(*TEXTS[:5], document_id="a"), *passages(*TEXTS[5:], document_id="b")], FakeEncoder()
+    )
+
+
+def test_all_four_are_registered_with_the_settings_names():
+    assert set(NAMES) <= set(retrievers.names())
+    declared = {name: {f.name for f in fields(retrievers.get(name))} - {"index"} for name in NAMES}
+    assert declared == {
+        "bm25": {"k1", "b"},
+        "dense": {"exact_below"},
+        "hybrid": {"k1", "b", "candidates", "exact_below"},
+        "rrf": {"k1", "b", "candidates", "rrf_k", "exact_below"},
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hits_are_ranked_and_complete(index, name):
+    hits = retrievers.get(name)(index).search("What is a deductible amount?", 3)
+    assert hits[0].passage.text == TEXTS[1]
+    assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert {hit.retriever for hit in hits} == {name}
+    expected = {"bm25": {"bm25"}, "dense": {"dense"}}.get(name, {"bm25", "dense"})
+    assert all(set(hit.parts) == expected for hit in hits)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("question", ["", "  \n", "?!", "…"])
+def test_a_question_without_words_has_no_hits(index, name, question):
+    assert retrievers.get(name)(index).search(question, 5) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stop_words_alone_are_searched_for(index, name):
+    hits = retrievers.get(name)(index).search("what is the", 3)
+    assert 1 <= len(hits) <= 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_very_long_question_is_answered(index, name):
+    assert retrievers.get(name)(index).search("deductible plan " * 5000, 1)[0].passage.text == TEXTS[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_hits_than_passages_are_not_invented(index, name):
+    hits = retrievers.get(name)(index).search("the plan pays vaccines", 1000)
+    assert len({hit.passage.id for hit in hits}) == len(hits) <= len(TEXTS)
+    if name != "bm25":
+        assert len(hits) == len(TEXTS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_empty_index_has_no_hits(name):
+    empty = Index.in_memory([], FakeEncoder())
+    assert retrievers.get(name)(empty).search("anything", 5) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_k_below_one_is_refused(index, name):
+    with pytest.raises(UsageError, match="k is 0"):
+        retrievers.get(name)(index).search("plan", 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_search_can_be_limited_to_documents(index, name):
+    retriever = retrievers.get(name)(index)
+    assert {h.passage.document_id for h in retriever.search("the plan of the office", 9, frozenset({"b"}))} == {"b"}
+    assert retriever.search("the plan", 9, frozenset()) == []
+    assert retriever.search("the plan", 9, frozenset({"unknown"})) == []
+    everything = retriever.search("the plan", 9)
+    assert retriever.search("the plan", 9, frozenset({"a", "b"})) == everything
+
+
+def test_bm25_finds_only_what_shares_a_term_and_scores_like_rank_bm25(index):
+    question = "Which vaccines does the plan cover, and which drugs?"
+    expected = BM25Okapi([terms(t) for t in TEXTS]).get_scores(content_terms(question))
+    hits = BM25(index).search(question, 10)
+    rows = {p.id: row for row, p in enumerate(index.passages)}
+    assert len(hits) == 3
+    assert all(abs(hit.score - expected[rows[hit.passage.id]]) < 1e-6 for hit in hits)
+
+
+def test_equal_scores_keep_the_order_of_the_passages():
+    index = Index.in_memory(passages(*["same words here"] * 6, *["nothing in common"] * 9), FakeEncoder())
+    for name in NAMES:
+        hits = retrievers.get(name)(index).search("same words here", 4)
+        assert [hit.passage.pages[0] for hit in hits] == [1, 2, 3, 4]
+
+
+def test_headings_are_indexed():
+    index = Index.in_memory([passage("Five visits.", heading="Acupuncture"), passage("Six visits.", number=1)])
+    assert BM25(index).search("acupuncture", 5)[0].passage.text == "Five visits."
+    assert index_text(index.passages[0]) == "Acupuncture\nFive visits."
+    assert index_text(index.passages[1]) == "Six visits."
+
+
+def test_dense_scores_are_cosines(index):
+    encoder = FakeEncoder()
+    hits = Dense(index).search("vacation days", 7)
+    vectors = encoder.encode([hit.passage.text for hit in hits])
+    expected = vectors @ encoder.encode(["vacation days"])[0]
+    assert np.allclose([hit.score for hit in hits], expected, atol=1e-6)
+    assert all(hit.parts["dense"] == hit.score for hit in hits)
+
+
+def test_hybrid_is_the_clamped_product_and_unmatched_passages_come_last(index):
+    hits = Hybrid(index).search("deductible and vaccines", 7)
+    matched = [hit for hit in hits if hit.parts["bm25"] > 0]
+    assert len(hits) == 7
+    assert hits[: len(matched)] == matched
+    for hit in matched:
+        assert hit.score == pytest.approx(max(hit.parts["dense"], 0) * hit.parts["bm25"], abs=1e-9)
+    rest = [hit.parts["dense"] for hit in hits[len(matched) :]]
+    assert rest == sorted(rest, reverse=True)
+    assert all(hit.score < 0 for hit in hits[len(matched) :])
+
+
+class TwoVectors(FakeEncoder):
+    """Cosines as told: the question is (1, 0), a passage "cosine 0.3 …" stands at that angle."""
+
+    def encode(self, texts, *, question=False, on_progress=None, stop=None):
+        found = []
+        for text in texts:
+            cosine = 1.0 if question else float(text.split()[1])
+            found.append((cosine, (1 - cosine**2) ** 0.5))
+        return np.array(found, dtype=np.float32)
+
+
+def test_hybrid_fills_in_exact_parts_for_the_union_and_clamps_negative_cosines():
+    texts = ["cosine 0.9 x", "cosine 0.5 apple", "cosine -0.8 apple apple apple", "cosine 0.1 y", "cosine 0.2 z"]
+    index = Index.in_memory(passages(*texts), TwoVectors())
+    hits = Hybrid(index, candidates=2).search("apple", 3)
+    assert [h.passage.text for h in hits] == [texts[1], texts[2], texts[0]]
+    assert hits[1].score == 0
+    assert hits[1].parts["dense"] == pytest.approx(-0.8)
+    assert hits[1].parts["bm25"] > hits[0].parts["bm25"] > 0
+    assert hits[2].parts["bm25"] == 0
+    assert [h.passage.text for h in Hybrid(index).search("pear", 2)] == [texts[0], texts[1]]
+
+
+def test_hybrid_of_a_tiny_index_goes_by_similarity():
+    # Every term is in most passages: rank-bm25's idf is not positive for any of them.
+    index = Index.in_memory(passages("cosine 0.2 apple", "cosine 0.7 apple"), TwoVectors())
+    assert [h.passage.pages for h in Hybrid(index).search("apple", 2)] == [(2,), (1,)]
+
+
+def test_rrf_sums_reciprocal_ranks():
+    texts = ["cosine 0.9 x", "cosine 0.5 apple", "cosine 0.3 apple apple apple", "cosine 0.1 y", "cosine 0.2 z"]
+    index = Index.in_memory(passages(*texts), TwoVectors())
+    hits = {h.passage.text: h.score for h in ReciprocalRankFusion(index, rrf_k=60).search("apple", 9)}
+    assert hits[texts[0]] == pytest.approx(1 / 61)
+    assert hits[texts[1]] == pytest.approx(1 / 62 + 1 / 62)
+    assert hits[texts[2]] == pytest.approx(1 / 61 + 1 / 63)
+    assert hits[texts[3]] == pytest.approx(1 / 65)
+
+
+@pytest.mark.parametrize("name", ["dense", "rrf", "hybrid"])
+def test_the_graph_finds_what_the_exact_search_finds(name):
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(50)]
+    texts = [" ".join(rng.choice(words, 12)) for _ in range(300)]
+    index = Index.in_memory(passages(*texts), FakeEncoder())
+    exact, graph = retrievers.get(name)(index, exact_below=1000), retrievers.get(name)(index, exact_below=10)
+    for question in texts[:5]:
+        assert [h.passage.id for h in graph.search(question, 5)] == [h.passage.id for h in exact.search(question, 5)]
+    limited = graph.search(texts[0], 5, frozenset({"doc"}))
+    assert limited == graph.search(texts[0], 5)
+
+
+@pytest.mark.parametrize("name", ["dense", "rrf", "hybrid"])
+def test_without_embeddings_the_error_says_what_to_do(name):
+    with pytest.raises(UsageError, match="bm25"):
+        retrievers.get(name)(Index.in_memory(passages("text")))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda index: BM25(index, k1=-1),
+        lambda index: BM25(index, b=1.5),
+        lambda index: Hybrid(index, candidates=0),
+        lambda index: ReciprocalRankFusion(index, candidates=0),
+        lambda index: ReciprocalRankFusion(index, rrf_k=-1),
+    ],
+)
+def test_wrong_parameters_are_refused(index, make):
+    with pytest.raises(UsageError):
+        make(index)
+
+
+def test_bm25_needs_no_heavy_library(tmp_path):
+    program = """
+import sys
+from pathlib import Path
+from pdfqa_core.chunking import chunkers
+from pdfqa_core.retrieval import Encoder, Index, retrievers
+from tests.retrieval.fakes import passages
+index = Index.open_or_build(Path(sys.argv[1]), "r", {"doc": lambda: passages("one plan", "two")}, encoder=Encoder())
+print(retrievers.get("bm25")(index).search("plan", 1)[0].passage.text)
+print(sorted({"torch", "sentence_transformers", "transformers", "hnswlib", "scipy", "sklearn"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["one plan", "[]"]

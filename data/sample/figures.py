@@ -10,7 +10,7 @@ from reportlab.lib.enums import TA_RIGHT
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.platypus import Paragraph, Table, TableStyle
 
-NAVY, TEAL, SAND = HexColor("#12344D"), HexColor("#2A8CA0"), HexColor("#B9D8DE")
+NAVY, TEAL, SAND = HexColor("#12344D"), HexColor("#1F7A8C"), HexColor("#B9D8DE")
 TINT, RULE, GREY = HexColor("#EEF4F6"), HexColor("#B8C6CE"), HexColor("#5B6B76")
 INK = HexColor("#1C242A")
 

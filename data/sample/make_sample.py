@@ -250,10 +250,15 @@ def contents() -> list[Flowable]:
     ]
 
 
-def captioned(above: str, flowable: Flowable, below: str = "") -> list[Flowable]:
-    """Return a table or chart that stays with its caption."""
-    parts = [Spacer(1, 6), paragraph(above, CAPTION)] if above else [Spacer(1, 6)]
-    return [KeepTogether([*parts, flowable, paragraph(below, CAPTION) if below else Spacer(1, 10)])]
+def captioned(words: str, table: Table) -> list[Flowable]:
+    """Return a table that stays with the caption above it."""
+    above = ParagraphStyle("caption above", CAPTION, spaceBefore=10)
+    return [KeepTogether([paragraph(words, above), table, Spacer(1, 10)])]
+
+
+def figure(words: str) -> list[Flowable]:
+    """Return the chart with the caption below it."""
+    return [KeepTogether([Spacer(1, 8), chart(MEASURE), paragraph(words, CAPTION), Spacer(1, 5)])]
 
 
 BLOCKS: dict[str, Callable[[str], list[Flowable]]] = {
@@ -264,7 +269,7 @@ BLOCKS: dict[str, Callable[[str], list[Flowable]]] = {
     "brief": brief,
     "notice": lambda words: [paragraph(words, NOTE), PageBreak()],
     "terms": glossary,
-    "chart": lambda words: captioned("", chart(MEASURE), words),
+    "chart": figure,
     "monthly": lambda words: captioned(words, monthly(MEASURE)),
     "costs": lambda words: captioned(words, costs(MEASURE)),
     "columns": lambda _: [NextPageTemplate("columns"), PageBreak()],

@@ -178,6 +178,7 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     if environ.get("PDFQA_LLM_URL"):
         put("llm", "engine", "openai")
         put("llm", "url", environ["PDFQA_LLM_URL"])
+        data["llm"].setdefault("model", "")
     if environ.get("GRADIO_SERVER_NAME"):
         put("server", "host", environ["GRADIO_SERVER_NAME"])
     port = environ.get("GRADIO_SERVER_PORT") or environ.get("PORT")

@@ -363,7 +363,15 @@ class Done:
     answer: Answer
 
 
-Event = Progress | Rewritten | Retrieved | Token | Done
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The turn as the database keeps it; the last event where answers are stored."""
+
+    conversation_id: str
+    turn: Turn
+
+
+Event = Progress | Rewritten | Retrieved | Token | Done | Stored
 
 
 # ------------------------------------------------------------------ verbs

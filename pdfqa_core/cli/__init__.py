@@ -1,0 +1,51 @@
+"""The command line: one module per command, each with `add(subparsers)` and `run(arguments)`.
+
+With --json a command prints one JSON object on standard output; progress and logs go to standard error.
+Exit status: 0 done, 1 the task failed, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+
+from pdfqa_core import __version__
+from pdfqa_core.cli import agreement as agreement_command
+from pdfqa_core.cli import ask, chat, ingest, search, serve
+from pdfqa_core.cli import doctor as doctor_command
+from pdfqa_core.cli import export as export_command
+from pdfqa_core.errors import PdfQAError, UsageError
+
+COMMANDS = (serve, ingest, search, ask, chat, agreement_command, export_command, doctor_command)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="pdfqa", description="Question PDFs in conversation, with evidence, and measure how good the answers are."
+    )
+    top.add_argument("--version", action="version", version=f"pdfqa {__version__}")
+    subparsers = top.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(subparsers)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = parser().parse_args(argv)
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        return int(arguments.run(arguments))
+    except PdfQAError as error:
+        if getattr(arguments, "json", False):
+            print(json.dumps({"error": {"what": error.what, "hint": error.hint}}, ensure_ascii=False))
+        else:
+            print(f"pdfqa: {error.what}\n       {error.hint}".rstrip(), file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        print("pdfqa: stopped", file=sys.stderr)
+        return 1

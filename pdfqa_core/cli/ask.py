@@ -1,0 +1,95 @@
+"""`pdfqa ask`: answer one question with citations."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.search import hit_row
+from pdfqa_core.reading.citations import with_markers
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.types import Document, Progress, Stored, Turn
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = subparsers.add_parser("ask", help="answer one question", description=__doc__)
+    command.add_argument("question", metavar="QUESTION")
+    command.add_argument(
+        "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
+    )
+    command.add_argument("--conversation", default="", metavar="ID", help="go on in this conversation")
+    add_common(command)
+    add_settings(command, "chunking", "retrieval", "reading", "conversation", "llm")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer the question and print the answer with its sources."""
+    settings = settings_of(arguments)
+    with Services(workspace_of(arguments), settings) as services:
+        scope = services.document_ids(LOCAL_OWNER, arguments.document)
+        events = services.answer(
+            LOCAL_OWNER, arguments.question, settings, conversation_id=arguments.conversation, document_ids=scope
+        )
+        for event in events:
+            if isinstance(event, Progress):
+                progress.show(event)
+            elif isinstance(event, Stored):
+                stored = event
+        progress.clear()
+        turn = stored.turn
+        documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
+    if arguments.json:
+        row = {**turn_row(turn, documents), "conversation_id": stored.conversation_id}
+        print(json.dumps(row, ensure_ascii=False))
+    else:
+        print(plain_turn(turn, documents))
+    return 0
+
+
+def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
+    """Return an answered question as it appears in JSON."""
+    answer = turn.answer
+    return {
+        "answer": answer.text,
+        "refused": answer.refused,
+        "standalone_question": turn.standalone_question,
+        "citations": [
+            {
+                "filename": documents[citation.span.document_id].filename,
+                "page": citation.span.page,
+                "quote": citation.quote,
+                "verified": citation.verified,
+                "number": citation.number,
+            }
+            for citation in answer.citations
+        ],
+        "hits": [hit_row(hit, documents) for hit in answer.hits],
+        "seconds": dict(answer.seconds),
+        "model": answer.model,
+        "reader": answer.reader,
+        "confidence": answer.confidence,
+        "notes": list(answer.notes),
+        "turn_id": turn.id,
+    }
+
+
+def plain_turn(turn: Turn, documents: Mapping[str, Document]) -> str:
+    """Return an answer for a terminal: text with markers, then the passages it cites (all found, if it is refused)."""
+    answer = turn.answer
+    cited = {citation.number for citation in answer.citations}
+    lines = [with_markers(answer)]
+    if turn.standalone_question != turn.question:
+        lines.insert(0, f'(searched for: "{turn.standalone_question}")')
+    if answer.refused:
+        lines.append("The nearest passages:")
+    for hit in answer.hits:
+        if hit.rank in cited or answer.refused:
+            pages = ", ".join(map(str, hit.passage.pages))
+            lines.append(f"[{hit.rank}] {documents[hit.passage.document_id].filename}, p. {pages}")
+    return "\n".join([*lines, *answer.notes])

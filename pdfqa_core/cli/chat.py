@@ -1,0 +1,73 @@
+"""`pdfqa chat`: a conversation on the terminal; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from typing import Any
+
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.ask import plain_turn, turn_row
+from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.types import Progress, Stored
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = subparsers.add_parser("chat", help="a conversation on the terminal", description=__doc__)
+    command.add_argument(
+        "--document", action="append", default=[], metavar="NAME", help="only these files (repeatable)"
+    )
+    command.add_argument("--conversation", default="", metavar="ID", help="go on in this conversation")
+    add_common(command)
+    add_settings(command, "chunking", "retrieval", "reading", "conversation", "llm")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read questions from standard input until it ends. With --json: one object with all turns at the end."""
+    settings = settings_of(arguments)
+    turns: list[dict[str, Any]] = []
+    conversation = arguments.conversation
+    with Services(workspace_of(arguments), settings) as services:
+        scope = services.document_ids(LOCAL_OWNER, arguments.document)
+        while question := _next_question():
+            try:
+                stored = _answer(services, question, conversation, scope)
+            except PdfQAError as error:
+                print(f"{error.what} {error.hint}", file=sys.stderr)
+                continue
+            turn, conversation = stored.turn, stored.conversation_id
+            documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
+            turns.append(turn_row(turn, documents))
+            if not arguments.json:
+                print(plain_turn(turn, documents), end="\n\n", flush=True)
+    if arguments.json:
+        print(json.dumps({"conversation_id": conversation, "turns": turns}, ensure_ascii=False))
+    return 0
+
+
+def _next_question() -> str:
+    if sys.stdin.isatty():
+        print("> ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
+
+
+def _answer(services: Services, question: str, conversation: str, scope: tuple[str, ...]) -> Stored:
+    """Answer one question; Ctrl-C stops the answer, not the program, and keeps what was written."""
+    events = services.answer(LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope)
+    before = signal.signal(signal.SIGINT, lambda *_: services.stop())
+    try:
+        for event in events:
+            if isinstance(event, Progress):
+                progress.show(event)
+            elif isinstance(event, Stored):
+                return event
+    finally:
+        signal.signal(signal.SIGINT, before)
+        progress.clear()
+    raise PdfQAError("The question was not answered.", "Ask again.")

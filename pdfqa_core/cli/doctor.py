@@ -1,0 +1,114 @@
+"""`pdfqa doctor`: what works on this machine, and why not."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core import __version__
+from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.errors import ModelError, PdfQAError
+from pdfqa_core.settings import Settings
+
+PACKAGES = ("gradio", "pypdfium2", "sentence-transformers", "torch", "llama-cpp-python", "hnswlib", "SQLAlchemy")
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = subparsers.add_parser("doctor", help="what works on this machine, and why not", description=__doc__)
+    add_common(command)
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Try every part once; exit status 1 if one does not work."""
+    workspace, settings = workspace_of(arguments), settings_of(arguments)
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("machine", _machine),
+        ("packages", _packages),
+        ("workspace", lambda: _workspace(workspace)),
+        ("reading PDFs", _reading),
+        ("encoder", _encoder),
+        ("language model", lambda: _language_model(workspace, settings)),
+    ]
+    rows: list[dict[str, Any]] = []
+    for name, check in checks:
+        try:
+            row = {"name": name, "ok": True, "detail": check(), "hint": ""}
+        except PdfQAError as error:
+            row = {"name": name, "ok": False, "detail": error.what, "hint": error.hint}
+        rows.append(row)
+        if not arguments.json:
+            print(f"{'ok ' if row['ok'] else 'NO '} {name}: {row['detail']} {row['hint']}".rstrip())
+    if arguments.json:
+        print(json.dumps({"version": __version__, "checks": rows}, ensure_ascii=False))
+    return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _machine() -> str:
+    import psutil
+
+    memory = psutil.virtual_memory()
+    return (
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores, "
+        f"{memory.available / 1e9:.1f} of {memory.total / 1e9:.1f} GB memory free"
+    )
+
+
+def _packages() -> str:
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        raise PdfQAError(f"Not installed: {', '.join(missing)}.", "pip install -r requirements.txt")
+    return ", ".join(found)
+
+
+def _workspace(workspace: Path) -> str:
+    from pdfqa_core.storage import Store
+
+    with Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", "")):
+        return str(workspace)
+
+
+def _reading() -> str:
+    from pdfqa_core.extraction.worker import Limits, read_document
+    from pdfqa_core.services import SAMPLE
+
+    path = next(iter(sorted(SAMPLE.glob("*.pdf"))), None)
+    if path is None:
+        raise PdfQAError("The sample PDF is missing.", f"It belongs into {SAMPLE}.")
+    result = read_document(path, "doctor", limits=Limits())
+    return f"{result.state}, {result.page_count} pages of {path.name}"
+
+
+def _encoder() -> str:
+    from pdfqa_core.retrieval import Encoder
+
+    encoder = Encoder()
+    shape = encoder.encode(["one sentence"]).shape
+    return f"{encoder.name}, {shape[1]} dimensions"
+
+
+def _language_model(workspace: Path, settings: Settings) -> str:
+    from pdfqa_core.loaded_models import LoadedModels
+    from pdfqa_core.types import Message
+
+    models = LoadedModels(settings, workspace / "models")
+    try:
+        llm = models.llm()
+        words = "".join(llm.complete([Message("user", "What is the capital of France?")], max_tokens=24)).strip()
+        if not words:
+            raise ModelError(f"{llm.name} wrote nothing.", "Choose another model (PDFQA_MODEL).")
+        return f"{llm.name}, context {llm.context_size:,} tokens; asked for the capital of France it says: {words!r}"
+    finally:
+        models.close()

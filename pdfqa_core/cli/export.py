@@ -1,0 +1,75 @@
+"""`pdfqa export`: ratings as CSV or JSON lines, conversations as JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.exports.conversations import conversations_jsonl
+from pdfqa_core.exports.ratings import rating_rows, ratings_csv, ratings_jsonl
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.types import Study
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = subparsers.add_parser("export", help="ratings or conversations as a file", description=__doc__)
+    command.add_argument("what", choices=("ratings", "conversations"))
+    command.add_argument("--study", default="", metavar="NAME", help="the study, where there are several")
+    command.add_argument("--format", choices=("csv", "jsonl"), help="of ratings (default: csv)")
+    command.add_argument(
+        "--output", type=Path, metavar="FILE", help="where to write; - is standard output (default: the workspace)"
+    )
+    add_common(command)
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file and print where it is."""
+    if arguments.what == "conversations" and arguments.format == "csv":
+        raise UsageError("Conversations have no CSV form.", "Use --format jsonl.")
+    workspace = workspace_of(arguments)
+    with Services(workspace, settings_of(arguments)) as services:
+        store = services.store
+        if arguments.what == "conversations":
+            whole = [store.conversations.get(LOCAL_OWNER, c.id) for c in store.conversations.list(LOCAL_OWNER)]
+            data, rows, suffix = conversations_jsonl(whole), len(whole), "jsonl"
+        else:
+            study = _study(store.studies.list(LOCAL_OWNER), arguments.study)
+            made = rating_rows(
+                study,
+                store.studies.turns(LOCAL_OWNER, study.id),
+                store.studies.ratings(study.id),
+                store.studies.adjudications(study.id),
+            )
+            suffix = arguments.format or "csv"
+            data, rows = (ratings_csv(made) if suffix == "csv" else ratings_jsonl(made)), len(made)
+    if str(arguments.output) == "-":
+        if arguments.json:
+            raise UsageError("--json and --output - both print on standard output.", "Name a file instead.")
+        sys.stdout.buffer.write(data)
+        return 0
+    moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    path = arguments.output or workspace / "exports" / f"{arguments.what}-{moment}.{suffix}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.", "Choose another --output.") from error
+    print(json.dumps({"file": str(path), "rows": rows}) if arguments.json else f"{rows} rows in {path}")
+    return 0
+
+
+def _study(studies: tuple[Study, ...], name: str) -> Study:
+    chosen = [study for study in studies if not name or name in (study.name, study.id)]
+    if len(chosen) == 1:
+        return chosen[0]
+    known = ", ".join(study.name for study in studies) or "none"
+    raise UsageError(
+        f"There is no study {name!r}." if name else "It is not clear which study is meant.", f"Studies: {known}."
+    )

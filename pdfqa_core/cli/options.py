@@ -1,0 +1,61 @@
+"""Options that commands share. Settings become options of the same name, with their defaults and descriptions."""
+
+from __future__ import annotations
+
+import argparse
+import types
+from pathlib import Path
+from typing import Literal, Union, get_args, get_origin
+
+from pdfqa_core.settings import Section, Settings, load, read_settings, workspace_path
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add --workspace and --json."""
+    parser.add_argument("--workspace", metavar="DIR", type=Path, help="folder with the database, PDFs and indexes")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
+    """Add one option for every setting of the sections (`chunking`: --chunker, --unit, …)."""
+    for section in sections:
+        model: type[Section] = Settings.model_fields[section].annotation  # type: ignore[assignment]
+        group = parser.add_argument_group(f"{section} settings")
+        for name, field in model.model_fields.items():
+            flags = [f"--{name.replace('_', '-')}"]
+            if name == "k":
+                flags.insert(0, "-k")
+            kind = _plain(field.annotation)
+            default = "none" if field.default in ("", None) else field.default
+            text = f"{field.description or name.replace('_', ' ')} (default: {default})".replace("%", "%%")
+            destination = f"{section}.{name}"
+            if kind is bool:
+                group.add_argument(
+                    *flags, dest=destination, action=argparse.BooleanOptionalAction, default=None, help=text
+                )
+            elif get_origin(kind) is Literal:
+                group.add_argument(*flags, dest=destination, choices=get_args(kind), help=text)
+            else:
+                group.add_argument(*flags, dest=destination, type=kind, metavar=kind.__name__.upper(), help=text)
+
+
+def _plain(annotation: object) -> type:
+    """Return the type behind an optional one."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        annotation = next(argument for argument in get_args(annotation) if argument is not type(None))
+    return annotation  # type: ignore[return-value]
+
+
+def workspace_of(arguments: argparse.Namespace) -> Path:
+    """Return the workspace that the call names, else the default one."""
+    return arguments.workspace.expanduser().resolve() if arguments.workspace else workspace_path()
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """Return the workspace's settings with those of the command line on top. Raises UsageError for a wrong value."""
+    data = read_settings(workspace_of(arguments)).model_dump()
+    for name, value in vars(arguments).items():
+        section, dot, field = name.partition(".")
+        if dot and value is not None:
+            data[section][field] = value
+    return load(data)

@@ -1,0 +1,64 @@
+"""`pdfqa search`: the passages that a retriever finds for a question."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.types import Document, Hit
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = subparsers.add_parser("search", help="find passages, no language model involved", description=__doc__)
+    command.add_argument("question", metavar="QUESTION")
+    command.add_argument(
+        "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
+    )
+    add_common(command)
+    add_settings(command, "chunking", "retrieval")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search and print the hits."""
+    settings = settings_of(arguments)
+    with Services(workspace_of(arguments), settings) as services:
+        scope = services.document_ids(LOCAL_OWNER, arguments.document)
+        for step in services.build_index(LOCAL_OWNER, settings):
+            progress.show(step)
+        progress.clear()
+        hits = services.search(LOCAL_OWNER, arguments.question, settings, document_ids=scope)
+        documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
+    rows = [hit_row(hit, documents) for hit in hits]
+    if arguments.json:
+        print(json.dumps({"hits": rows}, ensure_ascii=False))
+        return 0
+    for row in rows:
+        pages = ", ".join(map(str, row["pages"]))
+        print(
+            f"{row['rank']}. {row['filename']}, p. {pages}  (score {row['score']:.3f})\n"
+            f"   {' '.join(row['text'].split())}\n"
+        )
+    if not rows:
+        print("Nothing was found.")
+    return 0
+
+
+def hit_row(hit: Hit, documents: Mapping[str, Document]) -> dict[str, Any]:
+    """Return a hit as it appears in JSON."""
+    document = documents.get(hit.passage.document_id)
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "filename": document.filename if document else "",
+        "document_id": hit.passage.document_id,
+        "pages": list(hit.passage.pages),
+        "text": hit.passage.text,
+        "parts": dict(hit.parts),
+    }

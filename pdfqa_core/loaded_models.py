@@ -1,0 +1,120 @@
+"""The encoder and the language model of this process: loaded in the background, shared by all."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.llm import engines
+from pdfqa_core.llm.catalogue import resolve, title_of
+from pdfqa_core.retrieval import Encoder
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import LLM
+
+INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """What the header shows: `state` is "loading", "ready" or "missing"."""
+
+    state: str
+    words: str
+    detail: str = ""
+
+
+class LoadedModels:
+    """Encoders by name and the one language model. Loads nothing before it is asked to."""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings = settings.llm
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._encoders: dict[str, Encoder] = {}
+        self._llm: Any = None
+        self._status = ModelStatus("loading", "model not loaded yet")
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+
+    @property
+    def status(self) -> ModelStatus:
+        """How far loading is."""
+        return self._status
+
+    def encoder(self, path_or_name: str = "") -> Encoder:
+        """Return the encoder at a path or of a hub name; "" is the bundled one."""
+        with self._lock:
+            if path_or_name not in self._encoders:
+                self._encoders[path_or_name] = Encoder(path_or_name)
+            return self._encoders[path_or_name]
+
+    def llm(self) -> LLM:
+        """Return the language model, not necessarily loaded. Raises ModelError if it cannot be had."""
+        with self._lock:
+            if self._llm is None:
+                self._llm = self._build()
+            return self._llm  # type: ignore[no-any-return]
+
+    def _build(self) -> Any:
+        chosen = self._settings
+        engine = engines.get(chosen.engine)
+        if chosen.engine == "openai":
+            key = os.environ.get("PDFQA_LLM_API_KEY") or os.environ.get("OPENAI_API_KEY") or ""
+            return engine(chosen.url, model=chosen.model, api_key=key, context_size=chosen.context_size)
+        if importlib.util.find_spec("llama_cpp") is None:
+            raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
+        folder = self.folder
+
+        def find() -> Path:
+            return resolve(chosen.model, folder)
+
+        return engine(
+            find, name=title_of(chosen.model), context_size=chosen.context_size, threads=chosen.threads,
+            gpu_layers=chosen.gpu_layers,
+        )  # fmt: skip
+
+    def warm_up(self) -> None:
+        """Load the encoder, then the language model, in a thread of their own; `status` tells how far it is."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._load, name="warm up", daemon=True)
+                self._thread.start()
+
+    def _load(self) -> None:
+        try:
+            self._status = ModelStatus("loading", "loading the encoder")
+            self.encoder().encode(["warm up"], stop=self._closing)
+        except StoppedError:
+            return
+        except PdfQAError as error:
+            _log.warning("%s", error)
+        try:
+            llm: Any = self.llm()
+            name = llm.name
+
+            def report(share: float) -> None:
+                self._status = ModelStatus("loading", f"loading {name}, {share:.0%}")
+
+            if hasattr(llm, "load"):
+                self._status = ModelStatus("loading", f"loading {name}")
+                llm.load(report, stop=self._closing)
+            self._status = ModelStatus("ready", f"{name} ready", f"{name}, context {llm.context_size:,} tokens")
+        except StoppedError:
+            return
+        except PdfQAError as error:
+            self._status = ModelStatus("missing", "no language model: literal answers", str(error))
+
+    def close(self) -> None:
+        """Stop loading and free the language model."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+        if self._llm is not None and hasattr(self._llm, "unload"):
+            self._llm.unload()

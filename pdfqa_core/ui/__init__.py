@@ -1,0 +1,90 @@
+"""The page: a header and the tabs in the order of the work, one module each with `build(services, session)`."""
+
+from __future__ import annotations
+
+import secrets
+
+import gradio as gr
+
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui import annotate, chat, documents, models, retrieval, theme
+from pdfqa_core.ui.components import AT_ONCE, live_html, render
+from pdfqa_core.ui.session import Session
+
+
+def build_page(services: Services) -> gr.Blocks:
+    """Return the whole page; nothing is loaded yet but Gradio itself."""
+    page: gr.Blocks
+    with gr.Blocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
+        session = gr.State(Session(settings=services.settings))
+        visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
+        header = live_html(_header(services), elem_id="pq-header")
+        pulse = gr.Timer(1.0)
+        with gr.Tabs(elem_id="pq-tabs"):
+            with gr.Tab("Documents", id="documents") as documents_tab:
+                show_documents = documents.build(services, session)
+            with gr.Tab("Retrieval", id="retrieval") as retrieval_tab:
+                show_retrieval = retrieval.build(services, session)
+            with gr.Tab("Chat", id="chat") as chat_tab:
+                show_chat = chat.build(services, session)
+            with gr.Tab("Annotate", id="annotate") as annotate_tab:
+                show_annotate = annotate.build(services, session)
+            with gr.Tab("Models", id="models") as models_tab:
+                show_models = models.build(services, session)
+        arrived = page.load(lambda v, s: _arrive(services, v, s), [visitor, session], [visitor, session], **AT_ONCE)
+        arrived.then(show_documents.handler, show_documents.inputs, show_documents.outputs, **AT_ONCE)
+        for tab, shown in (
+            (documents_tab, show_documents), (retrieval_tab, show_retrieval), (chat_tab, show_chat),
+            (annotate_tab, show_annotate), (models_tab, show_models),
+        ):  # fmt: skip
+            tab.select(shown.handler, shown.inputs, shown.outputs, **AT_ONCE)
+        pulse.tick(lambda: _pulse(services), None, [header, pulse], **AT_ONCE)
+    return page
+
+
+def _arrive(services: Services, visitor: str | None, session: Session) -> tuple[str, Session]:
+    """Give the page its owner: everybody on one's own computer, each visitor for themself on a public demo."""
+    if not services.settings.server.demo:
+        return "", Session(LOCAL_OWNER, services.settings)
+    visitor = visitor if visitor and len(visitor) >= 32 else secrets.token_urlsafe(32)
+    services.purge_visitors()
+    return visitor, Session(f"visitor-{visitor}", services.settings)
+
+
+def _header(services: Services) -> str:
+    status = services.models.status
+    where = "your own space on this demo" if services.settings.server.demo else str(services.workspace)
+    return render("header", workspace=where, state=status.state, words=status.words, detail=status.detail)
+
+
+def _pulse(services: Services) -> tuple[str, gr.Timer]:
+    """Refresh the header; often while the model loads, rarely afterwards."""
+    return _header(services), gr.Timer(1.0 if services.models.status.state == "loading" else 15.0)
+
+
+def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> str:
+    """Serve the page in the background, load the models after it is up, and return its address.
+
+    Listens on this computer only, unless the settings say otherwise.
+    """
+    server = services.settings.server
+    _app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
+        server_name=server.host,
+        server_port=server.port if port is None else port,
+        share=False,
+        inbrowser=False,
+        prevent_thread_lock=True,
+        quiet=True,
+        show_error=False,
+        ssr_mode=False,
+        footer_links=[],
+        allowed_paths=[],
+        blocked_paths=[str(services.workspace)],
+        max_file_size=f"{services.settings.extraction.max_file_mb}mb",
+        enable_monitoring=False,
+        theme=theme.theme(),
+        css=theme.css(),
+        head=theme.head(),
+    )
+    services.models.warm_up()
+    return str(address)

@@ -1,0 +1,316 @@
+"""The Chat tab: conversations on the left, the chat in the middle, evidence with its page on the right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gradio as gr
+
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.services import Services
+from pdfqa_core.types import Conversation, Done, Hit, Progress, Retrieved, Rewritten, Span, Stored, Token, Turn
+from pdfqa_core.ui import chat_view
+from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, switch
+from pdfqa_core.ui.page_view import empty_page, page_html
+from pdfqa_core.ui.session import ChatState, Session, Shown
+
+FRAME = 0.05  # seconds between two updates of the page while an answer is written
+NO_PAGE = "Choose a passage above, or a marker in an answer, to see it on its page."
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The components that handlers fill."""
+
+    state: gr.State
+    conversations: gr.HTML
+    scope: gr.Dropdown
+    transcript: gr.HTML
+    live: gr.HTML
+    question: gr.Textbox
+    send: gr.Button
+    stop: gr.Button
+    evidence: gr.HTML
+    page: gr.HTML
+
+    def everything(self) -> list[Any]:
+        """Return all of them, for events that may change any."""
+        return [getattr(self, name) for name in self.__slots__]
+
+
+def build(services: Services, session: gr.State) -> Shown:
+    """Build the tab."""
+    parts = _layout()
+    handlers = Handlers(services, parts)
+    outputs = parts.everything()
+    ask = {"outputs": outputs, "concurrency_limit": None, **QUIET}
+    parts.question.submit(handlers.send, [parts.question, parts.state, session], **ask)
+    parts.send.click(handlers.send, [parts.question, parts.state, session], **ask)
+    parts.stop.click(handlers.stop, None, None, **AT_ONCE)
+    parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
+    parts.conversations.click(guarded(handlers.conversation_clicked), [parts.state, session], outputs, **AT_ONCE)
+    parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
+    parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
+    parts.scope.input(handlers.scope_changed, [parts.scope, parts.state, session], session, **AT_ONCE)
+    return Shown(guarded(handlers.show), [parts.state, session], outputs)
+
+
+def _layout() -> Parts:
+    state = gr.State(ChatState())
+    switch("chat-columns", "Conversations", "Chat", "Evidence", chosen=2)
+    with gr.Row(elem_classes=["pq-columns"], elem_id="chat-columns"):
+        with gr.Column():
+            conversations = live_html(elem_id="chat-conversations")
+            scope = gr.Dropdown(
+                [], multiselect=True, label="Ask about", info="Empty: all documents", elem_classes=["pq-field"]
+            )
+        with gr.Column():
+            with gr.Column(elem_id="chat-scroll"):
+                transcript = live_html(elem_id="chat-transcript")
+                live = live_html(elem_id="chat-live")
+            with gr.Row(elem_id="chat-compose"):
+                question = gr.Textbox(
+                    lines=1, max_lines=8, show_label=False, container=False, scale=8, autofocus=True,
+                    placeholder="Ask…  (Enter sends, Shift+Enter breaks the line, Esc stops)", elem_id="chat-question",
+                )  # fmt: skip
+                send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")
+                stop = gr.Button(
+                    "Stop", variant="stop", scale=0, visible=False, elem_id="chat-stop", elem_classes=["pq-stop"]
+                )
+        with gr.Column():
+            evidence = live_html(elem_id="chat-evidence")
+            page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
+    return Parts(state, conversations, scope, transcript, live, question, send, stop, evidence, page)
+
+
+class Handlers:
+    """What the tab does. Each handler reads its inputs, makes one call of the core and shows the result."""
+
+    def __init__(self, services: Services, parts: Parts) -> None:
+        self.services = services
+        self.parts = parts
+
+    # ------------------------------------------------------------ showing
+
+    def _names(self, session: Session) -> dict[str, str]:
+        return {document.id: document.filename for document in self.services.store.documents.list(session.owner)}
+
+    def _conversation(self, state: ChatState, session: Session) -> Conversation | None:
+        if not state.conversation_id:
+            return None
+        return self.services.store.conversations.get(session.owner, state.conversation_id)
+
+    def show(self, state: ChatState, session: Session, *, open_view: bool = False) -> dict[Any, Any]:
+        """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
+        documents = self.services.store.documents.list(session.owner)
+        names = {document.id: document.filename for document in documents}
+        conversation = self._conversation(state, session)
+        turns = conversation.turns if conversation else ()
+        turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
+        if turn is not None:
+            state = replace(state, turn_id=turn.id)
+        usable = [(d.title or d.filename, d.id) for d in documents if d.state.usable]
+        return {
+            self.parts.state: state,
+            self.parts.conversations: chat_view.conversation_list(
+                self.services.store.conversations.list(session.owner), state.conversation_id
+            ),
+            self.parts.scope: gr.Dropdown(
+                choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
+            ),
+            self.parts.transcript: chat_view.transcript(
+                turns, names, state.turn_id, len(usable), self.services.suggestions(session.owner)
+            ),
+            self.parts.live: "",
+            self.parts.question: gr.skip(),
+            self.parts.send: gr.Button(visible=True),
+            self.parts.stop: gr.Button(visible=False),
+            self.parts.evidence: self._evidence(turn, state, names, open_view=open_view),
+            self.parts.page: self._page(turn, state, session),
+        }
+
+    def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str], *, open_view: bool = False) -> str:
+        if turn is None:
+            return chat_view.evidence((), names, "", 0)
+        answer = turn.answer
+        return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer, open_view=open_view)
+
+    def _page(self, turn: Turn | None, state: ChatState, session: Session, number: int = 0) -> str:
+        hit = next((h for h in turn.answer.hits if h.rank == state.rank), None) if turn else None
+        if turn is None or hit is None:
+            return empty_page(NO_PAGE)
+        quotes: tuple[Span, ...] = ()
+        if 0 <= state.citation < len(turn.answer.citations):
+            quotes = (turn.answer.citations[state.citation].span,)
+        return self._hit_page(hit, session, number, quotes)
+
+    def _hit_page(self, hit: Hit, session: Session, number: int, quotes: tuple[Span, ...] = ()) -> str:
+        first = quotes[0].page if quotes else hit.passage.pages[0]
+        try:
+            return page_html(
+                self.services,
+                session.owner,
+                hit.passage.document_id,
+                number or first,
+                marks=hit.passage.spans,
+                quotes=quotes,
+            )
+        except PdfQAError as error:
+            return error_html(error)
+
+    def _turn(self, state: ChatState, session: Session) -> Turn | None:
+        conversation = self._conversation(state, session)
+        turns = conversation.turns if conversation else ()
+        return next((turn for turn in turns if turn.id == state.turn_id), None)
+
+    # ------------------------------------------------------------ asking
+
+    def send(self, question: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+        """Answer the question in the text field; a second question waits until the first is answered."""
+        question = (question or "").strip()
+        if not question:
+            yield {self.parts.question: gr.skip()}
+            return
+        yield from self._ask(question, state, session, request)
+
+    def _ask(self, question: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+        parts, names = self.parts, self._names(session)
+        key = str(request.session_hash)
+        searched, text, phase, shown = question, "", "starting", 0.0
+        hits: tuple[Hit, ...] = ()
+        busy = {parts.send: gr.Button(visible=False), parts.stop: gr.Button(visible=True)}
+        yield {
+            **busy,
+            **({parts.transcript: ""} if not state.conversation_id else {}),
+            parts.question: gr.Textbox(value=""),
+            parts.live: chat_view.live_turn(question, searched, "", phase),
+        }
+        try:
+            answered = self.services.answer(
+                session.owner,
+                question,
+                session.settings,
+                conversation_id=state.conversation_id,
+                document_ids=session.scope,
+                replace_turn=state.editing,
+                run=key,
+            )
+            for event in answered:
+                update: dict[Any, Any] = {}
+                match event:
+                    case Progress(phase=words, done=done, total=total):
+                        phase = f"{words}: {done:,} of {total:,}" if total else words
+                    case Rewritten(question=searched):
+                        pass
+                    case Retrieved(hits=hits):
+                        update[parts.evidence] = chat_view.evidence(hits, names, searched, hits[0].rank if hits else 0)
+                        update[parts.page] = self._hit_page(hits[0], session, 0) if hits else empty_page(NO_PAGE)
+                    case Token(text=piece):
+                        text, phase = text + piece, "writing"
+                    case Done():
+                        continue
+                    case Stored(conversation_id=conversation_id, turn=turn):
+                        state = ChatState(conversation_id, turn.id, hits[0].rank if hits else 0)
+                        yield self.show(state, session)
+                        return
+                if update or not isinstance(event, Token) or time.monotonic() - shown > FRAME:
+                    shown = time.monotonic()
+                    update[parts.live] = chat_view.live_turn(question, searched, text, phase)
+                    yield update
+        except PdfQAError as error:
+            yield {
+                parts.live: chat_view.live_turn(question, searched, text, "") + error_html(error),
+                parts.question: gr.Textbox(value=question),
+                parts.send: gr.Button(visible=True),
+                parts.stop: gr.Button(visible=False),
+            }
+
+    def stop(self, request: gr.Request) -> None:
+        """Stop the answer that this page is waiting for."""
+        self.services.stop(run=str(request.session_hash))
+
+    # ------------------------------------------------------------ clicks
+
+    def transcript_clicked(
+        self, state: ChatState, session: Session, request: gr.Request, event: gr.EventData
+    ) -> Iterator[dict[Any, Any]]:
+        """Show an answer's evidence, open a marker's page, ask a suggestion, retry or edit the last question."""
+        data = clicked(event)
+        try:
+            match data.get("action"):
+                case "ask":
+                    yield from self._ask(data["question"], state, session, request)
+                case "sample":
+                    for _ in self.services.add_sample(session.owner):
+                        pass
+                    yield self.show(state, session)
+                case "retry" | "edit" | "turn" | "cite" | "rate":
+                    yield from self._turn_clicked(data, state, session, request)
+                case _:
+                    yield {}
+        except PdfQAError as error:
+            yield {self.parts.live: error_html(error)}
+
+    def _turn_clicked(
+        self, data: dict[str, str], state: ChatState, session: Session, request: gr.Request
+    ) -> Iterator[dict[Any, Any]]:
+        turn = self._turn(replace(state, turn_id=data["turn"]), session)
+        if turn is None:
+            yield self.show(state, session)
+            return
+        state = replace(state, turn_id=turn.id, citation=-1)
+        hits = turn.answer.hits
+        match data["action"]:
+            case "retry":
+                yield from self._ask(turn.question, replace(state, editing=turn.id), session, request)
+            case "edit":
+                yield {
+                    self.parts.state: replace(state, editing=turn.id),
+                    self.parts.question: gr.Textbox(value=turn.question),
+                }
+            case "cite":
+                citation = turn.answer.citations[int(data["citation"])]
+                state = replace(state, rank=citation.number, citation=int(data["citation"]))
+                yield self.show(state, session, open_view=True)
+            case "rate":
+                self.services.study_of(session.owner, state.conversation_id, turn.id)
+                yield {}
+            case _:
+                yield self.show(replace(state, rank=hits[0].rank if hits else 0), session)
+
+    def conversation_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Open, rename or delete a conversation, or begin a new one."""
+        data = clicked(event)
+        chosen = data.get("conversation", "")
+        store = self.services.store.conversations
+        match data.get("action"):
+            case "new":
+                state = ChatState()
+            case "open":
+                conversation = store.get(session.owner, chosen)
+                last = conversation.turns[-1] if conversation.turns else None
+                state = ChatState(chosen, last.id if last else "", 1 if last and last.answer.hits else 0)
+            case "rename":
+                store.rename(session.owner, chosen, data.get("text", "")[:200])
+            case "delete":
+                store.delete(session.owner, chosen)
+                if state.conversation_id == chosen:
+                    state = ChatState()
+        return self.show(state, session)
+
+    def evidence_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Open the page of a hit."""
+        data = clicked(event)
+        return self.show(replace(state, rank=int(data.get("rank", 0)), citation=-1), session)
+
+    def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:
+        """Turn the page, keeping the marks of the chosen hit."""
+        data = clicked(event)
+        return self._page(self._turn(state, session), state, session, int(data.get("number", 1)))
+
+    def scope_changed(self, scope: list[str], state: ChatState, session: Session) -> Session:
+        """Remember which documents are asked about."""
+        return replace(session, scope=tuple(scope))

@@ -1,0 +1,164 @@
+"""Building blocks of the tabs: escaped HTML from templates, and an HTML component whose buttons call back.
+
+Every piece of HTML is made by a Jinja template with autoescape on: texts from PDFs, models and people are values,
+never markup.
+"""
+
+from __future__ import annotations
+
+import html
+import inspect
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import cache, wraps
+from typing import Any
+
+import gradio as gr
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from pdfqa_core.errors import PdfQAError
+
+# A click on anything with data-action reaches the server with all its data-* values. A click inside an element with
+# data-own (a link, a text field) does not.
+_BRIDGE = """
+element.addEventListener('click', (event) => {
+  const target = event.target.closest('[data-action], [data-own]');
+  if (!target || !element.contains(target) || !target.dataset.action || target.disabled) return;
+  if (target.dataset.confirm && !confirm(target.dataset.confirm)) return;
+  const data = {...target.dataset};
+  if (data.edit) { rename(document.getElementById(data.edit), data); return; }
+  trigger('click', data);
+});
+function rename(label, data) {
+  const old = label.textContent;
+  label.contentEditable = 'plaintext-only';
+  label.focus();
+  getSelection().selectAllChildren(label);
+  const finish = (keep) => {
+    label.contentEditable = 'false';
+    label.onkeydown = label.onblur = null;
+    const text = label.textContent.trim();
+    if (keep && text && text !== old) trigger('click', {...data, text}); else label.textContent = old;
+  };
+  label.onkeydown = (event) => {
+    event.stopPropagation();
+    if (event.key === 'Enter') { event.preventDefault(); finish(true); }
+    if (event.key === 'Escape') finish(false);
+  };
+  label.onblur = () => finish(true);
+}
+element.addEventListener('keydown', (event) => {
+  const target = event.target.closest('tr[data-action], div[data-action]');
+  if (target && target === event.target && (event.key === 'Enter' || event.key === ' ')) {
+    event.preventDefault(); target.click();
+  }
+});
+watch('value', () => window.pdfqa && window.pdfqa.shown(element));
+"""
+
+
+# How events are wired: Gradio's own progress overlay never shows; what is quick does not wait in a queue.
+QUIET: dict[str, Any] = {"show_progress": "hidden"}
+AT_ONCE: dict[str, Any] = {**QUIET, "queue": False}
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pdfqa_core.ui"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(megabytes=megabytes, day=day, clock=clock, plural=plural)
+    return environment
+
+
+def render(template: str, **values: Any) -> str:
+    """Return the HTML of `templates/<template>.html` with all values escaped."""
+    return f'<div class="pq">{_environment().get_template(f"{template}.html").render(**values)}</div>'
+
+
+def live_html(
+    value: str = "", *, elem_id: str | None = None, classes: str = "", visible: bool = True, padding: bool = False
+) -> gr.HTML:
+    """Return an HTML component; its `click` event carries the data-* values of the clicked element."""
+    return gr.HTML(
+        value,
+        elem_id=elem_id,
+        elem_classes=["pq-live", *classes.split()],
+        js_on_load=_BRIDGE,
+        apply_default_css=False,
+        visible=visible,
+        padding=padding,
+        container=False,
+    )
+
+
+def clicked(event: gr.EventData) -> dict[str, str]:
+    """Return the data-* values of the clicked element as strings; names arrive in camel case from the browser."""
+    return {str(name): str(value) for name, value in (event._data or {}).items()}
+
+
+def switch(columns: str, *views: str, chosen: int = 1) -> gr.HTML:
+    """Return the switch between columns that phones show instead of putting columns side by side."""
+    return gr.HTML(
+        render("switch", columns=columns, views=views, chosen=chosen),
+        elem_classes=["pq-switch"],
+        apply_default_css=False,
+        padding=False,
+    )
+
+
+def error_html(error: PdfQAError) -> str:
+    """Return the error as a box that stands next to what caused it."""
+    return render("error", what=error.what, hint=error.hint)
+
+
+def guarded(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn a PdfQAError of a handler (a function or a generator) into Gradio's error message, in plain words."""
+    if inspect.isgeneratorfunction(handler):
+
+        @wraps(handler)
+        def stream(*arguments: Any) -> Iterator[Any]:
+            try:
+                yield from handler(*arguments)
+            except PdfQAError as error:
+                raise _shown(error) from None
+
+        return stream
+
+    @wraps(handler)
+    def call(*arguments: Any) -> Any:
+        try:
+            return handler(*arguments)
+        except PdfQAError as error:
+            raise _shown(error) from None
+
+    return call
+
+
+def _shown(error: PdfQAError) -> gr.Error:
+    return gr.Error(html.escape(str(error)), title="That did not work", print_exception=False)
+
+
+def megabytes(size: int) -> str:
+    """Return a file size in words: 12 KB, 3.4 MB."""
+    return f"{max(1, round(size / 1e3))} KB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+
+
+def day(moment: datetime) -> str:
+    """Return a day in words: today, yesterday, or its date."""
+    days = (datetime.now().astimezone().date() - moment.astimezone().date()).days
+    return {0: "today", 1: "yesterday"}.get(days, moment.astimezone().strftime("%d %B %Y").lstrip("0"))
+
+
+def clock(moment: datetime) -> str:
+    """Return the local time of day as 14:05:09."""
+    return moment.astimezone().strftime("%H:%M:%S")
+
+
+def plural(count: int, word: str, words: str = "") -> str:
+    """Return "1 page", "1,394 pages"."""
+    return f"{count:,} {word if count == 1 else words or word + 's'}"

@@ -1,0 +1,38 @@
+"""What one open page remembers: ids and frozen values only. The database holds the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pdfqa_core.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who is looking and with which settings. `scope` are the documents asked about; empty: all of them."""
+
+    owner: str = "local"
+    settings: Settings = field(default_factory=Settings)
+    scope: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatState:
+    """The open conversation, the turn whose evidence is shown, the chosen hit and citation of it."""
+
+    conversation_id: str = ""
+    turn_id: str = ""
+    rank: int = 0
+    citation: int = -1
+    editing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What fills a tab when it is opened: a handler, what it reads and what it fills."""
+
+    handler: Callable[..., Any]
+    inputs: list[Any]
+    outputs: list[Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _ZONE = 0.25  # of the page's height, at the top and at the bottom
@@ -83,12 +83,13 @@ def _candidates(page: int, lines: list[EdgeLine], height: float, at_top: bool) -
     depth = -1
     row: EdgeLine | None = None
     for position, line in enumerate(lines):
-        if (line.bottom > _ZONE * height) if at_top else (line.top < (1 - _ZONE) * height):
+        inside = line.bottom <= _ZONE * height if at_top else line.top >= (1 - _ZONE) * height
+        if not inside and depth > 0:
             break
         if row is None or min(row.bottom, line.bottom) - max(row.top, line.top) < 0.3 * min(row.size, line.size):
             depth += 1
             row = line
-        if depth >= _DEPTH:
+        if depth >= _DEPTH or (depth > 0 and not inside):
             break
         inner = next((x for x in lines[position + 1 :] if min(x.bottom, line.bottom) <= max(x.top, line.top)), None)
         gap = height if inner is None else (inner.top - line.bottom if at_top else line.top - inner.bottom)
@@ -101,20 +102,21 @@ def _key(text: str) -> str:
     return "#" if _ROMAN.match(text) else _DIGITS.sub("#", text)
 
 
-def _repeated(everything: list[_Candidate], place: object, filled: int) -> set[tuple[int, int]]:
+def _repeated(everything: list[_Candidate], place: Callable[[_Candidate], float], filled: int) -> set[tuple[int, int]]:
     """Return lines whose text comes back at the same height on enough pages."""
-    assert callable(place)
     groups: dict[str, list[_Candidate]] = defaultdict(list)
     for c in everything:
         groups[c.key].append(c)
     found: set[tuple[int, int]] = set()
     needed = 2 if filled <= 4 else max(3, round(0.25 * filled))
+    anywhere = max(3, round(0.4 * filled))  # footers that follow the end of the text instead of keeping their height
     for key, group in groups.items():
         if not any(ch.isalpha() for ch in key) or len(key) > 200:
             continue
         for c in group:
             alike = {other.page for other in group if abs(place(other) - place(c)) <= _TOLERANCE}
-            if len(alike) >= needed or _neighbours(c.page, alike) >= 4:
+            outermost = {other.page for other in group if other.depth == 0} if c.depth == 0 else set()
+            if len(alike) >= needed or _neighbours(c.page, alike) >= 4 or len(outermost) >= anywhere:
                 found.add((c.page, c.line.index))
     return found
 
@@ -125,10 +127,9 @@ def _neighbours(page: int, pages: set[int]) -> int:
 
 
 def _numbered(
-    everything: list[_Candidate], place: object, labels: Sequence[str], filled: int
+    everything: list[_Candidate], place: Callable[[_Candidate], float], labels: Sequence[str], filled: int
 ) -> set[tuple[int, int]]:
     """Return lines that hold a page number and nothing else."""
-    assert callable(place)
     offsets: Counter[int] = Counter()
     bare: list[tuple[_Candidate, int | None]] = []
     for c in everything:
@@ -152,9 +153,10 @@ def _numbered(
     return found
 
 
-def _chapter_heads(everything: list[_Candidate], place: object, filled: int) -> set[tuple[int, int]]:
+def _chapter_heads(
+    everything: list[_Candidate], place: Callable[[_Candidate], float], filled: int
+) -> set[tuple[int, int]]:
     """Return outermost lines at a height where most pages have one, whose text comes back within two pages."""
-    assert callable(place)
     if filled < 5:
         return set()
     outer = [c for c in everything if c.depth == 0 and c.gap > 0.8 * c.line.size]

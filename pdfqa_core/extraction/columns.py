@@ -7,6 +7,7 @@ of a table stay whole.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from statistics import median
@@ -128,12 +129,12 @@ def _numeric(side: list[Segment]) -> bool:
 def _one_after_the_other(left: list[Segment], right: list[Segment]) -> bool:
     """Return whether the content stream writes one side before the other."""
     marked = sorted([(s.rank, 0) for s in left] + [(s.rank, 1) for s in right])
-    switches = sum(a[1] != b[1] for a, b in zip(marked, marked[1:], strict=False))
+    switches = sum(a[1] != b[1] for a, b in itertools.pairwise(marked))
     return switches <= max(1, 0.06 * len(marked))
 
 
 def _filled(rows: list[list[Segment]]) -> bool:
     """Return whether the lines fill their column, as running text does and cells do not."""
     left, right = min(s.u0 for row in rows for s in row), max(s.u1 for row in rows for s in row)
-    widths = [max(s.u1 for s in row) - min(s.u0 for s in row) for row in rows]
-    return median(widths) > 0.75 * (right - left)
+    widths = [sum(s.u1 - s.u0 for s in row) for row in rows]
+    return median(widths) > 0.7 * (right - left)

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-_BOLD = re.compile(r"bold|black|heavy|demi|cmbx|(?:^|[-,])bd", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|demi|(?:cm|sf|ec|lm)\w?bx|sfsx|(?:^|[-,])bd", re.IGNORECASE)
 _BOLD_WEIGHT = 600
 _FORCE_BOLD = 1 << 18
 
@@ -94,9 +94,7 @@ _text_object = _caller(pdfium.FPDFText_GetTextObject, result=ctypes.c_void_p)
 
 def _codes(text_page: Any, count: int) -> Integers:
     buffer = np.zeros(count + 1, dtype=np.uint16)
-    written = pdfium.FPDFText_GetText(
-        text_page, 0, count, buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_ushort))
-    )
+    written = pdfium.FPDFText_GetText(text_page, 0, count, buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_ushort)))
     if written - 1 == count:
         codes = buffer[:count].astype(np.int64)
         if not ((codes >= 0xD800) & (codes < 0xE000)).any():
@@ -135,10 +133,8 @@ def _style(text_page: Any, index: int, address: int, frame: PageFrame, fonts: di
     right_x, right_y = (matrix.a, matrix.b) if scale else (1.0, 0.0)
     a, b, c, d, _, _ = frame.matrix
     shown_x, shown_y = a * right_x + c * right_y, b * right_x + d * right_y
-    if abs(shown_x) >= abs(shown_y):
-        turn = 0 if shown_x >= 0 else 2
-    else:
-        turn = 1 if shown_y > 0 else 3
+    level = abs(shown_x) >= abs(shown_y)
+    turn = (0 if shown_x >= 0 else 2) if level else (1 if shown_y > 0 else 3)
     text_object = ctypes.cast(address, pdfium.FPDF_PAGEOBJECT)
     rgba = [ctypes.c_uint(0) for _ in range(4)]
     color = 0x000000FF

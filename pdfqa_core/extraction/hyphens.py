@@ -46,19 +46,20 @@ class Hyphenation:
         """Return what stands between two lines: a space, nothing, or None where the hyphen is dropped as well."""
         if not line or line[-1] not in HYPHENS:
             return " "
+        head, tail = _HEAD.search(line), _TAIL.match(following)
         if line[-1] == "\u00ad":
             return None
-        head, tail = _HEAD.search(line), _TAIL.match(following)
-        if not head:
-            return "" if len(line) > 1 and line[-2].isdigit() and following[:1].isdigit() else " "
-        if not tail:
-            return "" if following[:1].isdigit() else " "
-        word, rest = head.group(1), tail.group()
-        evidence = self._evidence(word, rest)
+        if head and tail:
+            return self._within_word(head.group(1), tail.group())
+        digit = following[:1].isdigit()
+        return "" if digit and (head or line[-2:-1].isdigit()) else " "
+
+    def _within_word(self, head: str, tail: str) -> str | None:
+        evidence = self._evidence(head, tail)
         if evidence:
             return None if evidence > 0 else ""
-        if not rest[0].islower() or (word.isupper() and len(word) > 1):
-            return None if word.isupper() and rest.isupper() else ""
-        if word.casefold() in _FREE_PREFIXES or not self._joins_by_default:
-            return ""
-        return None
+        capitals = len(head) > 1 and head.isupper()
+        if capitals and tail.isupper():
+            return None
+        kept = capitals or not tail[0].islower() or head.casefold() in _FREE_PREFIXES
+        return "" if kept or not self._joins_by_default else None

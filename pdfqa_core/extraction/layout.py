@@ -31,9 +31,7 @@ def build_pages(raw: Sequence[RawPage]) -> Iterator[Page]:
         ]
         for page in raw
     ]
-    headers, footers = running_lines(
-        edges, [page.facts.height for page in raw], [page.facts.label for page in raw]
-    )
+    headers, footers = running_lines(edges, [page.facts.height for page in raw], [page.facts.label for page in raw])
     bodies = [
         [line for i, line in enumerate(page.lines) if i not in headers[p] and i not in footers[p]]
         for p, page in enumerate(raw)

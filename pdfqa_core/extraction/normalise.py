@@ -47,7 +47,7 @@ def character(code: int) -> str:
     if code in _SYMBOLS:
         return _SYMBOLS[code]
     plain = chr(code)
-    if code == 0xA0 or code == 0x202F or code == 0x3000 or code == 0x205F or unicodedata.category(plain) in ("Zl", "Zp"):
+    if code in (0xA0, 0x202F, 0x205F, 0x3000) or unicodedata.category(plain) in ("Zl", "Zp"):
         return " "
     if any(low <= code <= high for low, high in _COMPATIBILITY):
         return unicodedata.normalize("NFKC", plain)

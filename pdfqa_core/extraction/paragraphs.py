@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,13 +14,14 @@ from pdfqa_core.types import BlockKind
 _BULLET = re.compile(r"^[•◦▪▫‣⁃●○■□▸►➢✓✔❖∙·\*–—-]\s+\S|^o\s+[A-Z]|^[•◦▪●■▸➢❖]\S")
 _NUMBERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\[\d{1,3}\]|\d{1,2}(?:\.\d{1,2}){1,3}\.?)\s+\S")
 _CAPTION = re.compile(r"^(?:figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|listing)\s*\d+(?:\.\d+)*\s*[.:–—-]", re.I)
-_FOOTNOTE = re.compile(r"^(?:[\d¹²³⁴-⁹]{1,2}|[*†‡§]|\(\d\))\s*\S")
+_FOOTNOTE = re.compile(r"^(?:[\d¹²³⁴-⁹]{1,2}|[*†‡§]|\(\d\))\s*\S.{20}")
 _LEADER = re.compile(r"(?:\.\s?){4,}\s*\w{0,6}$|…\s*\w{0,6}$")
 _SENTENCE_END = re.compile(r"[.!?:;…]['\"”’)\]]*$")
 _OPENING = "\"'“‘([¿¡„«"
 
 _HEADING_SIZE = 1.12  # of the body's font size
 _HEADING_CHARACTERS, _HEADING_LINES = 200, 4
+_ROW_LABELS = 2  # lines without cells that may stand between two rows of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def body_style(pages: Iterable[Sequence[TextLine]]) -> BodyStyle:
     for lines in pages:
         for line in lines:
             sizes[round(line.size * 2) / 2, line.bold] += len(line.text)
-        for before, after in zip(lines, lines[1:], strict=False):
+        for before, after in itertools.pairwise(lines):
             ratio = _distance(before, after) / max(before.size, 0.1)
             if before.region == after.region and _alike(before, after) and 0.8 < ratio < 2.2:
                 leadings[round(ratio, 1)] += len(before.text)
@@ -56,6 +58,13 @@ def body_style(pages: Iterable[Sequence[TextLine]]) -> BodyStyle:
         return BodyStyle(10.0, False, 1.2)
     (size, bold), _ = sizes.most_common(1)[0]
     return BodyStyle(size, bold, leadings.most_common(1)[0][0] if leadings else 1.2)
+
+
+def _usual_size(lines: Sequence[TextLine]) -> float:
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[line.size] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
 def _distance(before: TextLine, after: TextLine) -> float:
@@ -81,8 +90,9 @@ def find_blocks(lines: Sequence[TextLine], style: BodyStyle, height: float) -> l
             if _BULLET.match(line.text) or _NUMBERED.match(line.text):
                 drafts[-1].kind = BlockKind.LIST
     drafts = _over_columns(drafts)
+    smaller = min(style.size, _usual_size(lines))
     for draft in drafts:
-        _classify(draft, style, height)
+        _classify(draft, style, smaller, height)
     return drafts
 
 
@@ -98,12 +108,15 @@ def _table_rows(lines: Sequence[TextLine]) -> list[bool]:
             and 0 < _distance(lines[i], lines[j]) < 2.6 * lines[i].size
         )
 
-    found = [
-        rows[i] and ((near(i - 1, i) and rows[i - 1]) or (near(i, i + 1) and rows[i + 1])) for i in range(len(lines))
-    ]
-    for i in range(1, len(lines) - 1):
-        if not found[i] and found[i - 1] and found[i + 1] and near(i - 1, i) and near(i, i + 1):
-            found[i] = True
+    found = [False] * len(lines)
+    last = -1  # the row before, while the table may go on
+    for i in range(len(lines)):
+        if i and not near(i - 1, i):
+            last = -1
+        if rows[i]:
+            if last >= 0 and i - last <= _ROW_LABELS + 1:
+                found[last : i + 1] = [True] * (i + 1 - last)
+            last = i
     return found
 
 
@@ -117,7 +130,7 @@ def _right_edges(lines: Sequence[TextLine]) -> dict[int, float]:
 def _leadings(lines: Sequence[TextLine], style: BodyStyle) -> dict[int, float]:
     """Return for each region the usual distance of its lines over their font size."""
     ratios: dict[int, list[float]] = {}
-    for before, after in zip(lines, lines[1:], strict=False):
+    for before, after in itertools.pairwise(lines):
         ratios.setdefault(before.region, [])
         ratios.setdefault(after.region, [])
         if before.region == after.region and _alike(before, after):
@@ -139,7 +152,7 @@ def _continues(current: Draft, line: TextLine, in_table: bool, edge: float, lead
     distance = _distance(last, line)
     if in_table or current.tabular:
         return in_table and current.tabular and 0 < distance < 2.6 * last.size
-    if not _alike(last, line) or last.bold != line.bold or distance <= 0:
+    if not _alike(last, line) or last.bold != line.bold or distance <= 0 or line.cells > 2 or last.cells > 2:
         return False
     expected = leading * line.size
     if len(current.lines) >= 2:
@@ -197,7 +210,7 @@ def _goes_on(before: Draft, draft: Draft) -> bool:
     )
 
 
-def _classify(draft: Draft, style: BodyStyle, height: float) -> None:
+def _classify(draft: Draft, style: BodyStyle, smaller: float, height: float) -> None:
     text = " ".join(line.text for line in draft.lines)
     first = draft.lines[0]
     if first.hidden:
@@ -206,13 +219,14 @@ def _classify(draft: Draft, style: BodyStyle, height: float) -> None:
         draft.kind = BlockKind.TABLE
     elif _CAPTION.match(text):
         draft.kind = BlockKind.CAPTION
-    elif _is_heading(draft, text, style):
+    elif _is_heading(draft, text, style, smaller):
         draft.kind, draft.level = BlockKind.HEADING, _level(first, text, style)
     elif first.size < 0.92 * style.size and first.top > 0.6 * height and _FOOTNOTE.match(text):
         draft.kind = BlockKind.FOOTNOTE
 
 
-def _is_heading(draft: Draft, text: str, style: BodyStyle) -> bool:
+def _is_heading(draft: Draft, text: str, style: BodyStyle, smaller: float) -> bool:
+    """Return whether a block is a heading; `smaller` is the font size that bold headings have at least."""
     first = draft.lines[0]
     letters = sum(c.isalpha() for c in text)
     if len(text) > _HEADING_CHARACTERS or len(draft.lines) > _HEADING_LINES or _BULLET.match(text):
@@ -223,7 +237,7 @@ def _is_heading(draft: Draft, text: str, style: BodyStyle) -> bool:
         return False
     if first.size >= _HEADING_SIZE * style.size:
         return not (text.endswith(".") and len(text) > 80)
-    bold = first.bold and not style.bold and first.size >= 0.92 * style.size
+    bold = first.bold and not style.bold and first.size >= 0.92 * smaller
     return bold and len(draft.lines) <= 2 and not re.search(r"[.,;]$", text)
 
 

@@ -6,6 +6,7 @@ turned against the page has a frame of its own; `from_text_frame` maps its boxes
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,9 +89,7 @@ def find_segments(glyphs: Glyphs, chosen: Flags, turn: int) -> list[Segment]:
     spaces = np.concatenate([[0], np.cumsum(glyphs.space)])
     space_before = np.concatenate([[True], spaces[b] > spaces[a + 1]])
     edges = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(index)]])
-    return [
-        _segment(glyphs, index[i:j], u0, u1, v, space_before[i:j]) for i, j in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    return [_segment(glyphs, index[i:j], u0, u1, v, space_before[i:j]) for i, j in itertools.pairwise(edges)]
 
 
 def _leftward(glyphs: Glyphs, index: Integers) -> Flags:
@@ -101,14 +100,12 @@ def _leftward(glyphs: Glyphs, index: Integers) -> Flags:
 
 
 def _segment(glyphs: Glyphs, index: Integers, u0: Floats, u1: Floats, v: Floats, space_before: Flags) -> Segment:
-    parts = []
-    first_word_end = len(index) - 1
-    for position, (code, space) in enumerate(zip(glyphs.codes[index].tolist(), space_before.tolist(), strict=True)):
-        if space and position:
-            parts.append(" ")
-            first_word_end = min(first_word_end, position - 1)
-        parts.append(character(code))
-    text = compose("".join(parts))
+    words = np.cumsum(space_before) - int(space_before[0])
+    first_word_end = int(np.searchsorted(words, 1)) - 1
+    characters = [character(code) for code in glyphs.codes[index].tolist()]
+    text = compose(_spaced(characters, words.tolist()))
+    if right_to_left(text):
+        text = compose(_leftward_text(characters, words, u0[index], u1[index]))
     sizes = glyphs.size[index]
     size = float(np.median(sizes))
     left, right = float(u0[index].min()), float(u1[index].max())
@@ -124,6 +121,28 @@ def _segment(glyphs: Glyphs, index: Integers, u0: Floats, u1: Floats, v: Floats,
         first_word=abs(float(u1[index[first_word_end]] - u0[index[0]])),
         digits=sum(c.isdigit() for c in text),
     )
+
+
+def _spaced(characters: list[str], words: list[int]) -> str:
+    """Return the text, with a space where the number of the word changes."""
+    parts = characters[:1]
+    for before, after, text in zip(words, words[1:], characters[1:], strict=False):
+        parts.append(text if before == after else " " + text)
+    return "".join(parts)
+
+
+def _leftward_text(characters: list[str], words: Integers, u0: Floats, u1: Floats) -> str:
+    """Return text of a script written from right to left in the order it is read, however the file orders it."""
+    order = sorted(range(len(characters)), key=lambda i: (-u1[i], u0[i]))
+    rightward = [text.isalnum() and not right_to_left(text) for text in characters]
+    runs: list[list[int]] = []
+    for i in order:
+        if runs and rightward[i] and rightward[runs[-1][0]]:
+            runs[-1].insert(0, i)  # numbers and Latin words keep their own direction
+        else:
+            runs.append([i])
+    order = [i for run in runs for i in run]
+    return _spaced([characters[i] for i in order], [int(words[i]) for i in order])
 
 
 @dataclass(slots=True)
@@ -151,7 +170,7 @@ def join_line(segments: list[Segment], turn: int) -> TextLine:
     ordered = sorted(segments, key=lambda s: -s.u1 if leftwards else s.u0)
     main = max(ordered, key=lambda s: (len(s.text) * s.size, -s.rank))
     text, cells = ordered[0].text, 1
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in itertools.pairwise(ordered):
         gap = before.u0 - after.u1 if leftwards else after.u0 - before.u1
         em = max(before.size, after.size)
         spaced = gap > 0.25 * em or (after.space_before and gap > 0.1 * em)

@@ -13,7 +13,13 @@ _POOR = re.compile(
     re.IGNORECASE,
 )
 _OFFICE = re.compile(r"^microsoft (?:word|powerpoint|excel)\s*[-–]\s*", re.IGNORECASE)
+_SECTION = re.compile(
+    r"^(?:\d+\.?\s+)?(?:(?:table of )?contents|abstract|introduction|summary|overview|agenda|preface|inhalt\w*)\W*$",
+    re.IGNORECASE,
+)
 _MAX_LENGTH = 200
+_JOINED_LENGTH = 120
+_SAME_HEIGHT = 0.6  # of the tallest heading: from here on another large heading right below is part of the title
 
 
 def sensible(title: str) -> bool:
@@ -31,14 +37,18 @@ def choose_title(metadata: str, pages: tuple[Page, ...], stem: str) -> str:
 
 
 def _largest(page: Page) -> str:
-    """Return the page's highest heading, the text with the tallest lines first; empty where it has none."""
-    best, tallest = "", 0.0
-    for block in page.blocks:
-        if block.kind is not BlockKind.HEADING:
-            continue
+    """Return the tallest headings of a page that follow each other, as one line; empty where it has none."""
+    found: list[tuple[float, int, str, int]] = []
+    for position, block in enumerate(page.blocks):
         text = page.text[block.start : block.end]
-        heights = [x.box.bottom - x.box.top for x in page.lines if block.start <= x.start and x.end <= block.end]
-        height = sum(heights) / max(1, len(heights))
-        if height > 1.05 * tallest and 2 < len(text) <= _MAX_LENGTH:
-            best, tallest = text, height
-    return best
+        if block.kind is BlockKind.HEADING and 2 < len(text) <= _MAX_LENGTH and not _SECTION.match(text):
+            heights = [x.box.bottom - x.box.top for x in page.lines if block.start <= x.start and x.end <= block.end]
+            found.append((sum(heights) / max(1, len(heights)), position, text, block.level))
+    if not found:
+        return ""
+    tallest, at, title, _ = max(found, key=lambda entry: entry[0])
+    for height, position, text, level in found:
+        follows = position == at + 1 and level == 1 and height > _SAME_HEIGHT * tallest
+        if follows and len(title) + len(text) < _JOINED_LENGTH:
+            title, at = f"{title} {text}", position
+    return title

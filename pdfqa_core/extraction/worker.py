@@ -210,7 +210,9 @@ def _result(received: _Received, name: str, stem: str) -> ReadResult:
             return ReadResult(DocumentState.READY, "", title, len(pages), pages)
         count = "1 page" if len(without) == 1 else f"{len(without)} pages"
         listed = ", ".join(map(str, without[:_LISTED])) + (", …" if len(without) > _LISTED else "")
-        reason = f"{count} without text: {listed}. What {'it shows' if len(without) == 1 else 'they show'} is not found."
+        reason = (
+            f"{count} without text: {listed}. What {'it shows' if len(without) == 1 else 'they show'} is not found."
+        )
         return ReadResult(DocumentState.PARTIAL, reason, title, len(pages), pages, without)
     if all(any("damaged" in w or "could not be read" in w for w in page.warnings) for page in pages):
         reason = f"{name} is damaged: none of its {len(pages)} pages can be read. Download it again."

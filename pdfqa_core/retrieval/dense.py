@@ -71,7 +71,7 @@ class Semantic:
         Exact unless the index is large and searched as a whole.
         """
         if self.approximate and len(rows) == len(self.index.passages):
-            rows = np.sort(self._graph.nearest(vector, min(k, len(rows))))
+            rows = np.sort(self._graph.candidates(vector, k))
         cosines = self.cosines(vector, rows)
         best = top(cosines, k)
         return rows[best], cosines[best]

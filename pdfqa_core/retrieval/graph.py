@@ -61,11 +61,21 @@ class Graph:
                 _save(graph, folder, key, embeddings)
         return cls(graph, threading.Lock())
 
-    def nearest(self, vector: Vectors, k: int) -> Ints:
-        """Return the rows of about the k nearest vectors, in no particular order."""
+    def candidates(self, vector: Vectors, k: int) -> Ints:
+        """Return the rows of about the max(200, 2 k) nearest vectors, in no particular order.
+
+        More than k, as many as the graph visits anyway: the caller compares them exactly, so that equal cosines at
+        the k-th place are told apart by the order of the passages and not by the graph. All rows where the graph does
+        not reach that many (hnswlib gives up then, as among very many equal vectors).
+        """
+        wide = max(EF, 2 * k)
         with self.lock:
-            self.index.set_ef(max(EF, 2 * k))
-            rows, _ = self.index.knn_query(vector[np.newaxis, :], k=k)
+            count = min(wide, int(self.index.get_current_count()))
+            self.index.set_ef(wide)
+            try:
+                rows, _ = self.index.knn_query(vector[np.newaxis, :], k=count)
+            except RuntimeError:
+                return np.arange(self.index.get_current_count())
         return np.asarray(rows[0], dtype=np.int64)
 
 

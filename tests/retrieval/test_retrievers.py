@@ -195,6 +195,22 @@ def test_the_graph_finds_what_the_exact_search_finds(name):
     assert limited == graph.search(texts[0], 5)
 
 
+def test_the_graph_leaves_ties_to_the_order_of_the_passages():
+    index = Index.in_memory(
+        passages(*["same words here"] * 40, *[f"other text {i}" for i in range(200)]), FakeEncoder()
+    )
+    for _ in range(5):
+        hits = Dense(index, exact_below=10).search("same words here", 5)
+        assert [hit.passage.pages[0] for hit in hits] == [1, 2, 3, 4, 5]
+
+
+def test_a_graph_of_equal_vectors_is_searched():
+    index = Index.in_memory(passages(*["same words here"] * 400), FakeEncoder())
+    hits = Dense(index, exact_below=10).search("same words here", 3)
+    assert len(hits) == 3
+    assert all(hit.score == pytest.approx(1) for hit in hits)
+
+
 @pytest.mark.parametrize("name", ["dense", "rrf", "hybrid"])
 def test_without_embeddings_the_error_says_what_to_do(name):
     with pytest.raises(UsageError, match="bm25"):

@@ -81,7 +81,7 @@ class Conversations:
     def get(self, owner: str, conversation_id: str) -> Conversation:
         """Return a conversation with its turns, without those that were replaced."""
         with self._database.read() as connection:
-            row = _require(connection, owner, conversation_id)
+            row = _require(connection, owner, conversation_id, lock=False)
             found = tuple(turn_of(turn) for turn in connection.execute(_live_turns(conversation_id)))
         return Conversation(row.id, row.title, row.created_at, row.owner, tuple(json.loads(row.document_ids)), found)
 
@@ -190,14 +190,14 @@ def _live_turns(conversation_id: str) -> Select[Any]:
     return select(turns).where(turns.c.conversation_id == conversation_id, _LIVE).order_by(turns.c.number)
 
 
-def _require(connection: Connection, owner: str, conversation_id: str) -> Row[Any]:
-    """Return the conversation's row, locked for this transaction where the database knows such locks."""
+def _require(connection: Connection, owner: str, conversation_id: str, *, lock: bool = True) -> Row[Any]:
+    """Return the conversation's row, locked against other writers where the database has such locks (not SQLite)."""
     query = select(conversations).where(
         conversations.c.id == conversation_id,
         conversations.c.owner == owner,
         conversations.c.deleted_at.is_(None),
     )
-    row = connection.execute(query.with_for_update()).one_or_none()
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise UsageError("There is no such conversation here.", "It may have been deleted.")
     return row

@@ -23,6 +23,7 @@ from tests.storage.conftest import rating, turn
 from tests.storage.writers import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
+SQLITE_ONLY = True
 ROUNDS = 6
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
 

@@ -15,6 +15,7 @@ from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.failures import file_failures
 from tests.storage.conftest import document, pages_of, rating
 
+SQLITE_ONLY = True
 Build = Callable[[], tuple[str, str]]
 
 

@@ -21,6 +21,8 @@ from pdfqa_core.storage.database import MIGRATIONS
 from pdfqa_core.storage.tables import metadata
 from tests.storage.conftest import turn
 
+SQLITE_ONLY = True
+
 
 def scripts() -> ScriptDirectory:
     return ScriptDirectory(str(MIGRATIONS))

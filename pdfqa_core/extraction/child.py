@@ -6,7 +6,6 @@ last JSON frame with either "title" or "state", "what" and "hint".
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import IO, Any
@@ -14,19 +13,11 @@ from typing import IO, Any
 from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction import Reading, extractors
 from pdfqa_core.extraction.frames import PAGE, read_frame, write_frame, write_json
-from pdfqa_core.extraction.process import EXIT_MEMORY, limit_cpu, limit_memory
+from pdfqa_core.extraction.process import EXIT_MEMORY, limit_cpu, limit_memory, quiet_output
 from pdfqa_core.page_codec import encode_page
 from pdfqa_core.types import DocumentState
 
 _PROGRESS_EVERY = 8  # pages
-
-
-def _quiet_output() -> IO[bytes]:
-    """Return the stream for frames, with standard output itself closed to whatever a library prints."""
-    stream = os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    return stream
 
 
 def _metadata_title(path: Path, password: str | None, name: str) -> str:
@@ -54,7 +45,7 @@ def _read(job: dict[str, Any], out: IO[bytes]) -> None:
 
 def main() -> int:
     """Read the job, do it within its limits, report; the exit status is 0 when a last frame was written."""
-    out = _quiet_output()
+    out = quiet_output()
     frame = read_frame(sys.stdin.buffer)
     if frame is None:
         return 2

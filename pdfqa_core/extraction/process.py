@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
@@ -90,3 +91,11 @@ def _watch(megabytes: int) -> None:
     while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit < 0.9 * megabytes * MB:
         time.sleep(0.05)
     os._exit(EXIT_MEMORY)
+
+
+def quiet_output() -> IO[bytes]:
+    """Return the stream for frames, with standard output itself closed to whatever a library prints."""
+    stream = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    return stream

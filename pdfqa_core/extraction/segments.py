@@ -133,7 +133,7 @@ def _spaced(characters: list[str], words: list[int]) -> str:
 
 def _leftward_text(characters: list[str], words: Integers, u0: Floats, u1: Floats) -> str:
     """Return text of a script written from right to left in the order it is read, however the file orders it."""
-    order = sorted(range(len(characters)), key=lambda i: (-u1[i], u0[i]))
+    order = sorted(range(len(characters)), key=lambda i: (-u1[i], u0[i], -i))  # PDFium lists such text backwards
     rightward = [text.isalnum() and not right_to_left(text) for text in characters]
     runs: list[list[int]] = []
     for i in order:

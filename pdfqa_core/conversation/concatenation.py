@@ -23,7 +23,7 @@ EMPTY = frozenset(
 )
 
 _OPENING = re.compile(
-    r"\s*(and|but|or|so|also|then|ok(ay)?|no|why|what about|how about|what else|how come|what if|and what|in what way)\b",
+    r"\s*(and|but|or|so|also|then|ok(ay)?|no|why|what (about|else|if)|how (about|come)|in what way)\b",
     re.IGNORECASE,
 )
 _EXPLETIVE = re.compile(

@@ -7,7 +7,6 @@ ends every one of these phases.
 from __future__ import annotations
 
 import codecs
-import json
 import logging
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import Any
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.base import engines
+from pdfqa_core.llm.grammar import grammar_of
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.queue import Line
 from pdfqa_core.llm.template import ChatTemplate
@@ -27,16 +27,6 @@ from pdfqa_core.types import Message, Progress, StopSignal
 POLL = 0.05  # seconds between two looks at a stop signal
 
 _log = logging.getLogger(__name__)
-
-
-def grammar_of(schema: Mapping[str, Any]) -> str:
-    """Return a JSON schema as a GBNF grammar. Raises ModelError if the schema uses what grammars cannot say."""
-    from llama_cpp.llama_grammar import json_schema_to_gbnf
-
-    try:
-        return str(json_schema_to_gbnf(json.dumps(schema)))
-    except (ValueError, KeyError, TypeError, AttributeError, NotImplementedError, AssertionError) as error:
-        raise ModelError(f"The JSON schema cannot be turned into a grammar: {error}.", "Use a simpler one.") from error
 
 
 @engines.register("llama_cpp")

@@ -105,10 +105,11 @@ class GenerativeReader:
         if len(chosen) < min(self.passages, len(hits)):
             left_out = min(self.passages, len(hits)) - len(chosen)
             notes.append(f"{left_out} of the passages did not fit the model's context and were left out.")
-        yield Progress(f"reading {len(chosen)} {'passage' if len(chosen) == 1 else 'passages'}")
+        reading = f"reading {len(chosen)} {'passage' if len(chosen) == 1 else 'passages'}"
+        yield Progress(reading)
         reply = _Reply()
         messages = self.messages(question, chosen)
-        yield from self._write(messages, reply, stop)
+        yield from self._write(messages, reply, reading, stop)
         stopped = stop is not None and stop.is_set()
         seconds = {"read": time.perf_counter() - began}
         if reply.first_token is not None:
@@ -117,14 +118,16 @@ class GenerativeReader:
             notes.append(f"The answer was cut after {self.max_tokens} tokens.")
         yield Done(self._answer(reply, hits, chosen, messages, stopped, seconds, notes))
 
-    def _write(self, messages: Sequence[Message], reply: _Reply, stop: StopSignal | None) -> Iterator[Event]:
+    def _write(
+        self, messages: Sequence[Message], reply: _Reply, reading: str, stop: StopSignal | None
+    ) -> Iterator[Event]:
         stream = getattr(self.llm, "stream", self.llm.complete)
         pieces = stream(messages, max_tokens=self.max_tokens, stop=stop, temperature=self.temperature, seed=self.seed)
         shown = MarkerFilter()
         try:
             for piece in pieces:
                 if isinstance(piece, Progress):
-                    yield _worded(piece)
+                    yield _worded(piece, reading)
                     continue
                 if reply.first_token is None:
                     reply.first_token = time.perf_counter()
@@ -172,9 +175,9 @@ class GenerativeReader:
         )
 
 
-def _worded(progress: Progress) -> Progress:
+def _worded(progress: Progress, reading: str) -> Progress:
     """Return an engine's progress in the words a user reads."""
     if progress.phase == "waiting":
         others = "1 other answer" if progress.total == 1 else f"{progress.total} other answers"
         return Progress(f"waiting for {others}")
-    return progress
+    return Progress(reading, progress.done, progress.total) if progress.phase == "reading" else progress

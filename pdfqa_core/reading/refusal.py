@@ -6,7 +6,7 @@ import re
 
 # Only the first sentence is looked at: an answer may end with what it does not cover. Each pattern stands for a way in
 # which instruction models decline; "not covered" and the like are left out, they are answers about insurance.
-_SOURCE = r"\b(passages?|context|text|documents?|excerpts?) (above )?"
+_SOURCE = r"\b(passages?|context|text|documents?|excerpts?) (above |provided |given )?"
 _VERB = r"(provide|contain|mention|include|specify|say|state|give|answer|address|discuss|have)\b"
 _UNABLE = r"(do not|don't|cannot|can't|am unable to|are unable to)"
 _TOLD = r"(mentioned|provided|stated|specified|given|answered|discussed|addressed|found)"

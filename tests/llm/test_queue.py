@@ -39,5 +39,5 @@ def test_leaving_twice_does_nothing_and_a_gone_ticket_has_no_place():
     ticket = line.enter()
     line.leave(ticket)
     line.leave(ticket)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="not in"):
         line.position(ticket)

@@ -1,0 +1,60 @@
+import threading
+
+from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, readers, with_markers
+from tests.reading.helpers import hits, read
+
+PLAN = "The plan began in 2010.  The deductible is\n$2,000 per year. Emergency care is covered everywhere."
+BOOK = "Employees get 25 days of leave. The deductible is not part of this book."
+
+
+def test_it_is_registered_and_needs_no_model():
+    assert readers.get("extractive") is ExtractiveReader
+    assert not ExtractiveReader.needs_llm
+
+
+def test_the_best_sentences_are_given_word_for_word_and_cited():
+    text, answer, _ = read(ExtractiveReader(count=1), "How high is the deductible per year?", hits(PLAN, BOOK))
+    assert answer.text == text == "The deductible is $2,000 per year."
+    (citation,) = answer.citations
+    assert citation.verified
+    assert citation.quote == "The deductible is\n$2,000 per year."
+    assert citation.span.end - citation.span.start == len(citation.quote)
+    assert (citation.start, citation.end) == (0, len(answer.text))
+
+
+def test_sentences_keep_the_order_of_the_hits():
+    _, answer, _ = read(ExtractiveReader(count=2), "What about the deductible and leave?", hits(BOOK, PLAN))
+    assert [c.number for c in answer.citations] == sorted(c.number for c in answer.citations)
+    assert with_markers(answer).count("[") == 2
+    for citation in answer.citations:
+        assert " ".join(citation.quote.split()) == answer.text[citation.start : citation.end]
+
+
+def test_a_sentence_in_two_overlapping_passages_is_given_once():
+    _, answer, _ = read(ExtractiveReader(count=3), "deductible", hits(PLAN, PLAN))
+    assert answer.text.count("deductible") == 1
+
+
+def test_without_a_common_word_it_refuses():
+    _, answer, _ = read(ExtractiveReader(), "Who painted Guernica?", hits(PLAN, BOOK))
+    assert answer.refused
+    assert answer.text == INSUFFICIENT_CONTEXT
+    assert answer.citations == ()
+
+
+def test_without_hits_it_refuses():
+    assert read(ExtractiveReader(), "What?", [])[1].refused
+
+
+def test_only_the_first_passages_are_read():
+    _, answer, _ = read(ExtractiveReader(passages=1), "How many days of leave?", hits(PLAN, BOOK))
+    assert "25" not in answer.text
+
+
+def test_a_stop_gives_what_there_is():
+    stop = threading.Event()
+    stop.set()
+    _, answer, _ = read(ExtractiveReader(), "deductible", hits(PLAN), stop=stop)
+    assert answer.stopped
+    assert not answer.refused
+    assert answer.text == ""

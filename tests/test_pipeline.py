@@ -1,0 +1,149 @@
+import threading
+
+import pytest
+
+from pdfqa_core.conversation import Concatenation, NoRewriting
+from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.pipeline import INSUFFICIENT_CONTEXT, ask
+from pdfqa_core.reading import INSUFFICIENT_CONTEXT as READERS_WORDS
+from pdfqa_core.reading import ExtractiveReader, GenerativeReader
+from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Token
+from tests.reading.helpers import hits
+
+FOUND = hits("The plan began in 2010. The deductible is $2,000 per year.", "Employees get 25 days of leave.")
+HISTORY = [("What does the Standard plan cost?", "40 dollars.")]
+
+
+class Search:
+    def __init__(self, found=FOUND):
+        self.found, self.asked = found, []
+
+    def __call__(self, question, k):
+        self.asked.append((question, k))
+        return self.found[:k]
+
+
+def run(question="How high is the deductible?", history=(), search=None, **options):
+    parts = {"rewriter": NoRewriting(), "retrieve": search or Search(), "reader": ExtractiveReader(), **options}
+    return list(ask(question, history, **parts))
+
+
+def test_the_events_come_in_order(fake_llm):
+    fake_llm.enqueue(["The deductible is $2,000 per year."])
+    events = run(reader=GenerativeReader(fake_llm), searched="1,394 passages")
+    kinds = [type(event) for event in events]
+    first_token = kinds.index(Token)
+    assert events[0] == Progress("searching 1,394 passages")
+    assert kinds.index(Rewritten) < kinds.index(Retrieved) < first_token
+    assert kinds[-1] is Done
+    assert kinds.count(Done) == 1
+    assert Progress("reading 2 passages") in events
+    assert Progress("writing") in events
+
+
+def test_the_answer_carries_everything(fake_llm):
+    fake_llm.enqueue(["The deductible is $2,000 per year."])
+    answer = run(
+        reader=GenerativeReader(fake_llm), confidence=lambda q, h: 0.8, threshold=0.5, settings_fingerprint="abc"
+    )[-1].answer
+    assert answer.text == "The deductible is $2,000 per year."
+    assert answer.hits == tuple(FOUND)
+    assert answer.settings_fingerprint == "abc"
+    assert answer.confidence == 0.8
+    assert {"rewrite", "retrieve", "first_token", "read", "total"} <= set(answer.seconds)
+    assert answer.seconds["total"] >= answer.seconds["read"]
+    assert answer.citations[0].verified
+
+
+def test_a_follow_up_is_searched_and_read_in_its_rewritten_form(fake_llm):
+    fake_llm.enqueue(["x"])
+    search = Search()
+    events = run("How much is it?", HISTORY, search, rewriter=Concatenation(), reader=GenerativeReader(fake_llm), k=1)
+    rewritten = next(event.question for event in events if isinstance(event, Rewritten))
+    assert rewritten == "How much is it? (Standard plan cost)"
+    assert search.asked == [(rewritten, 1)]
+    assert rewritten in fake_llm.history[0][0].content
+
+
+def test_low_confidence_refuses_without_asking_the_model(fake_llm):
+    answer = run(reader=GenerativeReader(fake_llm), confidence=lambda q, h: 0.2, threshold=0.35)[-1].answer
+    assert answer.refused
+    assert answer.text == INSUFFICIENT_CONTEXT == READERS_WORDS
+    assert answer.confidence == 0.2
+    assert answer.hits == tuple(FOUND)
+    assert "0.20" in answer.notes[0]
+    assert fake_llm.history == []
+
+
+def test_threshold_zero_never_refuses():
+    assert not run(confidence=lambda q, h: 0.0, threshold=0.0)[-1].answer.refused
+
+
+def test_no_hits_is_a_refusal(fake_llm):
+    answer = run(search=Search([]), reader=GenerativeReader(fake_llm), confidence=lambda q, h: 1.0)[-1].answer
+    assert answer.refused
+    assert answer.notes == ("No passage was found.",)
+
+
+@pytest.mark.parametrize("question", ["", "  \n"])
+def test_an_empty_question_is_refused(question):
+    with pytest.raises(UsageError, match="empty"):
+        run(question)
+
+
+def test_an_overlong_question_is_refused():
+    with pytest.raises(UsageError, match="2,001 words"):
+        run("word " * 2001)
+    assert run("word " * 2000)
+
+
+@pytest.mark.parametrize("kind", [Rewritten, Retrieved, Token])
+def test_a_stop_in_any_phase_gives_a_partial_answer(fake_llm, kind):
+    fake_llm.enqueue(["The deductible is $2,000 per year. And more."])
+    stop = threading.Event()
+    seen = []
+    for event in ask(
+        "How high is the deductible?",
+        rewriter=NoRewriting(),
+        retrieve=Search(),
+        reader=GenerativeReader(fake_llm),
+        stop=stop,
+    ):
+        seen.append(event)
+        if isinstance(event, kind):
+            stop.set()
+    answer = seen[-1].answer
+    assert answer.stopped
+    assert not answer.refused
+    assert answer.text == ("The" if kind is Token else "")
+    assert bool(answer.hits) == (kind is not Rewritten)
+    assert "total" in answer.seconds
+
+
+def test_an_error_of_the_engine_comes_through(fake_llm):
+    def complete(messages, **options):
+        raise ModelError("the engine failed", "try another")
+        yield
+
+    fake_llm.complete = complete
+    events = ask("How?", rewriter=NoRewriting(), retrieve=Search(), reader=GenerativeReader(fake_llm))
+    with pytest.raises(PdfQAError, match="the engine failed"):
+        list(events)
+    assert list(events) == []
+
+
+def test_closing_the_stream_closes_the_engines_stream(fake_llm):
+    closed = []
+
+    def complete(messages, **options):
+        try:
+            while True:
+                yield "word "
+        finally:
+            closed.append(True)
+
+    fake_llm.complete = complete
+    events = ask("How?", rewriter=NoRewriting(), retrieve=Search(), reader=GenerativeReader(fake_llm))
+    next(event for event in events if isinstance(event, Token))
+    events.close()
+    assert closed == [True]

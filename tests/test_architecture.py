@@ -96,9 +96,9 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[Import]:
                 source = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:
                 yield Import(source, alias.name, node.lineno, at_once)
-        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-            if ast.unparse(node.func).endswith(("import_module", "__import__")):
-                yield Import(str(node.args[0].value), "", node.lineno, at_once)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            literal = [argument.value for argument in node.args[:1] if isinstance(argument, ast.Constant)]
+            yield from (Import(str(name), "", node.lineno, at_once) for name in literal)
 
 
 def registered(tree: ast.AST) -> set[str]:

@@ -159,7 +159,7 @@ def templates() -> list[PageTemplate]:
     """Return the three page forms: cover, one column, two columns below a heading."""
     bare = {"leftPadding": 0, "rightPadding": 0, "topPadding": 0, "bottomPadding": 0}
     tall = HEIGHT - TOP - BOTTOM
-    head, column = 96, (MEASURE - GUTTER) / 2
+    head, column = 82, (MEASURE - GUTTER) / 2
     low = tall - head
     return [
         PageTemplate("cover", [Frame(MARGIN, BOTTOM, MEASURE, tall, **bare)], onPage=cover),

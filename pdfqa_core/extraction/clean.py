@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _ZONE = 0.25  # of the page's height, at the top and at the bottom
+_MARGIN = 0.12  # of the page's height: further inside, more repetition is asked for
 _DEPTH = 4  # rows looked at from each edge
 _TOLERANCE = 4.0  # points
+_GAP = 0.6  # of the font size: between the innermost running line and the text
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"^[ivxlc]{1,7}$", re.IGNORECASE)
 _NUMBER_WORDS = re.compile(r"\b(?:page|pages|seite|von|of|p)\b|[\s#|/\-–—.,·()\[\]]", re.IGNORECASE)
@@ -37,6 +39,7 @@ class _Candidate:
     depth: int  # 0: outermost row
     gap: float  # to the next row inwards
     key: str
+    inside: bool  # further from the edge than a margin is wide
 
 
 def running_lines(
@@ -45,7 +48,18 @@ def running_lines(
     """Return for each page the indexes of its running header lines, and of its running footer lines."""
     headers = _edge([sorted(page, key=lambda e: e.top) for page in pages], heights, labels, at_top=True)
     footers = _edge([sorted(page, key=lambda e: -e.bottom) for page in pages], heights, labels, at_top=False)
-    return headers, [footer - header for header, footer in zip(headers, footers, strict=True)]
+    footers = [footer - header for header, footer in zip(headers, footers, strict=True)]
+    emptied = [
+        number
+        for number, page in enumerate(pages)
+        if any(_letters(_key(e.text)) for e in page) and len(headers[number] | footers[number]) == len(page)
+    ]
+    if 2 * len(emptied) >= sum(bool(page) for page in pages):  # short pages that are alike, not margins
+        for number in emptied:
+            worded = {e.index for e in pages[number] if _letters(_key(e.text))}
+            headers[number] -= worded
+            footers[number] -= worded
+    return headers, footers
 
 
 def _edge(
@@ -61,20 +75,23 @@ def _edge(
     repeated = _repeated(everything, place, filled)
     numbered = _numbered(everything, place, labels, filled)
     chapters = _chapter_heads(everything, place, filled)
-    found = []
-    for page in candidates:
-        running: set[int] = set()
-        stopped_at = _DEPTH
-        for c in page:
-            if c.depth > stopped_at:
-                break
-            at = (c.page, c.line.index)
-            if at in repeated or at in numbered or at in chapters:
-                running.add(c.line.index)
-            else:
-                stopped_at = c.depth
-        found.append(running)
-    return found
+    return [_outer_rows(page, repeated | numbered | chapters) for page in candidates]
+
+
+def _outer_rows(page: list[_Candidate], running: set[tuple[int, int]]) -> set[int]:
+    """Return the running lines of one page with nothing else outside them and a gap inside them."""
+    chosen: list[_Candidate] = []
+    stopped_at = _DEPTH
+    for c in page:
+        if c.depth > stopped_at:
+            break
+        if (c.page, c.line.index) in running:
+            chosen.append(c)
+        else:
+            stopped_at = c.depth
+    while chosen and chosen[-1].gap < _GAP * chosen[-1].line.size:
+        chosen.pop()
+    return {c.line.index for c in chosen}
 
 
 def _candidates(page: int, lines: list[EdgeLine], height: float, at_top: bool) -> list[_Candidate]:
@@ -93,7 +110,8 @@ def _candidates(page: int, lines: list[EdgeLine], height: float, at_top: bool) -
             break
         inner = next((x for x in lines[position + 1 :] if min(x.bottom, line.bottom) <= max(x.top, line.top)), None)
         gap = height if inner is None else (inner.top - line.bottom if at_top else line.top - inner.bottom)
-        found.append(_Candidate(page, line, depth, gap, _key(line.text)))
+        deep = line.bottom > _MARGIN * height if at_top else line.top < (1 - _MARGIN) * height
+        found.append(_Candidate(page, line, depth, gap, _key(line.text), deep))
     return found
 
 
@@ -109,14 +127,18 @@ def _repeated(everything: list[_Candidate], place: Callable[[_Candidate], float]
         groups[c.key].append(c)
     found: set[tuple[int, int]] = set()
     needed = 2 if filled <= 4 else max(3, round(0.25 * filled))
-    anywhere = max(3, round(0.4 * filled))  # footers that follow the end of the text instead of keeping their height
+    inside_needed = max(5, round(0.4 * filled))  # also footers that follow the end of the text at any height
     for key, group in groups.items():
         if not any(ch.isalpha() for ch in key) or len(key) > 200:
             continue
         for c in group:
             alike = {other.page for other in group if abs(place(other) - place(c)) <= _TOLERANCE}
             outermost = {other.page for other in group if other.depth == 0} if c.depth == 0 else set()
-            if len(alike) >= needed or _neighbours(c.page, alike) >= 4 or len(outermost) >= anywhere:
+            if c.inside:
+                enough = len(alike) >= inside_needed
+            else:
+                enough = len(alike) >= needed or _neighbours(c.page, alike) >= 4
+            if enough or len(outermost) >= inside_needed:
                 found.add((c.page, c.line.index))
     return found
 

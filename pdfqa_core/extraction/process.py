@@ -14,6 +14,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 MB = 1024 * 1024
 
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in which ru_maxrss counts
+
 EXIT_MEMORY = 86
 """Exit status of a child that ran out of memory."""
 
@@ -52,6 +54,26 @@ def kill(child: subprocess.Popen[bytes]) -> None:
                 continue
 
 
+def wait(child: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, int]:
+    """Return the exit status of a child that should end by itself and its peak memory in bytes (0: unknown).
+
+    The status is None when it did not end within `seconds`; negative, when a signal ended it.
+    """
+    if not hasattr(os, "wait4"):
+        try:
+            return child.wait(seconds), 0
+        except subprocess.TimeoutExpired:
+            return None, 0
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+        if pid:
+            child.returncode = os.waitstatus_to_exitcode(status)
+            return child.returncode, usage.ru_maxrss * _RSS_UNIT
+        time.sleep(0.01)
+    return None, 0
+
+
 def limit_memory(megabytes: int) -> None:
     """Limit what this process may take beyond what it has now; call it in the child.
 
@@ -87,8 +109,7 @@ def limit_cpu(seconds: int) -> None:
 def _watch(megabytes: int) -> None:
     import resource
 
-    unit = 1 if sys.platform == "darwin" else 1024
-    while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit < 0.9 * megabytes * MB:
+    while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT < 0.9 * megabytes * MB:
         time.sleep(0.05)
     os._exit(EXIT_MEMORY)
 

@@ -65,7 +65,7 @@ def _draw(documents: _Documents, job: dict[str, Any]) -> bytes:
         raise PdfQAError(f"Page {number} of {name} is damaged.", "Its text may still be found.") from error
     try:
         width, height = max(1.0, page.get_width()), max(1.0, page.get_height())
-        scale = _fitting_scale(width, height, job["scale"] or job["width_px"] / width)
+        scale = _fitting_scale(width, height, job["scale"] or (job["width_px"] - 0.01) / width)
         image = page.render(scale=scale, rev_byteorder=True).to_pil()
     finally:
         page.close()

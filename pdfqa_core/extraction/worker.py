@@ -16,13 +16,14 @@ from pdfqa_core.errors import DocumentError, StoppedError, StorageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.frames import PAGE, Frame, FrameReader, write_json
 from pdfqa_core.extraction.open import check_file
-from pdfqa_core.extraction.process import EXIT_MEMORY, kill, start
+from pdfqa_core.extraction.process import EXIT_MEMORY, MB, kill, start, wait
 from pdfqa_core.page_codec import decode_page
 from pdfqa_core.types import READABLE, DocumentState, Page, Progress, StopSignal
 
 _POLL = 0.1  # seconds between looks at the stop signal
 _GRACE = 2.0  # seconds that a child may take to end by itself after its last frame
 _SIGXCPU = 24
+_NEAR_LIMIT = 0.5  # of the memory limit: a crash with more than this in use was a refused allocation
 _LISTED = 12  # page numbers named in a reason
 
 
@@ -164,11 +165,9 @@ def _check_end(child: subprocess.Popen[bytes], received: _Received, name: str, l
         raise received.failure
     if received.title is not None:
         return
-    try:
-        status = child.wait(_GRACE)
-    except subprocess.TimeoutExpired as error:
-        raise _crashed(name) from error
-    if status == EXIT_MEMORY:
+    status, peak = wait(child, _GRACE)
+    killed = status is not None and status < 0
+    if status == EXIT_MEMORY or (killed and peak > _NEAR_LIMIT * limits.memory_mb * MB):
         raise DocumentError(
             DocumentState.TOO_LARGE,
             f"{name} needs more than {limits.memory_mb:,} MB of memory to read.",

@@ -1,0 +1,74 @@
+"""Small PDFs that want to break the program."""
+
+from __future__ import annotations
+
+
+def pdf(*objects: str, root: int = 1) -> bytes:
+    """Return a PDF file of objects 1, 2, … with a cross-reference table."""
+    out = b"%PDF-1.7\n"
+    offsets = []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n".encode("latin-1")
+    start = len(out)
+    out += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode()
+    out += b"".join(f"{offset:010d} 00000 n \n".encode() for offset in offsets)
+    out += f"trailer\n<< /Size {len(objects) + 1} /Root {root} 0 R >>\nstartxref\n{start}\n%%EOF\n".encode()
+    return out
+
+
+def stream(content: str) -> str:
+    return f"<< /Length {len(content)} >>\nstream\n{content}\nendstream"
+
+
+FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+CATALOG = "<< /Type /Catalog /Pages 2 0 R >>"
+
+
+def one_page(content: str, media_box: str = "0 0 595 842") -> bytes:
+    """Return a PDF of one page; /F is Helvetica."""
+    return pdf(
+        CATALOG,
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [{media_box}] /Contents 4 0 R "
+        "/Resources << /Font << /F 5 0 R >> >> >>",
+        stream(content),
+        FONT,
+    )
+
+
+def million_pages() -> bytes:
+    return pdf(CATALOG, "<< /Type /Pages /Kids [3 0 R] /Count 1000000 >>", "<< /Type /Page /Parent 2 0 R >>")
+
+
+def own_parent() -> bytes:
+    return pdf(CATALOG, "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>")
+
+
+def giant_media_box() -> bytes:
+    return one_page("BT /F 12 Tf 72 720 Td (Text on a giant page) Tj ET", "0 0 99999999 99999999")
+
+
+def inverted_media_box() -> bytes:
+    return one_page("BT /F 12 Tf 72 720 Td (Text on an inverted page) Tj ET", "595 842 0 0")
+
+
+def self_drawing_form() -> bytes:
+    return pdf(
+        CATALOG,
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
+        "/Resources << /XObject << /X 5 0 R >> >> >>",
+        stream("/X Do"),
+        "<< /Type /XObject /Subtype /Form /BBox [0 0 10 10] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\n"
+        "stream\n/X Do /X Do\nendstream",
+    )
+
+
+def endless_text(characters: int) -> bytes:
+    """Return a PDF of one page with so many characters; every line is different, since PDFium drops doubles."""
+    lines = (
+        f"BT /F 1 Tf {10 + i % 3} {800 - 1.3 * (i % 600)} Td ({' '.join(f'w{i}x{k}' for k in range(30))}) Tj ET\n"
+        for i in range(characters // 200)
+    )
+    return one_page("".join(lines))

@@ -231,7 +231,9 @@ class Services:
         document = self.store.documents.get(owner, document_id)
         page = self.store.documents.page(owner, document_id, self.settings.extraction.extractor, number)
         try:
-            image = self._renderer.render(self.store.pdf_path(document_id), number, width_px=width)
+            image = self._renderer.render(
+                self.store.pdf_path(document_id), number, width_px=width, filename=document.filename
+            )
         except PdfQAError as error:
             return PageView(document, page, b"", "", str(error))
         return PageView(document, page, image, self._renderer.mime)

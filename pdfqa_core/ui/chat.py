@@ -250,7 +250,7 @@ class Handlers:
                 case "retry" | "edit" | "turn" | "cite" | "rate":
                     yield from self._turn_clicked(data, state, session, request)
                 case _:
-                    yield {}
+                    yield {self.parts.live: ""}
         except PdfQAError as error:
             yield {self.parts.live: error_html(error)}
 
@@ -277,7 +277,7 @@ class Handlers:
                 yield self.show(state, session, open_view=True)
             case "rate":
                 self.services.study_of(session.owner, state.conversation_id, turn.id)
-                yield {}
+                yield {self.parts.live: ""}
             case _:
                 yield self.show(replace(state, rank=hits[0].rank if hits else 0), session)
 

@@ -261,9 +261,12 @@ def build(services: Services, session: gr.State) -> Shown:
                     elem_id="retrieval-question",
                 )
                 other = gr.Dropdown(
-                    ["nothing", *services.names("retriever")], value="nothing", label="Compare with", scale=2
+                    ["nothing", *_ordered(services.names("retriever"), RETRIEVERS)],
+                    value="nothing",
+                    label="Compare with",
+                    scale=2,
                 )
-                search = gr.Button("Search", scale=1, min_width=88, elem_id="retrieval-search")
+                search = gr.Button("Search", variant="primary", scale=1, min_width=88, elem_id="retrieval-search")
             hits = live_html(render("hits", columns=(), message=TRY), elem_id="retrieval-hits")
             page = live_html(elem_id="retrieval-page")
     shown = [session, preview, *groups, form["chunker"], form["retriever"]]
@@ -282,12 +285,20 @@ def build(services: Services, session: gr.State) -> Shown:
     return Shown(handlers.preview, [session], [preview])
 
 
+def _ordered(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """Return the names in the order in which the page explains them, others behind."""
+    return sorted(names, key=lambda name: list(known).index(name) if name in known else len(known))
+
+
 def _form(services: Services, settings: Settings) -> tuple[dict[str, Any], list[gr.Group]]:
     """Return the recipe's fields by setting name, and the groups that show only for some chunkers."""
     form: dict[str, Any] = {}
     chunking, retrieval = settings.chunking, settings.retrieval
     form["chunker"] = gr.Radio(
-        list(services.names("chunker")), value=chunking.chunker, label="Passages", info=CHUNKERS[chunking.chunker]
+        _ordered(services.names("chunker"), CHUNKERS),
+        value=chunking.chunker,
+        label="Passages",
+        info=CHUNKERS[chunking.chunker],
     )
     with gr.Group(visible=chunking.chunker == "snippets") as snippets, gr.Row():
         form["length"] = gr.Number(chunking.length, label="Length", precision=0)
@@ -297,7 +308,7 @@ def _form(services: Services, settings: Settings) -> tuple[dict[str, Any], list[
         form["size"] = gr.Number(chunking.size, label="Window size", precision=0)
         form["step"] = gr.Number(chunking.step, label="Step", precision=0)
     form["retriever"] = gr.Radio(
-        list(services.names("retriever")),
+        _ordered(services.names("retriever"), RETRIEVERS),
         value=retrieval.retriever,
         label="Retriever",
         info=RETRIEVERS[retrieval.retriever],

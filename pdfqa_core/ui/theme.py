@@ -67,6 +67,7 @@ def theme() -> gr.themes.Base:
         "block_title_text_weight": "550",
         "block_info_text_size": "12.5px",
         "input_radius": "6px",
+        "input_border_width": "1px",
         "input_text_size": "14px",
         "input_padding": "8px 10px",
         "button_large_radius": "8px",

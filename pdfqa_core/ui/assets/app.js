@@ -78,11 +78,11 @@
         const mark = view.querySelector("i.quote, i.mark");
         const image = view.querySelector("img");
         const scroll = () => {
-          const column = view.closest(".column");
+          const column = view.closest("#chat-page") || view.closest(".column");
           if (!mark || !column) return;
           const place = mark.getBoundingClientRect(), frame = column.getBoundingClientRect();
           if (place.top < frame.top + 60 || place.bottom > frame.bottom - 20)
-            column.scrollBy({ top: place.top - frame.top - frame.height / 3, behavior: "instant" });
+            column.scrollBy({ top: place.top - frame.top - frame.height / 4, behavior: "instant" });
         };
         if (image && !image.complete) image.addEventListener("load", scroll, { once: true }); else scroll();
       }

@@ -228,9 +228,9 @@ def _classify(draft: Draft, style: BodyStyle, smaller: float, height: float) -> 
 def _is_heading(draft: Draft, text: str, style: BodyStyle, smaller: float) -> bool:
     """Return whether a block is a heading; `smaller` is the font size that bold headings have at least."""
     first = draft.lines[0]
-    letters = sum(c.isalpha() for c in text)
     if len(text) > _HEADING_CHARACTERS or len(draft.lines) > _HEADING_LINES or _BULLET.match(text):
         return False
+    letters = sum(map(str.isalpha, text))
     if letters < 2 or letters < 0.4 * len(text) or any(line.cells > 2 for line in draft.lines) or first.turn % 2:
         return False
     if _LEADER.search(text):

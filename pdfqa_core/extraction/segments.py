@@ -99,6 +99,11 @@ def _leftward(glyphs: Glyphs, index: Integers) -> Flags:
     return np.asarray(right[:-1] & right[1:], dtype=np.bool_)
 
 
+def _middle(values: Floats) -> float:
+    """Return the upper median: half the time of numpy's, which matters for thousands of short arrays."""
+    return float(np.sort(values)[len(values) // 2])
+
+
 def _segment(glyphs: Glyphs, index: Integers, u0: Floats, u1: Floats, v: Floats, space_before: Flags) -> Segment:
     words = np.cumsum(space_before) - int(space_before[0])
     first_word_end = int(np.searchsorted(words, 1)) - 1
@@ -107,19 +112,19 @@ def _segment(glyphs: Glyphs, index: Integers, u0: Floats, u1: Floats, v: Floats,
     if right_to_left(text):
         text = compose(_leftward_text(characters, words, u0[index], u1[index]))
     sizes = glyphs.size[index]
-    size = float(np.median(sizes))
+    size = _middle(sizes)
     left, right = float(u0[index].min()), float(u1[index].max())
     return Segment(
         text=text,
         u0=left,
         u1=max(left, right),
-        baseline=float(np.median(v[index])),
+        baseline=_middle(v[index]),
         size=size,
         bold=int(glyphs.bold[index].sum()),
         rank=int(index[0]),
         space_before=bool(space_before[0]),
         first_word=abs(float(u1[index[first_word_end]] - u0[index[0]])),
-        digits=sum(c.isdigit() for c in text),
+        digits=sum(map(str.isdigit, text)),
     )
 
 

@@ -91,7 +91,7 @@ class ReadingSettings(Section):
     reader: str = "generative"
     passages: int = Field(2, ge=1, le=20, description="Passages that go into the prompt.")
     confidence_threshold: float = Field(
-        0.35,
+        0.53,
         ge=0,
         le=1,
         description="Retrieval confidence below which the reader says that evidence is missing; 0: never.",

@@ -412,8 +412,8 @@ class Chunker(Protocol):
 class Retriever(Protocol):
     """Question to hits."""
 
-    def search(self, question: str, k: int) -> list[Hit]:
-        """Return at most `k` hits, best first."""
+    def search(self, question: str, k: int, document_ids: frozenset[str] | None = None) -> list[Hit]:
+        """Return at most `k` hits, best first; from these documents only, where `document_ids` is given."""
         ...
 
 

@@ -1,0 +1,85 @@
+"""Which retriever and which chunker find the page of the answer: MRR and HR@k over the Northwind questions.
+
+A passage is relevant if it touches a page that the gold answer cites. MRR over the first 100 passages; a question
+without a relevant one scores 0 and counts. Baseline: plain dense retrieval over chunks of 256 tokens, no headings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from northwind import Item, arguments, check, items, on_gold, passages, read
+
+from pdfqa_core.chunking import Paragraphs, Snippets, Windows
+from pdfqa_core.retrieval import Encoder, Index, retrievers
+
+NAMES = ("bm25", "dense", "hybrid", "rrf")
+DEPTH = 100
+QUICK_PAGES = 18
+
+
+def ranks(retriever: object, questions: Sequence[Item]) -> list[int]:
+    """Return the rank of the first relevant passage per question, 0 where there is none."""
+    found = []
+    for item in questions:
+        hits = retriever.search(item.question, DEPTH)  # type: ignore[attr-defined]
+        found.append(next((hit.rank for hit in hits if on_gold(hit.passage, item.gold)), 0))
+    return found
+
+
+def mrr(found: Sequence[int]) -> float:
+    return sum(1 / rank for rank in found if rank) / len(found)
+
+
+def line(name: str, found: Sequence[int]) -> str:
+    shares = "  ".join(f"{sum(0 < r <= k for r in found) / len(found):.2f}" for k in (1, 3, 5))
+    return f"  {name:<8} {mrr(found):.3f}  {shares}"
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0]).parse_args()
+    check(options.data)
+    questions = items(options.data / "questions_50.jsonl")
+    documents = read(options.data)
+    if options.quick:
+        documents = {name: pages[:QUICK_PAGES] for name, pages in documents.items()}
+        questions = [item for item in questions if all(page <= QUICK_PAGES for _, page in item.gold)]
+        print(
+            f"--quick: the first {QUICK_PAGES} pages of each PDF and the {len(questions)} questions about them: too few to rank systems by"
+        )
+    encoder = Encoder()
+    tokens = {"unit": "tokens", "tokenize": encoder.token_spans}
+    systems = [(Windows(size=120, step=60), True)]
+    if not options.quick:
+        systems += [
+            (Windows(size=120, step=60), False),
+            (Windows(size=200, step=100), True),
+            (Snippets(length=120), True),
+            (Snippets(min_length=60, max_length=150), True),
+            (Paragraphs(), True),
+        ]
+
+    chunks = passages(documents, Snippets(length=256, **tokens), headings=False)
+    baseline = ranks(retrievers.get("dense")(Index.in_memory(chunks, encoder)), questions)
+    print(f"{len(questions)} questions, {sum(map(len, documents.values()))} pages     MRR   HR@1  HR@3  HR@5")
+    print(f"baseline: dense over {len(chunks)} chunks of 256 tokens, no headings")
+    print(line("dense", baseline))
+    default = 0.0
+    for position, (chunker, headings) in enumerate(systems):
+        made = passages(documents, chunker, headings=headings)
+        index = Index.in_memory(made, encoder)
+        print(f"{chunker.recipe}, headings {'on' if headings else 'off'}: {len(made)} passages")
+        for name in NAMES:
+            found = ranks(retrievers.get(name)(index), questions)
+            print(line(name, found), flush=True)
+            if position == 0 and name == "hybrid":
+                default = mrr(found)
+        if position == 0:
+            item = questions[0]
+            hits = retrievers.get("hybrid")(index).search(item.question, 5)
+            print(f"  first 5 hold {sorted(item.gold)[0]}: {any(on_gold(h.passage, item.gold) for h in hits)}")
+    print(f"MRR of the default (hybrid, windows 120/60, headings) / baseline: {default / mrr(baseline):.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pdfqa_core.text import STOP_WORDS, content_terms, sentences, terms, words
+
+
+def pieces(text, spans):
+    return [text[start:end] for start, end in spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One here. Two there!", ["One here.", "Two there!"]),
+        ("As Smith et al. show in Fig. 3, it holds. So?", ["As Smith et al. show in Fig. 3, it holds.", "So?"]),
+        ("A heading\n\nThen text.", ["A heading", "Then text."]),
+        ("A line\nbreak is no end.", ["A line\nbreak is no end."]),
+        ("It costs 3.5 dollars. Fine.", ["It costs 3.5 dollars.", "Fine."]),
+        ("", []),
+        (" \n ", []),
+    ],
+)
+def test_sentences(text, expected):
+    assert pieces(text, sentences(text)) == expected
+
+
+@given(st.text(alphabet="aB. !?\n\t1é漢", max_size=80))
+def test_sentences_hold_every_word_once_and_in_order(text):
+    spans = sentences(text)
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
+    assert "".join("".join(pieces(text, spans)).split()) == "".join(text.split())
+
+
+@given(st.text(max_size=80))
+def test_words_are_what_split_finds(text):
+    assert pieces(text, words(text)) == text.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Plan's 1,800.50 costs", ["the", "plan's", "1,800.50", "costs"]),
+        ("ﬁnance STRASSE straße", ["finance", "strasse", "strasse"]),
+        ("out-of-network", ["out", "of", "network"]),
+        ("naïve 漢字", ["naïve", "漢字"]),
+        ("?!", []),
+    ],
+)
+def test_terms(text, expected):
+    assert terms(text) == expected
+
+
+def test_content_terms_leave_stop_words_out_unless_nothing_else_is_there():
+    assert content_terms("What is the deductible?") == ["deductible"]
+    assert content_terms("What is the?") == ["what", "is", "the"]
+    assert content_terms("") == []
+    assert {word.casefold() for word in STOP_WORDS} == STOP_WORDS

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.llm.native import library
 
 LONGEST_RANGE = 1000  # integers between a minimum and a maximum that are listed one by one
 
@@ -64,7 +65,11 @@ class _Texts:
 
 
 def grammar_of(schema: Mapping[str, Any]) -> str:
-    """Return a JSON schema as a GBNF grammar. Raises ModelError if the schema uses what grammars cannot say."""
+    """Return a JSON schema as a GBNF grammar.
+
+    Raises ModelError if the schema uses what grammars cannot say, or if llama-cpp-python is not installed.
+    """
+    library()
     from llama_cpp.llama_grammar import json_schema_to_gbnf
 
     texts = _Texts()

@@ -103,7 +103,7 @@ class Handlers:
             return None
         return self.services.store.conversations.get(session.owner, state.conversation_id)
 
-    def show(self, state: ChatState, session: Session, *, open_view: bool = False) -> dict[Any, Any]:
+    def show(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
         documents = self.services.store.documents.list(session.owner)
         names = {document.id: document.filename for document in documents}
@@ -128,15 +128,15 @@ class Handlers:
             self.parts.question: gr.skip(),
             self.parts.send: gr.Button(visible=True),
             self.parts.stop: gr.Button(visible=False),
-            self.parts.evidence: self._evidence(turn, state, names, open_view=open_view),
+            self.parts.evidence: self._evidence(turn, state, names),
             self.parts.page: self._page(turn, state, session),
         }
 
-    def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str], *, open_view: bool = False) -> str:
+    def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
             return chat_view.evidence((), names, "", 0)
         answer = turn.answer
-        return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer, open_view=open_view)
+        return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer)
 
     def _page(self, turn: Turn | None, state: ChatState, session: Session, number: int = 0) -> str:
         hit = next((h for h in turn.answer.hits if h.rank == state.rank), None) if turn else None
@@ -274,7 +274,7 @@ class Handlers:
             case "cite":
                 citation = turn.answer.citations[int(data["citation"])]
                 state = replace(state, rank=citation.number, citation=int(data["citation"]))
-                yield self.show(state, session, open_view=True)
+                yield self.show(state, session)
             case "rate":
                 self.services.study_of(session.owner, state.conversation_id, turn.id)
                 yield {self.parts.live: ""}

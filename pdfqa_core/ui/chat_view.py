@@ -172,10 +172,8 @@ def evidence(
     question: str,
     chosen: int,
     answer: Answer | None = None,
-    *,
-    open_view: bool = False,
 ) -> str:
-    """Return the evidence list. `chosen` is the rank of the open hit; `open_view` shows this column on phones."""
+    """Return the evidence list. `chosen` is the rank of the open hit."""
     best = max((hit.score for hit in answer_hits), default=0.0)
     views = [
         HitView(
@@ -188,7 +186,7 @@ def evidence(
         )
         for hit in answer_hits
     ]
-    return render("evidence", hits=views, chosen=chosen, open_view=open_view)
+    return render("evidence", hits=views, chosen=chosen)
 
 
 def conversation_list(conversations: Sequence[ConversationSummary], chosen: str) -> str:

@@ -90,8 +90,6 @@
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;
       }
-      const open = element.querySelector("[data-open-view]");
-      if (open && matchMedia("(max-width: 860px)").matches) showView(open.dataset.openView, open.dataset.viewNumber);
     },
   };
   document.addEventListener("scroll", (event) => {

@@ -163,7 +163,7 @@ def last_answer(events: Iterator[object]) -> Answer:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} questions instead of 50")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} questions, answers of 64 tokens")
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--models-dir", type=Path, default=ROOT / "models")
     parser.add_argument("--passages", type=int, default=2)
@@ -177,6 +177,7 @@ def main() -> None:
     items = read_items(DATA / chosen.questions)
     if chosen.quick:
         items = items[:: len(items) // QUICK][:QUICK]
+        chosen.max_tokens = min(chosen.max_tokens, 64)
     search = BM25(read_passages(DATA))
     found = [search.search(item.question, 5) for item in items]
     pages = [{(h.passage.document_id, p) for h in hits[: chosen.passages] for p in h.passage.pages} for hits in found]

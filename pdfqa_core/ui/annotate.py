@@ -65,7 +65,7 @@ class Parts:
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
     work = gr.State(Work())
-    switch("annotate-columns", "Item", "Form")
+    switch("annotate-columns", "Item", "Form", chosen=2)
     with gr.Row(elem_classes=["pq-columns"], elem_id="annotate-columns"):
         with gr.Column():
             item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")

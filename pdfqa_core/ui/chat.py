@@ -74,7 +74,7 @@ def _layout() -> Parts:
             with gr.Row(elem_id="chat-compose"):
                 question = gr.Textbox(
                     lines=1, max_lines=8, show_label=False, container=False, scale=8, autofocus=True,
-                    placeholder="Ask…  (Enter sends, Shift+Enter breaks the line, Esc stops)", elem_id="chat-question",
+                    placeholder="Ask…", elem_id="chat-question",
                 )  # fmt: skip
                 send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")
                 stop = gr.Button(

@@ -103,7 +103,8 @@ def ingest(
         document_id, size = sha256(path), path.stat().st_size
         known = known_documents.get(document_id)
         if known is not None and known.state.usable and not again:
-            yield replace(known, reason=f"Already there as {known.filename}.")
+            as_what = "" if known.filename == filename else f" as {known.filename}"
+            yield replace(known, reason=f"{filename} is already there{as_what}.")
             continue
         document = Document(document_id, Path(filename).stem, filename, 0, datetime.now(UTC), owner, size=size)
         if size > max_bytes:

@@ -137,12 +137,14 @@ class Handlers:
     ) -> Iterator[tuple[Any, ...]]:
         key, chosen, message = f"ingest-{request.session_hash}", "", ""
         finished = 0
+        notes: list[str] = []
         try:
             for event in self.services.ingest(session.owner, files, password=password, again=again, run=key):
                 table: Any = gr.skip()
                 steps = [Progress("all files", finished, len(files))] if len(files) > 1 else []
                 if isinstance(event, Document):
                     finished += 1
+                    notes += self._not_stored(session, event)
                     chosen = event.id if event.state.usable or not chosen else chosen
                     table = self.table(session, chosen)
                 else:
@@ -150,8 +152,14 @@ class Handlers:
                 yield work_html(*steps), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, None, ""
         except PdfQAError as error:
             message = error_html(error)
+        message += render("notes", lines=notes) if notes else ""
         table, page, group = self.show(session, chosen)
         yield message, gr.Button(visible=False), table, page, group, chosen, None, ""
+
+    def _not_stored(self, session: Session, read: Document) -> list[str]:
+        """Return what the table does not say about a file: that it was there already."""
+        stored = self._find(session, read.id)
+        return [read.reason] if stored is not None and stored.reason != read.reason else []
 
     def sample(self, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Add the sample document."""
@@ -212,7 +220,7 @@ def build(services: Services, session: gr.State) -> Shown:
             table = live_html(elem_id="documents-table")
             with gr.Group(visible=False) as locked:
                 password = gr.Textbox(label="Password", type="password", info="Used to read the document, never stored")
-                unlock = gr.Button("Open with this password", size="sm")
+                unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
         with gr.Column():
             page = live_html(empty_page(NO_PAGE), elem_id="documents-page")
     outputs = [work, stop, table, page, locked, chosen, upload, password]

@@ -1,0 +1,66 @@
+"""One app and one browser for all tests of the page; a failure shows the app's log and a picture of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Error as BrowserError
+
+from tests.ui.serving import BROWSER_ARGUMENTS, App, chromium, open_page, running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The installed browser; where there is none, the tests fail."""
+    path = chromium()
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=path, args=list(BROWSER_ARGUMENTS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app as a user starts it, with an empty workspace; tests leave the workspace as they found it."""
+    with running(tmp_path_factory.mktemp("app")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app as a public demo: every visitor has documents of their own."""
+    with running(tmp_path_factory.mktemp("demo"), environment={"PDFQA_DEMO": "1"}) as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, app: App) -> Iterator[Page]:
+    """A fresh page of the app; at the end nothing may have gone wrong in it."""
+    with open_page(browser, app.url) as opened:
+        yield opened
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
+    report = yield
+    if report.failed and call.when == "call":
+        for name, value in getattr(item, "funcargs", {}).items():
+            if isinstance(value, App):
+                report.sections.append((f"log of {name}", value.log_tail()))
+            elif isinstance(value, Page):
+                report.sections.append((f"picture of {name}", _picture(item, value)))
+    return report
+
+
+def _picture(item: pytest.Item, page: Page) -> str:
+    folder = Path(item.config.rootpath) / "build" / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{item.name}.png"
+    try:
+        page.screenshot(path=path)
+    except BrowserError as error:
+        return f"none: {error}"
+    return str(path)

@@ -1,0 +1,186 @@
+"""The app as a process of its own, as a user starts it, and a browser page that keeps a record of what went wrong."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SAMPLE = ROOT / "data" / "sample" / "harbour-heat.pdf"
+START_SECONDS = 120
+WAIT = 60_000  # milliseconds that a busy machine may take for one step
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-default-browser-check",
+)
+_ADDRESS = re.compile(r"open at (http://\S+)")
+_LOGGED = 6000  # characters of the log that a failure shows
+
+expect.set_options(timeout=WAIT)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """Return this process's environment without what would change how the app starts."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PDFQA_", "GRADIO_", "SPACE_")) and k != "PORT"}
+    return {**kept, **changes}
+
+
+def chromium() -> str:
+    """Return the path of the browser. Its absence is a failure: these tests are what proves the page."""
+    for name in BROWSERS:
+        if path := shutil.which(name):
+            return path
+    raise AssertionError(
+        f"No browser was found (looked for {', '.join(BROWSERS)}). Install one: apt-get install chromium."
+    )
+
+
+@dataclass
+class App:
+    """A running app."""
+
+    url: str
+    workspace: Path
+    temporary: Path
+    process: subprocess.Popen[str]
+    log: list[str]
+
+    def log_tail(self) -> str:
+        """Return the end of what the app printed."""
+        return "".join(self.log)[-_LOGGED:]
+
+
+def serve_command(workspace: Path, *options: str) -> list[str]:
+    """Return the command that serves a workspace on a free port."""
+    port = str(free_port())
+    return [sys.executable, "-m", "pdfqa_core", "serve", "--workspace", str(workspace), "--port", port, *options]
+
+
+@contextmanager
+def running(folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[App]:
+    """Serve an empty workspace inside `folder` until the block ends; its temporary files lie beside it."""
+    workspace, temporary = folder / "workspace", folder / "temporary"
+    temporary.mkdir(parents=True)
+    process = subprocess.Popen(
+        serve_command(workspace, *options),
+        cwd=ROOT,
+        env=clean_environment(TMPDIR=str(temporary), **(environment or {})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    log: list[str] = []
+    addresses: queue.Queue[str] = queue.Queue()
+    reading = threading.Thread(target=_read, args=(process, log, addresses), daemon=True)
+    reading.start()
+    try:
+        yield App(_address(process, log, addresses), workspace, temporary, process, log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        reading.join(timeout=5)
+
+
+def _read(process: subprocess.Popen[str], log: list[str], addresses: queue.Queue[str]) -> None:
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            log.append(line)
+            if found := _ADDRESS.search(line):
+                addresses.put(found[1].rstrip("/"))
+    addresses.put("")
+
+
+def _address(process: subprocess.Popen[str], log: list[str], addresses: queue.Queue[str]) -> str:
+    try:
+        address = addresses.get(timeout=START_SECONDS)
+    except queue.Empty:
+        address = ""
+    assert address, f"The app did not start (exit status {process.poll()}):\n{''.join(log)[-_LOGGED:]}"
+    return address
+
+
+@dataclass
+class Record:
+    """What went wrong in a page while it was open."""
+
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def watch(self, context: BrowserContext) -> None:
+        """Take down console errors, script errors and requests to other hosts of every page of the context."""
+        context.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        context.on("weberror", lambda error: self.errors.append(f"script error: {error.error}"))
+        context.on("request", lambda request: self._request(request.url))
+
+    def _request(self, url: str) -> None:
+        if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:")):
+            self.outside.append(url)
+
+
+@contextmanager
+def open_page(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """Open the app in a browser profile of its own; questions are confirmed; nothing may have gone wrong at the end."""
+    record = Record()
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True, **options)
+    context.set_default_timeout(WAIT)
+    record.watch(context)
+    page = context.new_page()
+    page.on("dialog", lambda dialog: dialog.accept())
+    try:
+        page.goto(url)
+        expect(page.locator("#documents-table")).to_contain_text(re.compile("No documents yet|Document"))
+        yield page
+    finally:
+        context.close()
+    assert record.outside == [], "the page asked another host"
+    assert record.errors == [], "the browser's console shows errors"
+
+
+def open_tab(page: Page, name: str) -> None:
+    """Open a tab and wait until it is the chosen one."""
+    tab = page.get_by_role("tab", name=name, exact=True)
+    tab.click()
+    expect(tab).to_have_attribute("aria-selected", "true")
+
+
+def until(condition: Any, seconds: float = 60) -> None:
+    """Wait until `condition()` is true; fail after `seconds`. For what no selector can be awaited for."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)

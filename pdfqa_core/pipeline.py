@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.types import (
     Answer,
     Done,
@@ -21,8 +22,6 @@ from pdfqa_core.types import (
     StopSignal,
 )
 
-# The same words as the readers' own refusal; evaluation compares with exactly this text.
-INSUFFICIENT_CONTEXT = "Insufficient context."
 LONGEST_QUESTION = 2000  # words
 
 Retrieve = Callable[[str, int], list[Hit]]

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import LLM
 
 engines: Registry[Callable[..., LLM]] = Registry("engine")
-
-Schema = dict[str, Any]

@@ -44,9 +44,8 @@ def main() -> None:
     if options.quick:
         documents = {name: pages[:QUICK_PAGES] for name, pages in documents.items()}
         questions = [item for item in questions if all(page <= QUICK_PAGES for _, page in item.gold)]
-        print(
-            f"--quick: the first {QUICK_PAGES} pages of each PDF and the {len(questions)} questions about them: too few to rank systems by"
-        )
+        print(f"--quick: the first {QUICK_PAGES} pages of each PDF and the {len(questions)} questions about them:")
+        print("too few to rank systems by")
     encoder = Encoder()
     tokens = {"unit": "tokens", "tokenize": encoder.token_spans}
     systems = [(Windows(size=120, step=60), True)]

@@ -92,7 +92,9 @@ def ingest(
     """Yield the progress of each file and then its Document; one bad file does not stop the others.
 
     A file whose hash is known and that can be used already is not read again, unless `again` is set. Files over
-    `max_bytes` are not copied into the workspace. Ends early, between files, when `stop` is set.
+    `max_bytes` are not copied into the workspace; one that cannot be opened yields a Document without an id, which is
+    not stored. Ends early, between files, when `stop` is set; within a file, what `read` raises then is passed on, and
+    nothing is kept of the file.
     """
     known_documents = {document.id: document for document in documents.list(owner)}
     for source in sources:
@@ -100,7 +102,11 @@ def ingest(
         if stop is not None and stop.is_set():
             return
         yield Progress(f"checking {filename}")
-        document_id, size = sha256(path), path.stat().st_size
+        try:
+            document_id, size = sha256(path), path.stat().st_size
+        except OSError as error:
+            yield _unreadable(filename, owner, error)
+            continue
         known = known_documents.get(document_id)
         if known is not None and known.state.usable and not again:
             as_what = "" if known.filename == filename else f" as {known.filename}"
@@ -108,12 +114,11 @@ def ingest(
             continue
         document = Document(document_id, Path(filename).stem, filename, 0, datetime.now(UTC), owner, size=size)
         if size > max_bytes:
-            reason = f"{filename} has {size / 1e6:.0f} MB, the limit is {max_bytes / 1e6:.0f} MB. Split the file."
+            reason = f"{filename} has {size / 1e6:.1f} MB, the limit is {max_bytes / 1e6:g} MB. Split the file."
             document = replace(document, state=DocumentState.TOO_LARGE, reason=reason)
             documents.add(document)
             yield document
             continue
-        store_pdf(path)
         result = yield from in_background(partial(read, source, document_id))
         document = replace(
             document,
@@ -126,5 +131,13 @@ def ingest(
         if stop is not None and stop.is_set():
             return
         yield Progress(f"storing {filename}", result.page_count, result.page_count)
+        store_pdf(path)
         documents.add(document, extractor, result.pages)
+        known_documents[document_id] = document
         yield document
+
+
+def _unreadable(filename: str, owner: str, error: OSError) -> Document:
+    reason = f"{filename} cannot be read: {error.strerror}. Check the file and its permissions."
+    title = Path(filename).stem
+    return Document("", title, filename, 0, datetime.now(UTC), owner, state=DocumentState.BROKEN, reason=reason)

@@ -164,6 +164,9 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{file} is not valid TOML: {error}.", "Correct the file or remove it.") from error
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read: {error.strerror}.", "Check its permissions.") from error
+        load(data)  # a wrong file is told as such, whatever the environment says
 
     def put(section: str, name: str, value: object) -> None:
         data.setdefault(section, {})[name] = value
@@ -172,7 +175,7 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
         put("server", "demo", True)
         put("server", "host", "0.0.0.0")  # noqa: S104 - a Space is reached through its proxy
     if environ.get("PDFQA_DEMO"):
-        put("server", "demo", environ["PDFQA_DEMO"] not in ("0", "false", "no"))
+        put("server", "demo", environ["PDFQA_DEMO"].lower() not in ("0", "false", "no", "off"))
     if environ.get("PDFQA_MODEL"):
         put("llm", "model", environ["PDFQA_MODEL"])
     if environ.get("PDFQA_LLM_URL"):

@@ -11,21 +11,32 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import agreement as agreement_command
-from pdfqa_core.cli import ask, chat, ingest, search, serve
+from pdfqa_core.cli import ask, chat, ingest, progress, search, serve
 from pdfqa_core.cli import doctor as doctor_command
 from pdfqa_core.cli import export as export_command
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 
 COMMANDS = (serve, ingest, search, ask, chat, agreement_command, export_command, doctor_command)
 
 
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would print and exit, so that --json gets its object for wrong options too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the message."""
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See: {self.prog} --help")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(
-        prog="pdfqa", description="Question PDFs in conversation, with evidence, and measure how good the answers are."
+    top = Parser(
+        prog="pdfqa",
+        description="Question PDFs in conversation, with evidence, and measure how good the answers are.",
+        epilog="Exit status: 0 done, 1 the task failed, 2 wrong usage.",
     )
     top.add_argument("--version", action="version", version=f"pdfqa {__version__}")
     subparsers = top.add_subparsers(required=True, metavar="COMMAND")
@@ -36,16 +47,22 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    arguments = parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else list(argv)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
+        arguments = parser().parse_args(given)
         return int(arguments.run(arguments))
     except PdfQAError as error:
-        if getattr(arguments, "json", False):
-            print(json.dumps({"error": {"what": error.what, "hint": error.hint}}, ensure_ascii=False))
-        else:
-            print(f"pdfqa: {error.what}\n       {error.hint}".rstrip(), file=sys.stderr)
+        _report(error, as_json="--json" in given)
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
-        print("pdfqa: stopped", file=sys.stderr)
+        _report(StoppedError(), as_json="--json" in given)
         return 1
+
+
+def _report(error: PdfQAError, *, as_json: bool) -> None:
+    progress.clear()
+    if as_json:
+        print(json.dumps({"error": {"what": error.what, "hint": error.hint}}, ensure_ascii=False))
+    else:
+        print(f"pdfqa: {error.what}\n       {error.hint}".rstrip(), file=sys.stderr)

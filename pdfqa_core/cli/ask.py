@@ -9,7 +9,7 @@ from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
-from pdfqa_core.cli.search import hit_row
+from pdfqa_core.cli.search import filename_of, hit_row
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Document, Progress, Stored, Turn
@@ -34,7 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     with Services(workspace_of(arguments), settings) as services:
         scope = services.document_ids(LOCAL_OWNER, arguments.document)
         events = services.answer(
-            LOCAL_OWNER, arguments.question, settings, conversation_id=arguments.conversation, document_ids=scope
+            LOCAL_OWNER,
+            arguments.question,
+            settings,
+            conversation_id=arguments.conversation,
+            document_ids=scope or None,
         )
         for event in events:
             if isinstance(event, Progress):
@@ -56,12 +60,13 @@ def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
     """Return an answered question as it appears in JSON."""
     answer = turn.answer
     return {
+        "question": turn.question,
         "answer": answer.text,
         "refused": answer.refused,
         "standalone_question": turn.standalone_question,
         "citations": [
             {
-                "filename": documents[citation.span.document_id].filename,
+                "filename": filename_of(citation.span.document_id, documents),
                 "page": citation.span.page,
                 "quote": citation.quote,
                 "verified": citation.verified,
@@ -75,6 +80,7 @@ def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
         "reader": answer.reader,
         "confidence": answer.confidence,
         "notes": list(answer.notes),
+        "stopped": answer.stopped,
         "turn_id": turn.id,
     }
 
@@ -91,5 +97,5 @@ def plain_turn(turn: Turn, documents: Mapping[str, Document]) -> str:
     for hit in answer.hits:
         if hit.rank in cited or answer.refused:
             pages = ", ".join(map(str, hit.passage.pages))
-            lines.append(f"[{hit.rank}] {documents[hit.passage.document_id].filename}, p. {pages}")
+            lines.append(f"[{hit.rank}] {filename_of(hit.passage.document_id, documents)}, p. {pages}")
     return "\n".join([*lines, *answer.notes])

@@ -29,16 +29,24 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read questions from standard input until it ends. With --json: one object with all turns at the end."""
+    """Read questions from standard input until it ends. With --json: one object with all turns at the end.
+
+    A question that cannot be answered does not end the conversation; it makes the exit status 1.
+    """
     settings = settings_of(arguments)
     turns: list[dict[str, Any]] = []
-    conversation = arguments.conversation
+    conversation, failed = arguments.conversation, False
     with Services(workspace_of(arguments), settings) as services:
+        services.require_documents(LOCAL_OWNER)
         scope = services.document_ids(LOCAL_OWNER, arguments.document)
+        if conversation:
+            services.store.conversations.get(LOCAL_OWNER, conversation)
         while question := _next_question():
             try:
                 stored = _answer(services, question, conversation, scope)
             except PdfQAError as error:
+                failed = True
+                turns.append({"question": question, "error": {"what": error.what, "hint": error.hint}})
                 print(f"{error.what} {error.hint}", file=sys.stderr)
                 continue
             turn, conversation = stored.turn, stored.conversation_id
@@ -48,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(plain_turn(turn, documents), end="\n\n", flush=True)
     if arguments.json:
         print(json.dumps({"conversation_id": conversation, "turns": turns}, ensure_ascii=False))
-    return 0
+    return int(failed)
 
 
 def _next_question() -> str:
@@ -59,7 +67,9 @@ def _next_question() -> str:
 
 def _answer(services: Services, question: str, conversation: str, scope: tuple[str, ...]) -> Stored:
     """Answer one question; Ctrl-C stops the answer, not the program, and keeps what was written."""
-    events = services.answer(LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope)
+    events = services.answer(
+        LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None
+    )
     before = signal.signal(signal.SIGINT, lambda *_: services.stop())
     try:
         for event in events:

@@ -18,6 +18,8 @@ from pdfqa_core.settings import Settings
 
 PACKAGES = ("gradio", "pypdfium2", "sentence-transformers", "torch", "llama-cpp-python", "hnswlib", "SQLAlchemy")
 
+REINSTALL = "Install again with: pip install -r requirements.txt"
+
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
@@ -43,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
             row = {"name": name, "ok": True, "detail": check(), "hint": ""}
         except PdfQAError as error:
             row = {"name": name, "ok": False, "detail": error.what, "hint": error.hint}
+        except Exception as error:  # noqa: BLE001 - whatever is broken on this machine is the answer
+            row = {"name": name, "ok": False, "detail": f"{type(error).__name__}: {error}", "hint": REINSTALL}
         rows.append(row)
         if not arguments.json:
             print(f"{'ok ' if row['ok'] else 'NO '} {name}: {row['detail']} {row['hint']}".rstrip())

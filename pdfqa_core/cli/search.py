@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Search and print the hits."""
     settings = settings_of(arguments)
     with Services(workspace_of(arguments), settings) as services:
+        services.require_documents(LOCAL_OWNER)
         scope = services.document_ids(LOCAL_OWNER, arguments.document)
         for step in services.build_index(LOCAL_OWNER, settings):
             progress.show(step)
@@ -52,13 +53,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def hit_row(hit: Hit, documents: Mapping[str, Document]) -> dict[str, Any]:
     """Return a hit as it appears in JSON."""
-    document = documents.get(hit.passage.document_id)
     return {
         "rank": hit.rank,
         "score": hit.score,
-        "filename": document.filename if document else "",
+        "filename": filename_of(hit.passage.document_id, documents),
         "document_id": hit.passage.document_id,
         "pages": list(hit.passage.pages),
         "text": hit.passage.text,
         "parts": dict(hit.parts),
     }
+
+
+def filename_of(document_id: str, documents: Mapping[str, Document]) -> str:
+    """Return the name of a document; empty if it has been removed meanwhile."""
+    return documents[document_id].filename if document_id in documents else ""

@@ -184,8 +184,10 @@ class Encoder:
             folder = self.folder
             try:
                 from sentence_transformers import SentenceTransformer
+                from transformers.utils.logging import disable_progress_bar
             except ImportError as error:
                 raise ModelError("The sentence-transformers library is not installed.", INSTALL) from error
+            disable_progress_bar()  # type: ignore[no-untyped-call]  # loading weights would write to standard error
             try:
                 return SentenceTransformer(
                     str(folder),

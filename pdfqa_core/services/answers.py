@@ -1,0 +1,234 @@
+"""Questions in conversations, what is kept of their answers, and studies made of them."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from pdfqa_core.conversation import rewriters
+from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.pipeline import ask
+from pdfqa_core.reading import readers
+from pdfqa_core.retrieval import Index, confidence
+from pdfqa_core.services.documents import LOCAL_OWNER
+from pdfqa_core.services.indexes import IndexServices
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import (
+    LLM,
+    Answer,
+    Done,
+    Event,
+    Hit,
+    Reader,
+    Retrieved,
+    Rewriter,
+    Rewritten,
+    StopSignal,
+    Stored,
+    Study,
+    Token,
+    Turn,
+)
+
+LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What is known of an answer while it is made. `keep` stores it as a turn; nothing is stored twice."""
+
+    searched: str
+    keep: Callable[[Answer, str], Stored]
+    settings_fingerprint: str
+    reader: str = ""
+    model: str = ""
+    notes: tuple[str, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    text: str = ""
+    stored: Stored | None = None
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Rewritten(question=question):
+                self.searched = question
+            case Retrieved(hits=hits):
+                self.hits = hits
+            case Token(text=piece):
+                self.text += piece
+
+    def store(self, answer: Answer) -> Stored:
+        answer = replace(answer, notes=(*self.notes, *answer.notes))
+        self.stored = self.keep(answer, self.searched)
+        return self.stored
+
+    def unfinished(self) -> Answer:
+        return Answer(
+            self.text.strip(), hits=self.hits, stopped=True, reader=self.reader, model=self.model,
+            settings_fingerprint=self.settings_fingerprint,
+        )  # fmt: skip
+
+
+class Services(IndexServices):
+    """Everything the program can do, for one workspace. Close it when done."""
+
+    # ------------------------------------------------------------ readers and rewriters
+
+    def _llm(self) -> LLM:
+        status = self.models.status
+        if status.state == "missing":
+            raise ModelError("The language model is not available.", status.detail)
+        return self.models.llm()
+
+    def _reader(self, settings: Settings) -> tuple[Reader, str, tuple[str, ...]]:
+        """Return the reader and its name: that of the settings, or where there is no model the extractive one."""
+        reading, llm = settings.reading, settings.llm
+        strategy: Any = readers.get(reading.reader)
+        if not strategy.needs_llm:
+            return strategy(passages=reading.passages, threshold=reading.citation_threshold), reading.reader, ()
+        try:
+            reader: Reader = strategy(
+                self._llm(), passages=reading.passages, max_tokens=llm.max_tokens, temperature=llm.temperature,
+                seed=llm.seed, threshold=reading.citation_threshold,
+            )  # fmt: skip
+        except ModelError as error:
+            fallback: Any = readers.get("extractive")
+            note = f"Answered word for word from the passages, because there is no language model: {error}"
+            return fallback(passages=reading.passages, threshold=reading.citation_threshold), "extractive", (note,)
+        return reader, reading.reader, ()
+
+    def _rewriter(self, settings: Settings) -> tuple[Rewriter, tuple[str, ...]]:
+        """Return the rewriter of the settings, or where there is no model the concatenation one."""
+        chosen = settings.conversation
+        strategy: Any = rewriters.get(chosen.rewriter)
+        if not strategy.needs_llm:
+            return strategy(turns=chosen.turns), ()
+        try:
+            return strategy(self._llm(), turns=chosen.turns), ()
+        except ModelError as error:
+            fallback: Any = rewriters.get("concatenation")
+            note = f"Completed with words of the questions before, because there is no language model: {error}"
+            return fallback(turns=chosen.turns), (note,)
+
+    # ------------------------------------------------------------ questions
+
+    def answer(
+        self, owner: str, question: str, settings: Settings, *, conversation_id: str = "",
+        document_ids: Sequence[str] | None = None, replace_turn: str = "", run: str = "",
+    ) -> Iterator[Event]:  # fmt: skip
+        """Answer a question in a conversation (a new one if no id is given) and store the turn.
+
+        Yields the progress of indexing, the events of `pipeline.ask`, and last Stored. `document_ids` limits the search
+        (empty: all documents; None: those of the conversation). With `replace_turn`, the last turn, the new one takes
+        its place. A stopped answer is stored as far as it was written, an abandoned one if anything was written.
+        Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, a
+        run of this name under way) and what the parts raise.
+        """
+        question = question.strip()
+        if not question:
+            raise UsageError("The question is empty.", "Type a question.")
+        with self._runs.start(run) as stop:
+            turns: tuple[Turn, ...] = ()
+            if conversation_id:
+                conversation = self.store.conversations.get(owner, conversation_id)
+                turns = conversation.turns
+                document_ids = conversation.document_ids if document_ids is None else document_ids
+            if replace_turn and (not turns or turns[-1].id != replace_turn):
+                raise UsageError("Only the last question of a conversation can be asked again.", "Ask a new one.")
+            self.require_documents(owner)
+            earlier = turns[:-1] if replace_turn else turns
+            history = [(turn.question, turn.answer.text) for turn in earlier]
+            scope = tuple(document_ids or ())
+
+            def keep(answer: Answer, standalone: str) -> Stored:
+                return self._keep(owner, question, standalone, answer, conversation_id, scope, bool(replace_turn))
+
+            draft = _Draft(question, keep, settings.fingerprint())
+            try:
+                with closing(self._asked(owner, question, settings, history, scope, draft, stop)) as events:
+                    yield from events
+            except StoppedError:
+                left = draft.unfinished()
+                stored = draft.store(left)
+                yield Done(left)
+                yield stored
+            finally:
+                if draft.text.strip() and draft.stored is None:
+                    draft.store(draft.unfinished())
+
+    def _asked(
+        self, owner: str, question: str, settings: Settings, history: Sequence[tuple[str, str]], scope: Sequence[str],
+        draft: _Draft, stop: StopSignal,
+    ) -> Generator[Event, None, None]:  # fmt: skip
+        """Index what is missing, ask, and yield what happens; the finished answer is stored before it is told."""
+        index = yield from self._opened(owner, settings, stop)
+        reader, draft.reader, notes = self._reader(settings)
+        rewriter, more = self._rewriter(settings)
+        draft.notes = notes or (more if history else ())
+        draft.model = str(getattr(getattr(reader, "llm", None), "name", ""))
+        turns = settings.conversation.turns
+        with closing(
+            self._events(index, question, history[-turns:] if turns else (), settings, rewriter, reader, scope, stop)
+        ) as events:
+            for event in events:
+                draft.take(event)
+                if isinstance(event, Done):
+                    stored = draft.store(event.answer)
+                    yield replace(event, answer=stored.turn.answer)
+                    yield stored
+                else:
+                    yield event
+
+    def _events(
+        self, index: Index, question: str, history: Sequence[tuple[str, str]], settings: Settings, rewriter: Rewriter,
+        reader: Reader, scope: Sequence[str], stop: StopSignal,
+    ) -> Generator[Event, None, None]:  # fmt: skip
+        yield from ask(
+            question, history, rewriter=rewriter, retrieve=lambda q, k: self._search(index, q, settings, scope, k),
+            reader=reader, confidence=confidence, threshold=settings.reading.confidence_threshold,
+            k=settings.retrieval.k, settings_fingerprint=settings.fingerprint(), stop=stop,
+        )  # fmt: skip
+
+    def _keep(
+        self, owner: str, question: str, standalone: str, answer: Answer, conversation_id: str,
+        document_ids: Sequence[str], replacing: bool,
+    ) -> Stored:  # fmt: skip
+        conversations = self.store.conversations
+        if not conversation_id:
+            title = question if len(question) <= LONGEST_TITLE else question[: LONGEST_TITLE - 3] + "…"
+            conversation_id = conversations.create(owner, title, document_ids).id
+        store = conversations.replace_last_turn if replacing else conversations.append_turn
+        return Stored(
+            conversation_id, store(owner, conversation_id, Turn(uuid.uuid4().hex, 0, question, standalone, answer))
+        )
+
+    # ------------------------------------------------------------ studies
+
+    def study_of(self, owner: str, conversation_id: str, turn_id: str) -> Study:
+        """Return a study that holds the turn; one of its whole conversation is made if there is none."""
+        studies = self.store.studies.list(owner)
+        for study in studies:
+            if turn_id in study.turn_ids:
+                return study
+        title = self.store.conversations.get(owner, conversation_id).title
+        taken = {study.name for study in studies}
+        numbered = (title if n == 1 else f"{title} ({n})" for n in count(1))
+        name = next(name for name in numbered if name not in taken)
+        return self.store.studies.create(owner, name, [conversation_id], len(studies))
+
+    # ------------------------------------------------------------ housekeeping
+
+    def purge_visitors(self) -> tuple[str, ...]:
+        """Remove the data of demo visitors who were not seen for the time the settings give; return who went."""
+        if not self.settings.server.demo:
+            return ()
+        gone = self.store.owners.purge(self.settings.server.visitor_hours, keep=(LOCAL_OWNER,))
+        for owner in gone:
+            shutil.rmtree(self._owner_folder(owner), ignore_errors=True)
+        with self._lock:
+            self._indexes = {key: index for key, index in self._indexes.items() if key[0] not in gone}
+        return gone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -57,7 +58,8 @@ def kill(child: subprocess.Popen[bytes]) -> None:
 def wait(child: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, int]:
     """Return the exit status of a child that should end by itself and its peak memory in bytes (0: unknown).
 
-    The status is None when it did not end within `seconds`; negative, when a signal ended it.
+    Linux begins the child's peak with this process's own, so a lower one of the child stays unknown. The status is
+    None when it did not end within `seconds`; negative, when a signal ended it.
     """
     if not hasattr(os, "wait4"):
         try:
@@ -69,9 +71,31 @@ def wait(child: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, in
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)
         if pid:
             child.returncode = os.waitstatus_to_exitcode(status)
-            return child.returncode, usage.ru_maxrss * _RSS_UNIT
+            peak = usage.ru_maxrss * _RSS_UNIT
+            return child.returncode, peak if sys.platform != "linux" or peak > _largest() else 0
         time.sleep(0.01)
     return None, 0
+
+
+def peak_memory(process_id: int | None = None) -> int:
+    """Return the largest resident size in bytes of this process or, on Linux, of another one; 0: unknown.
+
+    On Linux getrusage begins with the peak of the process that started this one, however large; /proc does not.
+    """
+    if sys.platform != "linux":
+        return _largest() if process_id is None else 0
+    try:
+        status = Path(f"/proc/{process_id or 'self'}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _largest() -> int:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 
 
 def limit_memory(megabytes: int) -> None:
@@ -107,9 +131,7 @@ def limit_cpu(seconds: int) -> None:
 
 
 def _watch(megabytes: int) -> None:
-    import resource
-
-    while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT < 0.9 * megabytes * MB:
+    while peak_memory() < 0.9 * megabytes * MB:
         time.sleep(0.05)
     os._exit(EXIT_MEMORY)
 

@@ -16,7 +16,7 @@ from pdfqa_core.errors import DocumentError, StoppedError, StorageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.frames import PAGE, Frame, FrameReader, write_json
 from pdfqa_core.extraction.open import check_file
-from pdfqa_core.extraction.process import EXIT_MEMORY, MB, kill, start, wait
+from pdfqa_core.extraction.process import EXIT_MEMORY, MB, kill, peak_memory, start, wait
 from pdfqa_core.page_codec import decode_page
 from pdfqa_core.types import READABLE, DocumentState, Page, Progress, StopSignal
 
@@ -58,6 +58,7 @@ class _Received:
     total: int = 0
     title: str | None = None
     failure: DocumentError | None = None
+    peak: int = 0  # memory of the child in bytes
 
 
 def read_document(
@@ -125,6 +126,7 @@ def _run_child(
                 raise StoppedError(f"Reading {name} was stopped.")
             if time.monotonic() > deadline:
                 raise _too_slow(name, limits)
+            received.peak = max(received.peak, peak_memory(child.pid))
             try:
                 frame = frames.get(min(_POLL, max(0.01, deadline - time.monotonic())))
             except queue.Empty:
@@ -166,6 +168,7 @@ def _check_end(child: subprocess.Popen[bytes], received: _Received, name: str, l
     if received.title is not None:
         return
     status, peak = wait(child, _GRACE)
+    peak = max(peak, received.peak)
     killed = status is not None and status < 0
     if status == EXIT_MEMORY or (killed and peak > _NEAR_LIMIT * limits.memory_mb * MB):
         raise DocumentError(

@@ -1,0 +1,50 @@
+"""What stands in for the loaded models where services are tested: a scripted language model and a hashing encoder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pdfqa_core.errors import ModelError
+from pdfqa_core.loaded_models import ModelStatus
+from pdfqa_core.services import SAMPLE
+from pdfqa_core.text import words
+from tests.conftest import FakeLLM
+from tests.retrieval.fakes import FakeEncoder
+
+PDF = SAMPLE / "harbour-heat.pdf"
+QUESTIONS = {
+    item["id"]: item for item in map(json.loads, (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines())
+}
+
+
+class WordEncoder(FakeEncoder):
+    """A fake encoder whose tokens are words."""
+
+    def token_spans(self, text):
+        return words(text)
+
+
+class FakeModels:
+    """Satisfies `loaded_models.Models` without loading anything."""
+
+    def __init__(self, llm: FakeLLM | None = None, status: ModelStatus | None = None) -> None:
+        self.folder = Path("models")
+        self.status = status or ModelStatus("ready", "fake ready")
+        self.encoders: dict[str, WordEncoder] = {}
+        self.closed = False
+        self._llm = llm
+
+    def encoder(self, path_or_name=""):
+        return self.encoders.setdefault(path_or_name, WordEncoder(model_hash=f"fake-{path_or_name}"))
+
+    def llm(self):
+        if self._llm is None:
+            raise ModelError("There is no language model.", "Install one.")
+        return self._llm
+
+    def warm_up(self):
+        self.status = ModelStatus("ready", "fake ready")
+
+    def close(self):
+        self.closed = True

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.registry import Registry
+from pdfqa_core.services import Services, choices
+
+
+@pytest.fixture
+def colours():
+    registry = Registry("colour")
+    registry.register("red")(1)
+    registry.register("green")(2)
+    return registry
+
+
+def test_entries_by_name_in_order_of_registration(colours):
+    assert colours.names() == ("red", "green")
+    assert (colours.get("red"), colours.get("green")) == (1, 2)
+
+
+def test_the_decorator_returns_what_it_files():
+    registry = Registry("shape")
+
+    @registry.register("square")
+    class Square:
+        pass
+
+    assert registry.get("square") is Square
+
+
+def test_an_unknown_name_is_answered_with_the_names_there_are(colours):
+    with pytest.raises(UsageError) as raised:
+        colours.get("blue")
+    assert raised.value.what == "There is no colour called 'blue'."
+    assert raised.value.hint == "Choose one of: red, green."
+
+
+def test_a_name_is_taken_once(colours):
+    with pytest.raises(UsageError, match="'red' among the colours"):
+        colours.register("red")(3)
+    assert colours.get("red") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "some"),
+    [
+        ("extractor", {"direct"}),
+        ("chunker", {"paragraphs", "snippets", "windows"}),
+        ("retriever", {"bm25", "dense", "hybrid", "rrf"}),
+        ("reader", {"generative", "extractive"}),
+        ("rewriter", {"none", "concatenation", "llm"}),
+        ("engine", {"llama_cpp", "openai"}),
+    ],
+)
+def test_the_choices_of_the_program(kind, some):
+    assert some <= set(Services.names(kind))
+    assert len([registry for registry in choices.REGISTRIES if registry.kind == kind]) == 1

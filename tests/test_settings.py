@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.services.choices import check
+from pdfqa_core.settings import Settings, load, read_settings, workspace_path
+
+SECTIONS = tuple(Settings.model_fields)
+
+
+def test_the_defaults_are_valid_and_name_strategies_that_exist():
+    assert load({}) == Settings()
+    assert load(Settings().model_dump()) == Settings()
+    check(Settings())
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError):
+        Settings().llm.seed = 3
+
+
+# ------------------------------------------------------------------ wrong values
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "words"),
+    [
+        ("extraction", {"max_pages": 0}, "extraction.max_pages: Input should be greater than or equal to 1"),
+        ("extraction", {"memory_mb": "much"}, "extraction.memory_mb"),
+        ("chunking", {"unit": "letters"}, "chunking.unit"),
+        ("chunking", {"step": 500}, "chunking: step (500) is above size (120)"),
+        ("chunking", {"min_length": 40}, "chunking: min_length and max_length go together"),
+        ("chunking", {"min_length": 90, "max_length": 50}, "chunking: min_length (90) is above max_length (50)"),
+        ("retrieval", {"k": 0}, "retrieval.k"),
+        ("retrieval", {"b": 1.5}, "retrieval.b"),
+        ("llm", {"temperature": -1}, "llm.temperature"),
+        ("llm", {"context_size": 100}, "llm.context_size"),
+        ("reading", {"passages": 0}, "reading.passages"),
+        ("reading", {"confidence_threshold": 2}, "reading.confidence_threshold"),
+        ("conversation", {"turns": -1}, "conversation.turns"),
+        ("server", {"port": 70000}, "server.port"),
+        ("server", {"colour": "red"}, "server.colour: Extra inputs are not permitted"),
+    ],
+)
+def test_a_wrong_value_names_its_field(section, values, words):
+    with pytest.raises(UsageError) as raised:
+        load({section: values})
+    assert words in raised.value.what
+    with pytest.raises(UsageError) as again:
+        Settings().changed(section, **values)
+    assert words in again.value.what
+
+
+def test_all_wrong_values_are_named_at_once():
+    with pytest.raises(UsageError) as raised:
+        load({"retrieval": {"k": 0}, "server": {"port": -1}})
+    assert "retrieval.k" in raised.value.what
+    assert "server.port" in raised.value.what
+
+
+@pytest.mark.parametrize(
+    ("section", "field"),
+    [
+        ("extraction", "extractor"), ("chunking", "chunker"), ("retrieval", "retriever"), ("reading", "reader"),
+        ("conversation", "rewriter"), ("llm", "engine"),
+    ],
+)  # fmt: skip
+def test_an_unknown_strategy_is_a_usage_error_with_the_choices(section, field):
+    with pytest.raises(UsageError, match=r"called 'magic'.*Choose one of: \w+"):
+        check(Settings().changed(section, **{field: "magic"}))
+
+
+# ------------------------------------------------------------------ fingerprint
+
+OTHER = {  # another valid value for every setting
+    "extraction": {
+        "extractor": "x", "max_file_mb": 7, "max_pages": 7, "max_characters": 7000, "memory_mb": 700, "seconds": 7,
+    },
+    "chunking": {
+        "chunker": "snippets", "unit": "tokens", "length": 77, "size": 77, "step": 17, "headings": False,
+        "min_length": (5, {"max_length": 70}), "max_length": (71, {"min_length": 5}),
+    },
+    "retrieval": {
+        "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "embedding_model": "x", "candidates": 7, "rrf_k": 7,
+        "exact_below": 7,
+    },
+    "llm": {
+        "engine": "openai", "model": "x", "url": "x", "context_size": 777, "threads": 7, "gpu_layers": 7,
+        "max_tokens": 7, "temperature": 0.7, "seed": 7,
+    },
+    "reading": {"reader": "extractive", "passages": 7, "confidence_threshold": 0.7, "citation_threshold": 0.7},
+    "conversation": {"rewriter": "none", "turns": 7},
+    "server": {"host": "0.0.0.0", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7},
+}  # fmt: skip
+
+
+def test_another_value_is_known_for_every_setting():
+    fields = {section: set(Settings.model_fields[section].annotation.model_fields) for section in SECTIONS}
+    assert {section: set(values) for section, values in OTHER.items()} == fields
+
+
+@pytest.mark.parametrize(("section", "name"), [(section, name) for section in OTHER for name in OTHER[section]])
+def test_the_fingerprint_tells_settings_apart_except_those_of_the_server(section, name):
+    value = OTHER[section][name]
+    value, more = value if isinstance(value, tuple) else (value, {})
+    changed = Settings().changed(section, **{name: value, **more})
+    assert changed != Settings()
+    assert (changed.fingerprint() == Settings().fingerprint()) is (section == "server")
+
+
+def test_a_fingerprint_is_12_hex_digits_and_the_same_every_time():
+    assert len(Settings().fingerprint()) == 12
+    assert int(Settings().fingerprint(), 16) >= 0
+    assert load(Settings().model_dump()).fingerprint() == Settings().fingerprint()
+
+
+def test_changed_leaves_the_other_settings_alone():
+    changed = Settings().changed("retrieval", k=9).changed("retrieval", b=0.5)
+    assert (changed.retrieval.k, changed.retrieval.b, changed.llm) == (9, 0.5, Settings().llm)
+
+
+# ------------------------------------------------------------------ file and environment
+
+
+@pytest.fixture
+def toml(tmp_path):
+    def write(text):
+        (tmp_path / "pdfqa.toml").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def test_without_a_file_and_variables_there_are_the_defaults(tmp_path):
+    assert read_settings(tmp_path, {}) == Settings()
+
+
+def test_the_file_beats_the_defaults_and_the_environment_beats_the_file(toml):
+    folder = toml('[llm]\nmodel = "qwen"\nseed = 4\n[server]\nport = 1111\nhost = "::1"\n')
+    found = read_settings(folder, {})
+    assert (found.llm.model, found.llm.seed, found.server.port, found.server.host) == ("qwen", 4, 1111, "::1")
+    found = read_settings(folder, {"PDFQA_MODEL": "smollm2-135m", "GRADIO_SERVER_PORT": "2222"})
+    assert (found.llm.model, found.llm.seed, found.server.port) == ("smollm2-135m", 4, 2222)
+
+
+@pytest.mark.parametrize(
+    ("environ", "port"),
+    [({"PORT": "81"}, 81), ({"GRADIO_SERVER_PORT": "82"}, 82), ({"PORT": "81", "GRADIO_SERVER_PORT": "82"}, 82)],
+)
+def test_the_port_of_the_environment(tmp_path, environ, port):
+    assert read_settings(tmp_path, environ).server.port == port
+
+
+def test_a_port_that_is_no_number_is_named(tmp_path):
+    with pytest.raises(UsageError, match=r"server\.port"):
+        read_settings(tmp_path, {"PORT": "eighty"})
+
+
+def test_a_space_is_a_demo_on_all_interfaces_unless_told_otherwise(tmp_path):
+    server = read_settings(tmp_path, {"SPACE_ID": "me/it"}).server
+    assert (server.demo, server.host) == (True, "0.0.0.0")
+    assert not read_settings(tmp_path, {"SPACE_ID": "me/it", "PDFQA_DEMO": "0"}).server.demo
+    named = read_settings(tmp_path, {"SPACE_ID": "me/it", "GRADIO_SERVER_NAME": "127.0.0.1"})
+    assert named.server.host == "127.0.0.1"
+
+
+@pytest.mark.parametrize(("value", "demo"), [("1", True), ("yes", True), ("0", False), ("False", False), ("no", False)])
+def test_the_demo_variable(tmp_path, value, demo):
+    assert read_settings(tmp_path, {"PDFQA_DEMO": value}).server.demo is demo
+
+
+def test_an_address_of_a_server_chooses_its_engine(toml, tmp_path):
+    found = read_settings(tmp_path, {"PDFQA_LLM_URL": "http://localhost:8080/v1"}).llm
+    assert (found.engine, found.url, found.model) == ("openai", "http://localhost:8080/v1", "")
+    found = read_settings(tmp_path, {"PDFQA_LLM_URL": "http://localhost:8080/v1", "PDFQA_MODEL": "big"}).llm
+    assert found.model == "big"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[llm\n", "is not valid TOML"),
+        ("[retrieval]\nk = 0\n", "retrieval.k"),
+        ("[retrival]\nk = 1\n", "retrival"),
+        ('llm = "big"\n', "llm: "),
+    ],
+)
+def test_a_wrong_file_is_told(toml, text, words):
+    with pytest.raises(UsageError, match=words):
+        read_settings(toml(text), {"PDFQA_MODEL": "smollm2-135m"})
+
+
+def test_a_file_in_another_encoding_is_told(tmp_path):
+    (tmp_path / "pdfqa.toml").write_bytes("# größer\n".encode("latin-1"))
+    with pytest.raises(UsageError, match="not valid TOML"):
+        read_settings(tmp_path, {})
+
+
+# ------------------------------------------------------------------ workspace
+
+
+def test_the_workspace_variable_wins(tmp_path):
+    environ = {"PDFQA_WORKSPACE": str(tmp_path / "mine"), "SPACE_ID": "me/it"}
+    assert workspace_path(environ) == tmp_path / "mine"
+    assert workspace_path({"PDFQA_WORKSPACE": "~/mine"}) == Path.home() / "mine"
+
+
+def test_the_default_lies_in_the_project():
+    assert workspace_path({}) == Path(__file__).resolve().parents[1] / "data" / "workspace"
+
+
+def test_a_space_keeps_its_data_where_it_stays(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) == "/data" and mode == os.W_OK)
+    assert workspace_path({"SPACE_ID": "me/it"}) == Path("/data")
+    assert workspace_path({}) != Path("/data")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert workspace_path({"SPACE_ID": "me/it"}) == workspace_path({})

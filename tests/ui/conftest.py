@@ -47,6 +47,8 @@ def page(browser: Browser, app: App) -> Iterator[Page]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     report = yield
     if report.failed and call.when == "call":
+        item.module.failed_tests = [*getattr(item.module, "failed_tests", []), item.name]
+    if report.failed and call.when == "call":
         for name, value in getattr(item, "funcargs", {}).items():
             if isinstance(value, App):
                 report.sections.append((f"log of {name}", value.log_tail()))

@@ -53,8 +53,12 @@ def _arrive(services: Services, visitor: str | None, session: Session) -> tuple[
 
 def _header(services: Services) -> str:
     status = services.models.status
-    where = "your own space on this demo" if services.settings.server.demo else str(services.workspace)
-    return render("header", workspace=where, state=status.state, words=status.words, detail=status.detail)
+    demo = services.settings.server.demo
+    where = "your own space on this demo" if demo else services.workspace.name
+    folder = "removed after a while" if demo else str(services.workspace)
+    return render(
+        "header", workspace=where, folder=folder, state=status.state, words=status.words, detail=status.detail
+    )
 
 
 def _pulse(services: Services) -> tuple[str, gr.Timer]:

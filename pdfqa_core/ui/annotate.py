@@ -48,6 +48,7 @@ class Parts:
     page: gr.HTML
     sign_in: gr.Group
     study: gr.Dropdown
+    name: gr.Textbox
     conversations: gr.Dropdown
     rating: gr.Group
     who: gr.Button
@@ -93,7 +94,9 @@ def build(services: Services, session: gr.State) -> Shown:
                 csv = gr.Button("Ratings as CSV", size="sm", elem_id="annotate-csv")
                 jsonl = gr.Button("Ratings as JSONL", size="sm", elem_id="annotate-jsonl")
             file = gr.DownloadButton("download", elem_id="annotate-file", elem_classes=["pq-offstage"])
-    parts = Parts(work, item, page, sign_in, study, conversations, rating, who, form, comment, bar, results, message)
+    parts = Parts(
+        work, item, page, sign_in, study, name, conversations, rating, who, form, comment, bar, results, message
+    )
     handlers = Handlers(services, parts)
     outputs = parts.everything()
     begin.click(handlers.begin, [study, name, work, session], outputs, **AT_ONCE)
@@ -143,6 +146,7 @@ class Handlers:
             ),
             parts.message: message,
             parts.page: "",
+            parts.name: gr.Textbox(value=""),
         }
         signed_in = bool(work.study_id and work.annotator)
         update[parts.sign_in] = gr.Group(visible=not signed_in)

@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -73,15 +74,23 @@ class Models(Protocol):
 class LoadedModels:
     """Encoders by name and the one language model. Loads nothing before it is asked to.
 
-    `available` are the engines that the settings choose from.
+    `available` are the engines that the settings choose from, `make_encoder` makes an encoder of a path or hub name.
     """
 
-    def __init__(self, settings: Settings, folder: Path, *, available: Registry[Any] = engines) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        *,
+        available: Registry[Any] = engines,
+        make_encoder: Callable[[str], PassageEncoder] = Encoder,
+    ) -> None:
         self._settings = settings.llm
         self._engines = available
+        self._make_encoder = make_encoder
         self._folder = folder
         self._lock = threading.Lock()
-        self._encoders: dict[str, Encoder] = {}
+        self._encoders: dict[str, PassageEncoder] = {}
         self._llm: Any = None
         self._status = ModelStatus("loading", "model not loaded yet")
         self._thread: threading.Thread | None = None
@@ -97,11 +106,11 @@ class LoadedModels:
         """How far loading is."""
         return self._status
 
-    def encoder(self, path_or_name: str = "") -> Encoder:
+    def encoder(self, path_or_name: str = "") -> PassageEncoder:
         """Return the encoder at a path or of a hub name; "" is the bundled one."""
         with self._lock:
             if path_or_name not in self._encoders:
-                self._encoders[path_or_name] = Encoder(path_or_name)
+                self._encoders[path_or_name] = self._make_encoder(path_or_name)
             return self._encoders[path_or_name]
 
     def llm(self) -> LLM:

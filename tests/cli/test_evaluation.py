@@ -1,0 +1,152 @@
+"""agreement, export and doctor."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pdfqa_core.exports.conversations import read_conversations
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.storage import Store
+from pdfqa_core.types import Rating
+from tests.serving_fakes import QUESTIONS
+
+LITERAL = ("--retriever", "bm25", "--reader", "extractive", "--confidence-threshold", "0")
+KEYS = {"n", "agreement", "kappa", "low", "high", "pabak", "ac1"}
+
+
+def long_format(pairs, criterion="correct"):
+    rows = [("item", "annotator", "criterion", "value")]
+    for number, (one, other) in enumerate(pairs):
+        rows += [(f"i{number}", "Ann", criterion, one), (f"i{number}", "Ben", criterion, other)]
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    """20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: Cohen's kappa is 0.4 (agreement .7, chance .5)."""
+    counts = {("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15}
+    path = tmp_path / "ratings.csv"
+    path.write_text(long_format([pair for pair, count in counts.items() for _ in range(count)]))
+    return path
+
+
+def test_agreement_is_the_known_kappa(run, csv_file):
+    done = run("agreement", csv_file, "--json")
+    assert done.status == 0
+    row = done.data["criteria"]["correct"]
+    assert set(row) >= KEYS
+    assert (row["n"], row["agreement"]) == (50, pytest.approx(0.7))
+    assert row["kappa"] == pytest.approx(0.4)
+    assert row["low"] < 0.4 < row["high"]
+    assert row["pabak"] == pytest.approx(0.4)
+    plain = run("agreement", csv_file).out
+    assert "correct  (Ann and Ben, n = 50)" in plain
+    assert "Cohen's kappa  0.4000" in plain
+
+
+def test_the_interval_depends_on_nothing_but_its_seed(run, csv_file):
+    assert run("agreement", csv_file, "--json").data == run("agreement", csv_file, "--json").data
+    assert run("agreement", csv_file, "--json").data != run("agreement", csv_file, "--seed", "1", "--json").data
+
+
+def test_of_three_annotators_two_are_named(run, csv_file):
+    csv_file.write_text(csv_file.read_text() + "i0,Cem,correct,no\ni1,Cem,correct,yes\n")
+    assert run("agreement", csv_file, "--json").status == 2
+    pair = run("agreement", csv_file, "--annotators", "Ann", "Ben", "--json")
+    assert pair.data["criteria"]["correct"]["kappa"] == pytest.approx(0.4)
+
+
+def test_a_file_of_another_form_is_wrong_usage(run, tmp_path):
+    path = tmp_path / "other.csv"
+    path.write_text("a,b\n1,2\n")
+    failed = run("agreement", path, "--json")
+    assert failed.status == 2
+    assert "item" in failed.data["error"]["what"]
+
+
+@pytest.fixture
+def rated(workspace, run):
+    """Two answers in one study, rated by two people who agree on one of them."""
+    first = run("ask", QUESTIONS["q03"]["question"], *LITERAL, "--json").data
+    second = run(
+        "ask", QUESTIONS["q01"]["question"], *LITERAL, "--conversation", first["conversation_id"], "--json"
+    ).data
+    with Store.open(workspace) as store:
+        study = store.studies.create(LOCAL_OWNER, "Pilot", [first["conversation_id"]], 1)
+        ratings = []
+        for annotator, values in (("Ann", "10"), ("Ben", "11")):
+            store.studies.sign_in(study.id, annotator)
+            for row, value in zip((first, second), values, strict=True):
+                now = datetime.now(UTC)
+                ratings.append(Rating(study.id, row["turn_id"], annotator, "correct", value, "=1+1", 2.0, now))
+        store.studies.save_ratings(ratings)
+    return first["conversation_id"]
+
+
+def test_exported_ratings_are_read_back_by_agreement(workspace, run, rated, tmp_path):
+    done = run("export", "ratings", "--study", "Pilot", "--output", tmp_path / "out" / "ratings.csv", "--json")
+    assert done.status == 0
+    assert done.data == {"file": str(tmp_path / "out" / "ratings.csv"), "rows": 4}
+    row = run("agreement", done.data["file"], "--json").data["criteria"]["correct"]
+    assert (row["n"], row["agreement"], row["kappa"]) == (2, 0.5, 0.0)
+
+
+def test_ratings_as_json_lines(run, rated):
+    done = run("export", "ratings", "--format", "jsonl", "--json")
+    assert done.data["file"].endswith(".jsonl")
+    rows = [json.loads(line) for line in Path(done.data["file"]).read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 4
+    assert {row["comment"] for row in rows} == {"=1+1"}
+
+
+def test_exported_conversations_round_trip(workspace, run, rated):
+    done = run("export", "conversations")
+    assert done.status == 0
+    assert done.out.startswith("1 rows in ")
+    (path,) = (workspace / "exports").iterdir()
+    with Store.open(workspace) as store:
+        assert read_conversations(path.read_bytes()) == (store.conversations.get(LOCAL_OWNER, rated),)
+
+
+def test_an_export_to_standard_output_is_the_file_and_nothing_else(workspace, run, rated):
+    done = run("export", "conversations", "--output", "-")
+    assert [c.id for c in read_conversations(done.out.encode())] == [rated]
+    both = run("export", "conversations", "--output", "-", "--json")
+    assert (both.status, "both print" in both.data["error"]["what"]) == (2, True)
+
+
+def test_an_export_that_cannot_be_written_is_a_failed_task(run, rated, tmp_path):
+    (tmp_path / "file").write_text("")
+    failed = run("export", "conversations", "--output", tmp_path / "file" / "below.jsonl", "--json")
+    assert failed.status == 1
+    assert "cannot be written" in failed.data["error"]["what"]
+
+
+def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
+    monkeypatch.setenv("PDFQA_MODEL", str(tmp_path / "none.gguf"))
+    done = run("doctor", "--json")
+    checks = {row["name"]: row for row in done.data["checks"]}
+    assert list(checks) == ["machine", "packages", "workspace", "reading PDFs", "encoder", "language model"]
+    assert done.status == 1
+    assert [name for name, row in checks.items() if not row["ok"]] == ["language model"]
+    assert checks["language model"]["hint"] == "Check the path."
+    assert checks["workspace"]["detail"] == str(empty)
+    assert "8 pages" in checks["reading PDFs"]["detail"]
+    assert "384 dimensions" in checks["encoder"]["detail"]
+    assert done.err == ""
+
+
+@pytest.mark.model
+def test_doctor_is_content_here(empty, run):
+    done = run("doctor")
+    assert done.status == 0, done.out
+    assert done.out.count("ok  ") == 6
+    assert "NO " not in done.out

@@ -2,7 +2,8 @@
 
 Prints ROUGE-L F and token F1 against the reference answers (their [file#page] mark taken off), precision and recall of
 the cited pages, and seconds per answer; last the ratio of the two readers' ROUGE-L F.
-The passages come from a plain BM25 over overlapping windows of 120 words, the same ones for both readers.
+The passages are the ones that the default recipe finds (hybrid over windows of 120 words; bm25 with --quick, which
+needs no encoder), the same for both readers.
 
     python benchmarks/answer_northwind.py [--quick] [--model NAME_OR_PATH] [--passages 2] [--show]
 """
@@ -21,55 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from northwind import DATA, ROOT, passages, read
 
-from pdfqa_core.llm import LlamaCpp  # noqa: E402
-from pdfqa_core.llm.catalogue import resolve  # noqa: E402
-from pdfqa_core.reading import ExtractiveReader, GenerativeReader  # noqa: E402
-from pdfqa_core.text import content_terms, words  # noqa: E402
-from pdfqa_core.types import Answer, Done, Hit, Passage, Reader, Span, passage_id  # noqa: E402
+from pdfqa_core.chunking import Windows
+from pdfqa_core.llm import LlamaCpp
+from pdfqa_core.llm.catalogue import resolve
+from pdfqa_core.reading import ExtractiveReader, GenerativeReader
+from pdfqa_core.retrieval import Encoder, Index, retrievers
+from pdfqa_core.types import Answer, Done, Hit, Reader
 
-DATA = ROOT.parent / "shared" / "data" / "northwind"
-WINDOW, STEP = 120, 60
 QUICK = 8
 _CITED = re.compile(r"\[([^\[\]#]+)#page=(\d+)\]")
-
-
-def read_passages(folder: Path) -> list[Passage]:
-    """Return overlapping windows of every page; a document's id is its file name."""
-    import pypdfium2
-
-    found = []
-    for file in sorted(folder.glob("*.pdf")):
-        pdf = pypdfium2.PdfDocument(file)
-        for number in range(1, len(pdf) + 1):
-            text = " ".join(pdf[number - 1].get_textpage().get_text_range().split())
-            places = words(text)
-            for first in range(0, max(1, len(places) - WINDOW + STEP), STEP):
-                chosen = places[first : first + WINDOW]
-                if chosen:
-                    span = Span(file.name, number, chosen[0][0], chosen[-1][1])
-                    found.append(Passage(passage_id("bench", [span]), (span,), text[span.start : span.end], file.stem))
-        pdf.close()
-    return found
-
-
-class BM25:
-    """The passages of all files, found by their words and their file's name."""
-
-    def __init__(self, passages: Sequence[Passage]) -> None:
-        from rank_bm25 import BM25Okapi
-
-        self.passages = passages
-        titles = {p.heading: p.heading.replace("_", " ") for p in passages}
-        self.index = BM25Okapi([content_terms(f"{titles[p.heading]} {p.text}") for p in passages])
-
-    def search(self, question: str, k: int) -> list[Hit]:
-        """Return the k best passages."""
-        scores = self.index.get_scores(content_terms(question))
-        best = scores.argsort()[::-1][:k]
-        return [Hit(self.passages[i], float(scores[i]), rank, "bm25") for rank, i in enumerate(best, 1)]
 
 
 @dataclass(frozen=True)
@@ -178,7 +141,9 @@ def main() -> None:
     if chosen.quick:
         items = items[:: len(items) // QUICK][:QUICK]
         chosen.max_tokens = min(chosen.max_tokens, 64)
-    search = BM25(read_passages(DATA))
+    made = passages(read(DATA), Windows(size=120, step=60))
+    index = Index.in_memory(made, None if chosen.quick else Encoder())
+    search = retrievers.get("bm25" if chosen.quick else "hybrid")(index)
     found = [search.search(item.question, 5) for item in items]
     pages = [{(h.passage.document_id, p) for h in hits[: chosen.passages] for p in h.passage.pages} for hits in found]
     reached = fmean(bool(seen & item.pages) for seen, item in zip(pages, items, strict=True))

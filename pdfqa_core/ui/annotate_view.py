@@ -110,6 +110,7 @@ def form_html(turn: Turn, own: Mapping[tuple[str, str], Rating], saved: datetime
     )
     return render(
         "annotate_form",
+        turn=turn.id,
         intents=INTENT.scale,
         intent=value(turn.id, INTENT.name),
         answer=value(turn.id, ANSWER.name),

@@ -69,9 +69,36 @@
     setTimeout(() => { button.textContent = label; }, 1500);
   }
 
+  // Choices in the rating form wait for one another, so that each acts on what the one before has left on the screen.
+  const RATING = "#annotate-form, #annotate-bar";
+  const LONGEST = 3000; // milliseconds after which an answer that changes nothing is no longer waited for
+  let rating = null;
+  let next = [];
+  document.addEventListener("click", (event) => {
+    const target = event.target.closest("[data-action]");
+    if (!target || !target.closest(RATING)) return;
+    if (rating) {
+      event.stopImmediatePropagation();
+      const { key, action, value, item } = target.dataset;
+      next.push(key ? `[data-key="${key}"]` : `[data-action="${action}"][data-value="${value}"][data-item="${item}"]`);
+    } else {
+      rating = setTimeout(rated, LONGEST);
+    }
+  }, true);
+  function rated() {
+    clearTimeout(rating);
+    rating = null;
+    while (next.length && !rating) {
+      const selector = next.shift();
+      const target = [...document.querySelectorAll(selector)].find((b) => b.closest(RATING) && b.offsetParent !== null);
+      target?.click();
+    }
+  }
+
   // Called by a component after its HTML changed.
   window.pdfqa = {
     shown(element) {
+      if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view");
       if (view) {
         applyZoom(view);

@@ -98,8 +98,11 @@ class DocumentServices:
     ) -> Iterator[Progress | Document]:  # fmt: skip
         """Read PDFs into the workspace; yields progress, and a Document for each file.
 
-        Raises StoppedError when the run is stopped within a file; nothing is kept of that file.
+        Raises StoppedError when the run is stopped within a file; nothing is kept of that file. Raises UsageError
+        without an owner.
         """
+        if not owner:
+            raise UsageError("This page does not know whose documents these are.", "Open it again.")
         chosen = self.settings.extraction
         limits = Limits(
             max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,

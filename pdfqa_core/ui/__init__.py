@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 
 import gradio as gr
 
@@ -11,12 +12,14 @@ from pdfqa_core.ui import annotate, chat, documents, models, retrieval, theme
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.session import Session
 
+NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
+
 
 def build_page(services: Services) -> gr.Blocks:
     """Return the whole page; nothing is loaded yet but Gradio itself."""
     page: gr.Blocks
     with gr.Blocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
-        session = gr.State(Session(settings=services.settings))
+        session = gr.State(Session(NOBODY if services.settings.server.demo else LOCAL_OWNER, services.settings))
         visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
         header = live_html(_header(services), elem_id="pq-header")
         pulse = gr.Timer(1.0)
@@ -69,12 +72,13 @@ def _pulse(services: Services) -> tuple[str, gr.Timer]:
 def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> str:
     """Serve the page in the background, load the models after it is up, and return its address.
 
-    Listens on this computer only, unless the settings say otherwise.
+    Listens on this computer only, unless the settings say otherwise. Port 0 means any that is free.
     """
     server = services.settings.server
+    port = server.port if port is None else port
     _app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
         server_name=server.host,
-        server_port=server.port if port is None else port,
+        server_port=port or _free_port(server.host),
         share=False,
         inbrowser=False,
         prevent_thread_lock=True,
@@ -92,3 +96,9 @@ def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> s
     )
     services.models.warm_up()
     return str(address)
+
+
+def _free_port(host: str) -> int:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

@@ -6,7 +6,6 @@ import os
 import queue
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -42,13 +41,6 @@ _LOGGED = 6000  # characters of the log that a failure shows
 expect.set_options(timeout=WAIT)
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def clean_environment(**changes: str) -> dict[str, str]:
     """Return this process's environment without what would change how the app starts."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PDFQA_", "GRADIO_", "SPACE_")) and k != "PORT"}
@@ -82,8 +74,7 @@ class App:
 
 def serve_command(workspace: Path, *options: str) -> list[str]:
     """Return the command that serves a workspace on a free port."""
-    port = str(free_port())
-    return [sys.executable, "-m", "pdfqa_core", "serve", "--workspace", str(workspace), "--port", port, *options]
+    return [sys.executable, "-m", "pdfqa_core", "serve", "--workspace", str(workspace), "--port", "0", *options]
 
 
 @contextmanager

@@ -1,97 +1,157 @@
-"""What the server must not give away, asked over HTTP and as a second visitor."""
+"""What the server must not give away, asked over HTTP past the page and as a second visitor."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 import httpx
 import psutil
 import pytest
+from playwright.sync_api import Browser, Page, expect
 
-from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings import Settings
-from pdfqa_core.types import Document
-from tests.ui.serving import ROOT, SAMPLE, WAIT, clean_environment, open_page, serve_command
+from tests.ui.serving import ROOT, SAMPLE, App, clean_environment, open_page, serve_command
 
-pytestmark = pytest.mark.browser
+TIMEOUT = 60  # seconds
+OPEN_DOCUMENTS = "documents-table"
+SHOW_PAGE = "documents-page"
 
 
-@pytest.mark.parametrize("prefix", ["/gradio_api/file=", "/file=", "/gradio_api/file/"])
-def test_no_file_of_this_computer_is_served(app, prefix):
-    secrets = [
-        app.workspace / "pdfqa.sqlite",
-        ROOT / "README.md",
-        ROOT / "app.py",
-        SAMPLE,
-        Path("/etc/passwd"),
-        Path("../../../../../../etc/passwd"),
-    ]
-    assert secrets[0].exists()
+# ------------------------------------------------------------ files and addresses
+
+
+@pytest.mark.parametrize(
+    "route", ["/gradio_api/file=", "/file=", "/gradio_api/file/", "/file/", "/static/", "/assets/"]
+)
+def test_no_file_of_this_computer_is_served(app: App, route: str):
+    kept = app.workspace / "pdfs" / "kept.pdf"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(SAMPLE.read_bytes())
+    secrets = (app.workspace / "pdfqa.sqlite", kept, ROOT / "README.md", SAMPLE, Path("/etc/passwd"))
+    up = "../" * 12
     for secret in secrets:
-        for path in (str(secret), quote(str(secret), safe=""), f"./{secret}"):
-            answer = httpx.get(f"{app.url}{prefix}{path}", timeout=30)
-            assert answer.status_code >= 400, f"{prefix}{path} gave {answer.status_code}"
-            assert b"root:" not in answer.content
-            assert b"SQLite format" not in answer.content
+        assert secret.exists()
+        path = str(secret)
+        for form in (path, quote(path, safe=""), f"{up}{path[1:]}", quote(f"{up}{path[1:]}", safe=""), f".{path}"):
+            answer = httpx.get(f"{app.url}{route}{form}", timeout=TIMEOUT)
+            assert 400 <= answer.status_code < 500, f"{route}{form} gave {answer.status_code}"
+            assert secret.read_bytes()[:16] not in answer.content
+    kept.unlink()
 
 
-def test_the_page_loads_nothing_from_elsewhere(app):
-    html = httpx.get(app.url, timeout=30).text
-    loaded = re.findall(r"<(?:script|img|iframe)[^>]+src=[\"'](https?:[^\"']+)", html)
-    loaded += re.findall(
-        r"<link[^>]+rel=[\"']?(?:stylesheet|preload|modulepreload|manifest)[^>]+href=[\"'](https?:[^\"']+)", html
-    )
-    assert [address for address in loaded if not address.startswith(app.url)] == []
-    assert '"analytics_enabled":false' in html.replace(" ", "")
+def test_the_page_loads_nothing_from_elsewhere_and_reports_to_nobody(app: App):
+    html = httpx.get(app.url, timeout=TIMEOUT).text
+    tags = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*", html)
+    assert len(tags) > 3
+    loaded = [tag for tag in tags if re.search(r"(?:src|href|srcset)\s*=\s*[\"']?(?:https?:)?//", tag)]
+    assert loaded == []
+    styles = "".join(re.findall(r"<style\b[^>]*>(.*?)</style>", html, re.DOTALL))
+    assert re.findall(r"url\([^)]*//[^)]*\)|@import", styles) == []
+    config = httpx.get(f"{app.url}/config", timeout=TIMEOUT).json()
+    assert config["analytics_enabled"] is False
+    assert re.findall(r"url\([^)]*//[^)]*\)|@import", config["css"]) == []
 
 
-def test_it_listens_on_this_computer_only(app):
-    port = int(app.url.rsplit(":", 1)[1])
-    addresses = {
-        connection.laddr.ip
+def test_it_listens_on_this_computer_only(app: App):
+    listening = [
+        connection.laddr
         for connection in psutil.Process(app.process.pid).net_connections(kind="tcp")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
-    }
-    assert addresses == {"127.0.0.1"}
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+    assert urlsplit(app.url).port in {address.port for address in listening}
 
 
-def test_a_public_tunnel_is_refused(tmp_path):
-    command = serve_command(tmp_path / "workspace")
+@pytest.mark.parametrize("value", ["1", "true"])
+def test_a_public_tunnel_is_refused(tmp_path: Path, value: str):
     done = subprocess.run(
-        command, cwd=ROOT, env=clean_environment(GRADIO_SHARE="True"), capture_output=True, text=True, timeout=120,
-        check=False,
+        serve_command(tmp_path / "workspace"), cwd=ROOT, env=clean_environment(GRADIO_SHARE=value),
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "documents must not leave this computer" in done.stderr
+    assert "GRADIO_SHARE is set, but documents must not leave this computer." in done.stderr
+    assert not (tmp_path / "workspace").exists()
 
 
-def test_visitors_of_a_demo_do_not_see_each_other(demo, browser):
-    with open_page(browser, demo.url) as first:
-        first.locator("#documents-table button[data-action=sample]").click()
-        first.wait_for_selector("#documents-table tr[data-document]", timeout=WAIT)
-        document_id = first.get_attribute("#documents-table tr[data-document]", "data-document")
-        with open_page(browser, demo.url) as second:
-            second.wait_for_selector("#documents-table .empty", timeout=WAIT)
-            assert second.locator("#documents-table tr[data-document]").count() == 0
-            # The second visitor forges the click that opens the first one's document.
-            second.evaluate(
-                """id => { const table = document.querySelector('#documents-table .pq');
-                table.insertAdjacentHTML('beforeend', `<div id="forged" data-action="open" data-document="${id}">x</div>`);
-                document.querySelector('#forged').click(); }""",
-                document_id,
+# ------------------------------------------------------------ handlers called past the page
+
+
+def call(app: App, element: str, event: str, data: list[Any], session: str, **event_data: Any) -> str:
+    """Call the handler of an element's event as the page would, and return everything that comes back."""
+    config = httpx.get(f"{app.url}/config", timeout=TIMEOUT).json()
+    ids = {one["props"].get("elem_id"): one["id"] for one in config["components"]}
+    handler = next(one for one in config["dependencies"] if [ids[element], event] in one["targets"])
+    body = {"data": data, "event_data": event_data, "fn_index": handler["id"], "session_hash": session}
+    if not handler["queue"]:
+        return httpx.post(f"{app.url}/gradio_api/run/predict", json=body, timeout=TIMEOUT).text
+    joined = httpx.post(f"{app.url}/gradio_api/queue/join", json=body, timeout=TIMEOUT)
+    assert joined.status_code == 200, joined.text
+    received = []
+    stream = httpx.stream("GET", f"{app.url}/gradio_api/queue/data", params={"session_hash": session}, timeout=TIMEOUT)
+    with stream as lines:
+        for line in lines.iter_lines():
+            received.append(line)
+            if "process_completed" in line or "close_stream" in line:
+                break
+    return "\n".join(received)
+
+
+def uploaded(app: App) -> dict[str, Any]:
+    """Upload the sample to the server without saying whose it is, and return what refers to it."""
+    answer = httpx.post(f"{app.url}/gradio_api/upload", files={"files": SAMPLE.open("rb")}, timeout=TIMEOUT)
+    return {"path": answer.json()[0], "meta": {"_type": "gradio.FileData"}}
+
+
+def test_a_handler_reads_and_deletes_no_file_that_was_not_uploaded(app: App, tmp_path: Path):
+    private = tmp_path / "private.pdf"
+    private.write_bytes(SAMPLE.read_bytes())
+    file = {"path": str(private), "meta": {"_type": "gradio.FileData"}}
+    answer = call(app, "documents-upload", "upload", [[file], None], "forger")
+    assert '"success":false' in answer.replace(" ", "")
+    assert private.exists()
+    assert "harbour" not in call(app, OPEN_DOCUMENTS, "click", ["", None], "forger", action="open", document="").lower()
+
+
+def session_of(page: Page) -> str:
+    """Return the name under which the server knows an open page."""
+    with page.expect_request(lambda request: "session_hash" in (request.post_data or "")) as sent:
+        page.get_by_role("tab", name="Models").click()
+    return str(json.loads(sent.value.post_data or "{}")["session_hash"])
+
+
+@pytest.mark.browser
+def test_visitors_of_a_demo_do_not_see_each_other(demo: App, browser: Browser):
+    with open_page(browser, demo.url) as first, open_page(browser, demo.url) as second:
+        first.get_by_role("button", name="Try the sample").click()
+        row = first.locator("#documents-table tr[data-document]")
+        expect(row.locator(".state")).to_have_text("ready")
+        document = {"action": "page", "document": row.get_attribute("data-document"), "number": 2}
+        second.reload()
+        expect(second.locator("#documents-table")).to_contain_text("No documents yet")
+        expect(second.locator("#documents-table tr[data-document]")).to_have_count(0)
+
+        own = call(demo, SHOW_PAGE, "click", [None], session_of(first), **document)
+        assert "data:image" in own
+        assert "page 2 of" in own
+        for session in (session_of(second), "unknown"):
+            foreign = call(demo, SHOW_PAGE, "click", [None], session, **document)
+            assert "data:image" not in foreign
+            assert "Kestrel" not in foreign
+            assert "Choose a document" in foreign
+            removed = call(
+                demo, OPEN_DOCUMENTS, "click", ["", None], session, action="remove", document=document["document"]
             )
-            second.wait_for_timeout(2000)
-            assert second.locator("#documents-page img").count() == 0
-            assert second.locator("#documents-table tr[data-document]").count() == 0
-        assert first.locator("#documents-table tr[data-document]").count() == 1
+            assert "There is no document" in removed
+        first.reload()
+        expect(row.locator(".state")).to_have_text("ready")
 
 
-def test_handlers_cannot_be_called_with_somebody_elses_document(tmp_path):
-    with Services(tmp_path, Settings()) as services:
-        documents = [event for event in services.ingest(LOCAL_OWNER, [SAMPLE]) if isinstance(event, Document)]
-        with pytest.raises(Exception, match="There is no document"):
-            services.page_view("visitor-x", documents[0].id, 1)
-        assert services.page_view(LOCAL_OWNER, documents[0].id, 1).image
+def test_a_demo_takes_nothing_from_a_page_that_does_not_say_who_is_visiting(demo: App):
+    answer = call(demo, "documents-upload", "upload", [[uploaded(demo)], None], "nameless-1")
+    assert "This page does not know whose documents these are." in answer
+    shown = call(demo, OPEN_DOCUMENTS, "click", ["", None], "nameless-2", action="open", document="")
+    assert "harbour-heat.pdf" not in shown

@@ -110,7 +110,7 @@ class ServerSettings(Section):
     """Where the page is served and what a visitor may do."""
 
     host: str = "127.0.0.1"
-    port: int = Field(7860, ge=0, le=65535)
+    port: int = Field(7860, ge=0, le=65535, description="0: any free port.")
     demo: bool = Field(False, description="Public demo: every visitor has a workspace of their own.")
     visitor_mb: int = Field(50, ge=1, description="Most MB of PDFs that one visitor of a demo may keep.")
     visitor_hours: int = Field(24, ge=1, description="Hours after which a visitor's data is removed.")

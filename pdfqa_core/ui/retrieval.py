@@ -148,6 +148,17 @@ class Handlers:
             examples=examples,
         )
 
+    def show(self, session: Session) -> tuple[str, gr.Dropdown]:
+        """Return the preview and the choice of documents."""
+        documents = [d for d in self.services.store.documents.list(session.owner) if d.state.usable]
+        chosen = [d.id for d in documents if d.id in session.scope]
+        choices = [(d.title or d.filename, d.id) for d in documents]
+        return self.preview(session), gr.Dropdown(choices=choices, value=chosen)
+
+    def scope_changed(self, scope: list[str], session: Session) -> Session:
+        """Remember which documents are searched, here and in the chat."""
+        return replace(session, scope=tuple(scope))
+
     def changed(self, session: Session, *values: Any) -> tuple[Any, ...]:
         """Take the form's values into the session and show what they make."""
         try:
@@ -267,6 +278,9 @@ def build(services: Services, session: gr.State) -> Shown:
                     scale=2,
                 )
                 search = gr.Button("Search", variant="primary", scale=1, min_width=88, elem_id="retrieval-search")
+            scope = gr.Dropdown(
+                [], multiselect=True, label="Search in", info="Empty: all documents", elem_id="retrieval-scope"
+            )
             hits = live_html(render("hits", columns=(), message=TRY), elem_id="retrieval-hits")
             page = live_html(elem_id="retrieval-page")
     shown = [session, preview, *groups, form["chunker"], form["retriever"]]
@@ -282,7 +296,8 @@ def build(services: Services, session: gr.State) -> Shown:
         trigger(handlers.search, [question, other, session], [hits, preview], concurrency_limit=None, **QUIET)
     hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
-    return Shown(handlers.preview, [session], [preview])
+    scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
+    return Shown(handlers.show, [session], [preview, scope])
 
 
 def _ordered(names: Sequence[str], known: Mapping[str, str]) -> list[str]:

@@ -237,11 +237,9 @@ class Handlers:
             marked_words(hit.passage.text, question), base64.b64encode(image.data).decode(), image.mime,
         )  # fmt: skip
 
-    def hit_clicked(self, session: Session, event: gr.EventData) -> Any:
+    def hit_clicked(self, session: Session, event: gr.EventData) -> str:
         """Show the page of a hit with its passage marked."""
         data = clicked(event)
-        if data.get("action") == "unfold":
-            return gr.skip()
         document_id, passage_id = data.get("document", ""), data.get("passage", "")
         passages = self.services.passages(session.owner, session.settings, (document_id,)) if passage_id else []
         passage = next((p for p in passages if p.id == passage_id), None)

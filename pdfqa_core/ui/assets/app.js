@@ -19,16 +19,21 @@
     if (view) showView(view.dataset.viewOf, view.dataset.view);
     const wide = event.target.closest("[data-wide]");
     if (wide) document.getElementById(wide.dataset.wide)?.classList.toggle("wide");
+    const unfold = event.target.closest("[data-unfold]");
+    if (unfold) unfold.textContent = unfold.closest(".passage").classList.toggle("open") ? "show less" : "show all";
     const zoom = event.target.closest("[data-zoom]");
     if (zoom) setZoom(zoom.closest(".page-view"), zoom.dataset.zoom);
-    const copy = event.target.closest("[data-copy]");
+    const copy = event.target.closest("[data-copy], [data-copy-from]");
     if (copy) copyText(copy);
     const jump = event.target.closest("[data-tab]");
     if (jump) openTab(jump.dataset.tab);
+    const later = event.target.closest("[data-tab-after]");
+    if (later) wantedTab = later.dataset.tabAfter;
     const upload = event.target.closest("[data-upload]");
     if (upload) document.querySelector(`#${upload.dataset.upload} input[type=file]`)?.click();
   });
 
+  let wantedTab = ""; // opened when the server has done what the click asked for
   function openTab(label) {
     const tabs = document.querySelectorAll("#pq-tabs > .tab-wrapper button[role=tab]");
     [...tabs].find((tab) => tab.textContent.trim() === label)?.click();
@@ -97,6 +102,10 @@
 
   // Called by a component after its HTML changed.
   window.pdfqa = {
+    openWantedTab() {
+      if (wantedTab) openTab(wantedTab);
+      wantedTab = "";
+    },
     shown(element) {
       if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view");

@@ -46,6 +46,7 @@ class Work:
 class Parts:
     """The components that handlers fill."""
 
+    session: gr.State
     work: gr.State
     item: gr.HTML
     page: gr.HTML
@@ -98,8 +99,9 @@ def build(services: Services, session: gr.State) -> Shown:
                 jsonl = gr.Button("Ratings as JSONL", size="sm", elem_id="annotate-jsonl")
             file = gr.DownloadButton("download", elem_id="annotate-file", elem_classes=["pq-offstage"])
     parts = Parts(
-        work, item, page, sign_in, study, name, conversations, rating, who, form, comment, bar, results, message
-    )
+        session, work, item, page, sign_in, study, name, conversations, rating, who, form, comment, bar, results,
+        message,
+    )  # fmt: skip
     handlers = Handlers(services, parts)
     outputs = parts.everything()
     begin.click(handlers.begin, [study, name, work, session], outputs, **AT_ONCE)
@@ -116,7 +118,7 @@ def build(services: Services, session: gr.State) -> Shown:
     for button, kind in ((csv, "csv"), (jsonl, "jsonl")):
         made = button.click(guarded(_exporting(handlers, kind)), [work, session], file, **AT_ONCE)
         made.success(None, None, None, js=fetch)
-    return Shown(handlers.show, [work, session], outputs)
+    return Shown(handlers.arrive, [work, session], outputs)
 
 
 def _exporting(handlers: Handlers, kind: str) -> Any:
@@ -134,6 +136,15 @@ class Handlers:
         self.parts = parts
 
     # ------------------------------------------------------------ showing
+
+    def arrive(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Return the whole tab when it is opened: with the answer that the Chat tab wants rated, if there is one."""
+        study_id, turn_id = session.to_rate
+        if study_id and study_id != work.study_id:
+            work = Work(study_id)
+        elif study_id and work.annotator:
+            work = self._opened(work, turn_id)
+        return {**self.show(work, session), self.parts.session: replace(session, to_rate=("", ""))}
 
     def show(self, work: Work, session: Session, message: str = "", study: Study | None = None) -> dict[Any, Any]:
         """Return the whole tab."""

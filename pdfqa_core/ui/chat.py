@@ -25,6 +25,7 @@ NO_PAGE = "Choose a passage above, or a marker in an answer, to see it on its pa
 class Parts:
     """The components that handlers fill."""
 
+    session: gr.State
     state: gr.State
     conversations: gr.HTML
     scope: gr.Dropdown
@@ -43,14 +44,15 @@ class Parts:
 
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
-    parts = _layout()
+    parts = _layout(session)
     handlers = Handlers(services, parts)
     outputs = parts.everything()
     ask = {"outputs": outputs, "concurrency_limit": None, **QUIET}
     parts.question.submit(handlers.send, [parts.question, parts.state, session], **ask)
     parts.send.click(handlers.send, [parts.question, parts.state, session], **ask)
     parts.stop.click(handlers.stop, None, None, **AT_ONCE)
-    parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
+    clicked_through = parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
+    clicked_through.success(None, None, None, js="() => window.pdfqa.openWantedTab()")
     parts.conversations.click(guarded(handlers.conversation_clicked), [parts.state, session], outputs, **AT_ONCE)
     parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
     parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
@@ -58,7 +60,7 @@ def build(services: Services, session: gr.State) -> Shown:
     return Shown(guarded(handlers.show), [parts.state, session], outputs)
 
 
-def _layout() -> Parts:
+def _layout(session: gr.State) -> Parts:
     state = gr.State(ChatState())
     switch("chat-columns", "Conversations", "Chat", "Evidence", chosen=2)
     with gr.Row(elem_classes=["pq-columns"], elem_id="chat-columns"):
@@ -83,7 +85,7 @@ def _layout() -> Parts:
         with gr.Column():
             evidence = live_html(elem_id="chat-evidence")
             page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
-    return Parts(state, conversations, scope, transcript, live, question, send, stop, evidence, page)
+    return Parts(session, state, conversations, scope, transcript, live, question, send, stop, evidence, page)
 
 
 class Handlers:
@@ -276,8 +278,8 @@ class Handlers:
                 state = replace(state, rank=citation.number, citation=int(data["citation"]))
                 yield self.show(state, session)
             case "rate":
-                self.services.study_of(session.owner, state.conversation_id, turn.id)
-                yield {self.parts.live: ""}
+                study = self.services.study_of(session.owner, state.conversation_id, turn.id)
+                yield {self.parts.session: replace(session, to_rate=(study.id, turn.id))}
             case _:
                 yield self.show(replace(state, rank=hits[0].rank if hits else 0), session)
 

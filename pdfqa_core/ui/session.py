@@ -11,11 +11,15 @@ from pdfqa_core.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who is looking and with which settings. `scope` are the documents asked about; empty: all of them."""
+    """Who is looking and with which settings. `scope` are the documents asked about; empty: all of them.
+
+    `to_rate` is the study and the turn that the Annotate tab opens next.
+    """
 
     owner: str = "local"
     settings: Settings = field(default_factory=Settings)
     scope: tuple[str, ...] = ()
+    to_rate: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

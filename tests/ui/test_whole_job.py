@@ -387,3 +387,22 @@ def test_kappa_is_the_same_on_the_page_in_the_file_and_on_the_command_line(
     criteria = json.loads(capsys.readouterr().out)["criteria"]
     assert {name: criteria[name]["kappa"] for name in expected} == pytest.approx(expected)
     assert {name: criteria[name]["n"] for name in expected} == {name: n for name, (n, _) in table.items()}
+
+
+def test_rating_an_answer_opens_the_study_that_holds_it(page: Page):
+    open_tab(page, "Chat")
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#chat-transcript .turn")).to_have_count(0)
+    ask(page, SEABIRDS)
+    expect_rating_opens(page, SEABIRDS)
+    open_tab(page, "Chat")
+    page.locator(".conversations .open", has_text=REFRIGERANT[:40]).click()
+    expect(page.locator("#chat-transcript .question").first).to_have_text(REFRIGERANT)
+    expect_rating_opens(page, REFRIGERANT)
+
+
+def expect_rating_opens(page: Page, study: str) -> None:
+    page.locator("#chat-transcript .turn").first.get_by_role("button", name="rate this answer").click()
+    expect(page.get_by_role("tab", name="Annotate")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#annotate-study input")).to_have_value(re.compile(re.escape(study[:40])))
+    expect(page.locator("#annotate-name")).to_be_visible()

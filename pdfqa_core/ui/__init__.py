@@ -90,6 +90,7 @@ def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> s
         blocked_paths=[str(services.workspace)],
         max_file_size=f"{2 * services.settings.extraction.max_file_mb}mb",  # what is over the limit gets a reason
         enable_monitoring=False,
+        run_history=False,  # Gradio would keep questions, answers, ratings and passwords in the browser
         theme=theme.theme(),
         css=theme.css(),
         head=theme.head(),

@@ -53,6 +53,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_reports_to_nobody(app: App):
     assert re.findall(r"url\([^)]*//[^)]*\)|@import", styles) == []
     config = httpx.get(f"{app.url}/config", timeout=TIMEOUT).json()
     assert config["analytics_enabled"] is False
+    assert config["run_history"] is False
     assert re.findall(r"url\([^)]*//[^)]*\)|@import", config["css"]) == []
 
 

@@ -103,6 +103,9 @@ def test_a_wrong_password_is_refused_in_words_and_the_right_one_opens_the_file(e
     expect(state(emptied, "locked.pdf")).to_have_text("ready")
     expect(row(emptied, "locked.pdf").locator("td.number")).to_have_text(["1", "1"])
     expect(unlock).to_be_hidden()
+    kept = emptied.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+    assert PASSWORD not in kept
+    assert "low water" not in kept
 
 
 def test_a_file_that_is_there_already_is_recognised_and_one_that_was_removed_is_gone(emptied: Page, app: App):

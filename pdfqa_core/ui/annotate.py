@@ -20,7 +20,7 @@ from pdfqa_core.storage import StudyTurn
 from pdfqa_core.types import Rating, Study, Turn
 from pdfqa_core.ui import annotate_view
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, guarded, live_html, switch
-from pdfqa_core.ui.page_view import page_html
+from pdfqa_core.ui.page_view import main_page, page_html
 from pdfqa_core.ui.session import Session, Shown
 
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
@@ -210,10 +210,11 @@ class Handlers:
         store = self.services.store.studies
         turns = [one.turn for one in self._turns(work, session)]
         ratings, names = store.ratings(work.study_id), store.annotators(work.study_id)
-        steps = [annotation.progress(turns, ratings, name) for name in names]
-        progress = [(name, step.done, step.total) for name, step in zip(names, steps, strict=True)]
-        waiting = [name for name, step in zip(names, steps, strict=True) if step.done < step.total]
-        if len(names) < 2:
+        steps = {name: annotation.progress(turns, ratings, name) for name in names}
+        progress = [(name, step.done, step.total) for name, step in steps.items()]
+        waiting = self._waiting(work, turns, ratings, names)
+        names = tuple(name for name, step in steps.items() if step.done == step.total)
+        if len(names) < 2 and not waiting:
             return annotate_view.results_html(progress, "Agreement appears here when two people have rated.")
         if waiting:
             words = f"Agreement appears when everybody has finished; still rating: {', '.join(waiting)}."
@@ -227,6 +228,13 @@ class Handlers:
             annotation.disagreements(turns, ratings, (pair[0], pair[1]), store.adjudications(work.study_id)),
             {turn.id: turn.question for turn in turns},
         )
+
+    @staticmethod
+    def _waiting(work: Work, turns: Sequence[Turn], ratings: Sequence[Rating], names: Sequence[str]) -> list[str]:
+        """Return who is still rating: those who have begun, and whoever is signed in here."""
+        begun = {rating.annotator for rating in ratings} | {work.annotator}
+        steps = {name: annotation.progress(turns, ratings, name) for name in names if name in begun}
+        return [name for name, step in steps.items() if step.done < step.total]
 
     # ------------------------------------------------------------ studies and annotators
 
@@ -280,6 +288,9 @@ class Handlers:
             match data.get("action"):
                 case "intent" | "answer" | "passage" | "rest":
                     return self._save(data, comment, work, session)
+                case "next" | "skip" | "back" | "item":
+                    self._check_comment(comment, work, session)
+            match data.get("action"):
                 case "next":
                     work = self._next(work, session)
                 case "skip":
@@ -291,6 +302,17 @@ class Handlers:
             return self.show(work, session)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
+
+    def _check_comment(self, comment: str, work: Work, session: Session) -> None:
+        """Raise UsageError if leaving the item would lose a comment: it is stored with the answer's rating."""
+        if not comment.strip() or not work.turn_id or not work.annotator:
+            return
+        ratings = self.services.store.studies.ratings(work.study_id, work.annotator)
+        if not any(r.item_id == work.turn_id and r.criterion == "answer" for r in ratings):
+            raise UsageError(
+                "The comment is not saved yet, because it is kept with the answer's rating.",
+                "Choose correct or incorrect first, or empty the comment.",
+            )
 
     def _step(self, work: Work, session: Session, by: int) -> Work:
         study = self.services.store.studies.get(session.owner, work.study_id)
@@ -369,7 +391,7 @@ class Handlers:
             return ""
         passage = hit.passage
         return page_html(
-            self.services, session.owner, passage.document_id, number or passage.pages[0], marks=passage.spans
+            self.services, session.owner, passage.document_id, number or main_page(passage), marks=passage.spans
         )
 
     def export(self, kind: str, work: Work, session: Session) -> str:
@@ -379,8 +401,7 @@ class Handlers:
         turns = self._turns(work, session)
         ratings = store.ratings(work.study_id)
         plain = [one.turn for one in turns]
-        steps = [annotation.progress(plain, ratings, name) for name in store.annotators(work.study_id)]
-        if any(step.done < step.total for step in steps):
+        if self._waiting(work, plain, ratings, store.annotators(work.study_id)):
             if not work.annotator:
                 raise UsageError(
                     "Somebody is still rating, so all ratings cannot be shown yet.",

@@ -13,11 +13,12 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import Services
 from pdfqa_core.types import Conversation, Done, Hit, Progress, Retrieved, Rewritten, Span, Stored, Token, Turn
 from pdfqa_core.ui import chat_view
-from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, switch
-from pdfqa_core.ui.page_view import empty_page, page_html
+from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
+from pdfqa_core.ui.page_view import empty_page, main_page, page_html
 from pdfqa_core.ui.session import ChatState, Session, Shown
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
+EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
 NO_PAGE = "Choose a passage above, or a marker in an answer, to see it on its page."
 
 
@@ -88,6 +89,13 @@ def _layout(session: gr.State) -> Parts:
     return Parts(session, state, conversations, scope, transcript, live, question, send, stop, evidence, page)
 
 
+def _shown_first(conversation_id: str, turn: Turn) -> ChatState:
+    """Return the state after an answer: the first passage it cites is open, else the best one."""
+    if turn.answer.citations:
+        return ChatState(conversation_id, turn.id, turn.answer.citations[0].number, 0)
+    return ChatState(conversation_id, turn.id, turn.answer.hits[0].rank if turn.answer.hits else 0)
+
+
 class Handlers:
     """What the tab does. Each handler reads its inputs, makes one call of the core and shows the result."""
 
@@ -128,7 +136,7 @@ class Handlers:
             ),
             self.parts.live: "",
             self.parts.question: gr.skip(),
-            self.parts.send: gr.Button(visible=True),
+            self.parts.send: gr.Button("Send", visible=True),
             self.parts.stop: gr.Button(visible=False),
             self.parts.evidence: self._evidence(turn, state, names),
             self.parts.page: self._page(turn, state, session),
@@ -150,7 +158,7 @@ class Handlers:
         return self._hit_page(hit, session, number, quotes)
 
     def _hit_page(self, hit: Hit, session: Session, number: int, quotes: tuple[Span, ...] = ()) -> str:
-        first = quotes[0].page if quotes else hit.passage.pages[0]
+        first = quotes[0].page if quotes else main_page(hit.passage)
         try:
             return page_html(
                 self.services,
@@ -215,7 +223,7 @@ class Handlers:
                     case Done():
                         continue
                     case Stored(conversation_id=conversation_id, turn=turn):
-                        state = ChatState(conversation_id, turn.id, hits[0].rank if hits else 0)
+                        state = _shown_first(conversation_id, turn)
                         yield self.show(state, session)
                         return
                 if update or not isinstance(event, Token) or time.monotonic() - shown > FRAME:
@@ -268,10 +276,14 @@ class Handlers:
         match data["action"]:
             case "retry":
                 yield from self._ask(turn.question, replace(state, editing=turn.id), session, request)
+            case "edit" if state.editing == turn.id:
+                yield {**self.show(replace(state, editing=""), session), self.parts.question: gr.Textbox(value="")}
             case "edit":
                 yield {
                     self.parts.state: replace(state, editing=turn.id),
                     self.parts.question: gr.Textbox(value=turn.question),
+                    self.parts.send: gr.Button("Replace"),
+                    self.parts.live: render("note", text=EDITING),
                 }
             case "cite":
                 citation = turn.answer.citations[int(data["citation"])]
@@ -293,8 +305,7 @@ class Handlers:
                 state = ChatState()
             case "open":
                 conversation = store.get(session.owner, chosen)
-                last = conversation.turns[-1] if conversation.turns else None
-                state = ChatState(chosen, last.id if last else "", 1 if last and last.answer.hits else 0)
+                state = _shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
             case "rename":
                 store.rename(session.owner, chosen, data.get("text", "")[:200])
             case "delete":

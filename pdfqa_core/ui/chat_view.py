@@ -93,8 +93,8 @@ def _support(answer: Answer) -> tuple[str, bool]:
     if not cited:
         return "no supporting sentence found", False
     if verified == cited:
-        return "supported by the evidence", True
-    return f"{len(verified)} of {len(cited)} cited sentences supported", False
+        return "wording found in the evidence", True
+    return f"{len(verified)} of {len(cited)} cited sentences found in the evidence", False
 
 
 def _facts(answer: Answer) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.services import Services
-from pdfqa_core.types import Box, Page, Span
+from pdfqa_core.types import Box, Page, Passage, Span
 from pdfqa_core.ui.components import render
 
 NOT_FOUND = "The passage could not be found on this page, so nothing is marked."
@@ -52,6 +52,14 @@ def _block_boxes(page: Page) -> list[Marked]:
             )
             found.append(_percent(around, page, f"{block.kind}"))
     return found
+
+
+def main_page(passage: Passage) -> int:
+    """Return the 1-based number of the page that holds most of the passage."""
+    lengths: dict[int, int] = {}
+    for span in passage.spans:
+        lengths[span.page] = lengths.get(span.page, 0) + span.end - span.start
+    return max(lengths, key=lambda number: lengths[number])
 
 
 def page_html(

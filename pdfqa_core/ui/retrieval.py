@@ -19,7 +19,7 @@ from pdfqa_core.types import Hit
 from pdfqa_core.ui.chat_view import marked_words, place
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.page_view import page_html
+from pdfqa_core.ui.page_view import main_page, page_html
 from pdfqa_core.ui.session import Session, Shown
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
@@ -185,9 +185,14 @@ class Handlers:
             gr.Radio(info=RETRIEVERS.get(retriever, "")),
         )
 
-    def build_index(self, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
-        """Build the index of the recipe with progress; Stop keeps what is finished."""
+    def build_index(self, session: Session, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Build the index of the form's recipe with progress; Stop keeps what is finished."""
         key = f"index-{request.session_hash}"
+        try:
+            settings_from(values, session.settings)
+        except PdfQAError as error:
+            yield error_html(error), gr.skip(), gr.skip(), gr.skip()
+            return
         yield work_html(), gr.Button(visible=False), gr.Button(visible=True), gr.skip()
         message = ""
         try:
@@ -243,7 +248,7 @@ class Handlers:
         document_id, passage_id = data.get("document", ""), data.get("passage", "")
         passages = self.services.passages(session.owner, session.settings, (document_id,)) if passage_id else []
         passage = next((p for p in passages if p.id == passage_id), None)
-        number = int(data.get("number", 0)) or (passage.pages[0] if passage else 1)
+        number = int(data.get("number", 0)) or (main_page(passage) if passage else 1)
         return page_html(self.services, session.owner, document_id, number, marks=passage.spans if passage else ())
 
 
@@ -287,7 +292,7 @@ def build(services: Services, session: gr.State) -> Shown:
         field.input(handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last")
     preset.input(guarded(handlers.preset), [preset, session], [*shown, *fields], **QUIET)
     build_button.click(
-        handlers.build_index, session, [work, build_button, stop, preview], concurrency_limit=None, **QUIET
+        handlers.build_index, [session, *fields], [work, build_button, stop, preview], concurrency_limit=None, **QUIET
     )
     stop.click(handlers.stop, None, None, **AT_ONCE)
     for trigger in (question.submit, search.click, other.input):

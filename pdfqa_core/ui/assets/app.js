@@ -27,6 +27,8 @@
     if (copy) copyText(copy);
     const jump = event.target.closest("[data-tab]");
     if (jump) openTab(jump.dataset.tab);
+    if (event.target.closest("[data-action=edit]"))
+      setTimeout(() => document.querySelector("#chat-question textarea")?.focus(), 400);
     const later = event.target.closest("[data-tab-after]");
     if (later) wantedTab = later.dataset.tabAfter;
     const upload = event.target.closest("[data-upload]");
@@ -122,7 +124,7 @@
         };
         if (image && !image.complete) image.addEventListener("load", scroll, { once: true }); else scroll();
       }
-      if (element.querySelector("[data-follow]")) {
+      if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;
       }
@@ -144,6 +146,8 @@
     }
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const comment = document.querySelector("#annotate-comment textarea");
+    if (key === "c" && comment?.offsetParent) { event.preventDefault(); comment.focus(); return; }
     const target = [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find((b) => b.offsetParent !== null && !b.disabled);
     if (target) { event.preventDefault(); target.matches("input, textarea") ? target.focus() : target.click(); }
   });

@@ -138,6 +138,7 @@ class Handlers:
         key, chosen, message = f"ingest-{request.session_hash}", "", ""
         finished = 0
         notes: list[str] = []
+        upload: Any = None  # emptied once, at the start: what is dropped meanwhile is read afterwards
         try:
             for event in self.services.ingest(session.owner, files, password=password, again=again, run=key):
                 table: Any = gr.skip()
@@ -149,12 +150,13 @@ class Handlers:
                     table = self.table(session, chosen)
                 else:
                     steps.append(event)
-                yield work_html(*steps), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, None, ""
+                yield work_html(*steps), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, upload, ""
+                upload = gr.skip()
         except PdfQAError as error:
             message = error_html(error)
         message += render("notes", lines=notes) if notes else ""
         table, page, group = self.show(session, chosen)
-        yield message, gr.Button(visible=False), table, page, group, chosen, None, ""
+        yield message, gr.Button(visible=False), table, page, group, chosen, upload, ""
 
     def _not_stored(self, session: Session, read: Document) -> list[str]:
         """Return what the table does not say about a file: that it was there already."""
@@ -224,7 +226,9 @@ def build(services: Services, session: gr.State) -> Shown:
         with gr.Column():
             page = live_html(empty_page(NO_PAGE), elem_id="documents-page")
     outputs = [work, stop, table, page, locked, chosen, upload, password]
-    upload.upload(guarded(handlers.add), [upload, session], outputs, concurrency_limit=None, **QUIET)
+    upload.upload(
+        guarded(handlers.add), [upload, session], outputs, concurrency_limit=None, trigger_mode="always_last", **QUIET
+    )
     unlock.click(guarded(handlers.unlock), [password, chosen, session], outputs, concurrency_limit=None, **QUIET)
     password.submit(guarded(handlers.unlock), [password, chosen, session], outputs, concurrency_limit=None, **QUIET)
     stop.click(handlers.stop, None, None, **AT_ONCE)

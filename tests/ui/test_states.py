@@ -23,14 +23,16 @@ TEXT = (
 )
 
 
-def pdf(*, password: str = "", title: str = "") -> bytes:
-    """Return a PDF of one page with a few sentences."""
+def pdf(*, password: str = "", title: str = "", pages: int = 1) -> bytes:
+    """Return a PDF with a few sentences on each page."""
     buffer = io.BytesIO()
     lock = StandardEncryption(password, strength=128) if password else None
     canvas = Canvas(buffer, encrypt=lock, invariant=1)
     canvas.setTitle(title)
-    for number, line in enumerate(TEXT):
-        canvas.drawString(72, 760 - 18 * number, line)
+    for page in range(1, pages + 1):
+        for number, line in enumerate((*TEXT, f"This is page {page}.")):
+            canvas.drawString(72, 760 - 18 * number, line)
+        canvas.showPage()
     canvas.save()
     return buffer.getvalue()
 
@@ -120,6 +122,16 @@ def test_a_file_that_is_there_already_is_recognised_and_one_that_was_removed_is_
     expect(emptied.locator("#documents-table")).to_contain_text("No documents yet")
     expect(emptied.locator("#documents-page img")).to_have_count(0)
     assert stored(app) == []
+
+
+def test_a_file_dropped_while_another_is_read_gets_its_turn(emptied: Page, app: App):
+    add(emptied, upload("logbook.pdf", pdf(title="Logbook", pages=400)))
+    expect(emptied.locator("#documents-work .work")).to_be_visible()
+    add(emptied, upload("lighthouse.pdf", pdf(title="Gannet Point")))
+    expect(state(emptied, "logbook.pdf")).to_have_text("ready")
+    expect(row(emptied, "logbook.pdf").locator("td.number").first).to_have_text("400")
+    expect(state(emptied, "lighthouse.pdf")).to_have_text("ready")
+    until(lambda: not uploads(app))
 
 
 def uploads(app: App) -> list[Path]:

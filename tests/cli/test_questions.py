@@ -262,7 +262,7 @@ def northwind(shared_data, tmp_path_factory):
 BILLING = "What protection does Contoso offer against balance billing?"
 
 
-def billing(run, northwind, retriever):
+def check_billing(run, northwind, retriever):
     folder, place = northwind
     options = ("--retriever", retriever, "--workspace", place, "--json")
     assert run("ingest", *sorted(folder.glob("*.pdf")), *options).status == 0
@@ -272,9 +272,9 @@ def billing(run, northwind, retriever):
 
 
 def test_northwind_with_bm25(run, northwind):
-    billing(run, northwind, "bm25")
+    check_billing(run, northwind, "bm25")
 
 
 @pytest.mark.slow
 def test_northwind_with_the_default_retriever(run, northwind):
-    billing(run, northwind, "hybrid")
+    check_billing(run, northwind, "hybrid")

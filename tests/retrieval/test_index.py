@@ -45,7 +45,7 @@ def folder_of(root, encoder=None):
     return root / fingerprint(RECIPE, (encoder or FakeEncoder()).model_hash)
 
 
-def same(one, other):
+def check_same(one, other):
     assert one.passages == other.passages
     assert np.array_equal(one.embeddings, other.embeddings)
     for question in ("plan deductible", "vaccines", "office copay"):
@@ -59,7 +59,7 @@ def test_what_is_stored_is_not_built_again(tmp_path):
     assert documents.called == []
     assert encoder.encoded == []
     assert opened.notes == ()
-    same(built, opened)
+    check_same(built, opened)
     assert opened.build_seconds == pytest.approx(built.build_seconds, abs=0.01)
 
 
@@ -118,9 +118,9 @@ def test_damage_means_building_again(tmp_path, kind, pattern):
     good = open_index(tmp_path, three())
     for file in folder_of(tmp_path).glob(pattern):
         DAMAGES[kind](file)
-    same(open_index(tmp_path, three()), good)
+    check_same(open_index(tmp_path, three()), good)
     documents = three()
-    same(open_index(tmp_path, documents), good)
+    check_same(open_index(tmp_path, documents), good)
     assert documents.called == []
 
 
@@ -128,7 +128,7 @@ def test_one_damaged_segment_costs_one_document(tmp_path):
     good = open_index(tmp_path, three())
     damage_bit(max(folder_of(tmp_path).glob("*.passages.npz")))
     documents = three()
-    same(open_index(tmp_path, documents), good)
+    check_same(open_index(tmp_path, documents), good)
     assert len(documents.called) == 1
 
 
@@ -149,7 +149,7 @@ def test_a_manifest_of_something_else_is_not_believed(tmp_path, change):
     good = open_index(tmp_path, three())
     file = folder_of(tmp_path) / "manifest.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
-    same(open_index(tmp_path, three()), good)
+    check_same(open_index(tmp_path, three()), good)
 
 
 def test_a_wrong_number_of_passages_is_noticed(tmp_path):
@@ -159,7 +159,7 @@ def test_a_wrong_number_of_passages_is_noticed(tmp_path):
     manifest["documents"]["a"]["passages"] = 3
     file.write_text(json.dumps(manifest))
     documents = three()
-    same(open_index(tmp_path, documents), good)
+    check_same(open_index(tmp_path, documents), good)
     assert documents.called == ["a"]
 
 
@@ -169,7 +169,7 @@ def test_swapped_segments_are_noticed(tmp_path):
     content = one.read_bytes()
     one.write_bytes(other.read_bytes())
     other.write_bytes(content)
-    same(open_index(tmp_path, three()), good)
+    check_same(open_index(tmp_path, three()), good)
 
 
 def test_another_model_or_recipe_is_another_folder(tmp_path):
@@ -192,7 +192,7 @@ def test_embeddings_are_made_when_they_are_first_needed(tmp_path):
     full = open_index(tmp_path, documents, encoder)
     assert documents.called == []
     assert len(encoder.encoded) == 5
-    same(full, open_index(tmp_path, three()))
+    check_same(full, open_index(tmp_path, three()))
     assert Index.open_or_build(tmp_path, RECIPE, three(), encoder=encoder).embeddings is None
 
 
@@ -231,7 +231,7 @@ def test_a_stopped_build_keeps_the_finished_documents(tmp_path):
     index = open_index(tmp_path, documents, encoder)
     assert documents.called == ["c"]
     assert len(encoder.encoded) == 2
-    same(index, open_index(tmp_path / "fresh", three()))
+    check_same(index, open_index(tmp_path / "fresh", three()))
 
 
 def test_a_folder_that_cannot_be_written_means_an_index_in_memory(tmp_path):
@@ -286,7 +286,7 @@ def test_threads_that_open_the_same_index_build_it_once(tmp_path):
     assert sorted(documents.called) == ["a", "b", "c"]
     assert len(found) == 4
     for index in found[1:]:
-        same(index, found[0])
+        check_same(index, found[0])
 
 
 def test_the_graph_is_kept_and_checked(tmp_path):

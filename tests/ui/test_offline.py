@@ -118,6 +118,7 @@ def test_the_whole_program_works_without_a_network(tmp_path: Path):
     assert result["model"] == "ready"
     assert result["reader"] == "generative"
     assert result["text"]
+    assert any("ammonia" in passage for passage in result["passages"])
     assert not log.exists(), f"asked for: {log.read_text()}"
 
 

@@ -140,6 +140,7 @@ def test_the_evidence_comes_before_the_answer_and_a_marker_leads_to_the_page(pag
     turn = ask(page, REFRIGERANT)
     assert page.evaluate("window.appeared") == ["evidence", "answer", "finished"]
     expect(turn.locator(".answer")).to_have_text(re.compile(r"\w"))  # what it says is up to a small model
+    expect(page.locator("#chat-evidence")).to_contain_text("ammonia")
     expect(turn.locator(".meta")).to_contain_text("SmolLM2")
     expect(turn.locator(".searched")).to_have_count(0)
     expect(page.locator("#chat-evidence .passage")).to_have_count(5)

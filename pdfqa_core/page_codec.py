@@ -22,6 +22,7 @@ def encode_page(page: Page) -> bytes:
         [[block.start, block.end, block.kind.value, block.level] for block in page.blocks],
         page.source,
         page.warnings,
+        page.confidence,
     ]
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode("ascii"), level=6)
 
@@ -29,9 +30,8 @@ def encode_page(page: Page) -> bytes:
 def decode_page(content: bytes) -> Page:
     """Return the page that `encode_page` wrote. Raises StorageError if the content is damaged."""
     try:
-        document_id, number, label, width, height, text, lines, blocks, source, warnings = json.loads(
-            zlib.decompress(content)
-        )
+        data = json.loads(zlib.decompress(content))
+        document_id, number, label, width, height, text, lines, blocks, source, warnings, *later = data
         return Page(
             document_id,
             number,
@@ -43,6 +43,7 @@ def decode_page(content: bytes) -> Page:
             tuple(Block(start, end, BlockKind(kind), level) for start, end, kind, level in blocks),
             source,
             tuple(warnings),
+            *later,  # the confidence, which pages stored by version 0.1 do not have
         )
     except (zlib.error, ValueError, TypeError) as error:
         raise StorageError(f"A stored page is damaged ({error}).", "Add the document again.") from error

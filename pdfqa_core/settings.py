@@ -28,11 +28,17 @@ class ExtractionSettings(Section):
     """How PDFs are read, and the limits that a file may not exceed."""
 
     extractor: str = "direct"
+    tables: bool = Field(True, description="Find tables and keep their rows and columns.")
+    visual_pages: Literal["auto", "all"] = Field(
+        "auto", description="Pages that extractor visual reads by OCR; auto: only those without usable text."
+    )
+    workers: int = Field(0, ge=0, le=64, description="Processes that read PDFs side by side; 0: one per core.")
     max_file_mb: int = Field(100, ge=1, description="Largest file that is read, in MB.")
     max_pages: int = Field(2000, ge=1, description="Most pages of one file.")
     max_characters: int = Field(20_000_000, ge=1000, description="Most characters of one file.")
     memory_mb: int = Field(1500, ge=200, description="Memory limit of the reading process, in MB.")
     seconds: int = Field(300, ge=1, description="Wall-clock limit for one file, in seconds.")
+    page_seconds: int = Field(60, ge=1, description="Seconds more for each page that is read by OCR.")
 
 
 class ChunkingSettings(Section):
@@ -46,6 +52,9 @@ class ChunkingSettings(Section):
     size: int = Field(120, ge=5, le=2000, description="Window size.")
     step: int = Field(60, ge=1, le=2000, description="How far a window moves on.")
     headings: bool = Field(True, description="Index passages with the document's title and the nearest heading.")
+    read_by: str = Field(
+        "", description="Extractor whose reading of the documents is used; empty: the one that counts for each."
+    )
 
     @model_validator(mode="after")
     def _ranges(self) -> Self:
@@ -65,10 +74,24 @@ class RetrievalSettings(Section):
     k: int = Field(5, ge=1, le=100, description="Passages shown as evidence.")
     k1: float = Field(1.5, ge=0, description="BM25 term saturation.")
     b: float = Field(0.75, ge=0, le=1, description="BM25 length normalisation.")
+    language: Literal[
+        "none", "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek",
+        "hindi", "hungarian", "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian",
+        "russian", "spanish", "swedish", "turkish",
+    ] = Field("english", description="Language of stop words and stems in BM25.")  # fmt: skip
+    stemming: bool = Field(False, description="BM25 compares Snowball stems instead of words.")
+    stop_words: bool = Field(True, description="BM25 leaves the language's stop words out of questions.")
     embedding_model: str = Field("", description="Path or hub name of the encoder; empty: the bundled one.")
-    candidates: int = Field(100, ge=1, description="Candidates that hybrid and rrf take from each list.")
+    candidates: int = Field(100, ge=1, description="Candidates that combining retrievers take from each list.")
     rrf_k: int = Field(60, ge=1, description="Constant of reciprocal rank fusion.")
+    weight: float = Field(0.5, ge=0, le=1, description="Share of the similarity in convex; the rest is BM25's.")
     exact_below: int = Field(50_000, ge=1, description="Passages below which dense search is exact.")
+    late_model: str = Field("", description="Path or hub name of a ColBERT; empty: the bundled encoder, untrained.")
+    first_stage: str = Field("none", description="Retriever whose candidates late_interaction orders; none: all.")
+    reranker: str = Field("", description="Path or hub name of a cross-encoder that reads the best hits again.")
+    rerank_candidates: int = Field(20, ge=1, le=1000, description="Hits that the re-ranker reads.")
+    per_page: int = Field(0, ge=0, description="Most hits that begin on one page; 0: any number.")
+    merge_overlaps: bool = Field(False, description="Show overlapping passages as one.")
 
 
 class LLMSettings(Section):

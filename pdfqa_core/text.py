@@ -26,6 +26,7 @@ STOP_WORDS = frozenset(
 )
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?", re.UNICODE)
+_TABLE_ROW = re.compile(r"^\|.*\|(?= ?$)", re.MULTILINE)
 _NON_SPACE = re.compile(r"\S+")
 
 
@@ -40,9 +41,24 @@ def _sentence_tokenizer() -> PunktSentenceTokenizer:
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each sentence without the white space around it; a blank line always ends one.
 
-    Source: Kiss and Strunk 2006, "Unsupervised multilingual sentence boundary detection".
+    A row of a Markdown table counts as a sentence, its row of dashes as none. Source: Kiss and Strunk 2006,
+    "Unsupervised multilingual sentence boundary detection".
     """
-    return [(start, end) for start, end in _sentence_tokenizer().span_tokenize(text) if text[start:end].strip()]
+    if "|\n|" not in text and "| \n|" not in text:
+        return _sentences(text, 0, len(text))
+    found: list[tuple[int, int]] = []
+    reached = 0
+    for row in _TABLE_ROW.finditer(text):
+        found += _sentences(text, reached, row.start())
+        reached = row.end()
+        if row[0].strip("|- "):
+            found.append(row.span())
+    return found + _sentences(text, reached, len(text))
+
+
+def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    part = text[start:end]
+    return [(start + a, start + b) for a, b in _sentence_tokenizer().span_tokenize(part) if part[a:b].strip()]
 
 
 def words(text: str) -> list[tuple[int, int]]:

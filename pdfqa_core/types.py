@@ -36,7 +36,10 @@ class DocumentState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One PDF in the workspace. `id` is the SHA-256 of its bytes; `reason` explains any state but READY."""
+    """One PDF in the workspace. `id` is the SHA-256 of its bytes; `reason` explains any state but READY.
+
+    `extractor` names the strategy whose reading of the file counts; `authors` is what the file says, else empty.
+    """
 
     id: str
     title: str
@@ -48,6 +51,8 @@ class Document:
     reason: str = ""
     size: int = 0
     pages_without_text: tuple[int, ...] = ()
+    extractor: str = "direct"
+    authors: str = ""
 
 
 class Box(NamedTuple):
@@ -80,7 +85,7 @@ READABLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One printed line: its characters are `page.text[start:end]`, its place is `box`."""
+    """One printed line, or one cell of a table: its characters are `page.text[start:end]`, its place is `box`."""
 
     start: int
     end: int
@@ -103,7 +108,8 @@ class Page:
 
     `number` is the 1-based position in the file, `label` the printed page number (the same where none is printed).
     `text` is the text in reading order with mended hyphenation, blocks parted by a blank line; `lines` and `blocks`
-    point into it. `source` is "text" or "ocr". `warnings` are sentences for the user.
+    point into it. The text of a table block is Markdown, and each of its cells is one of the `lines`. `source` is
+    "text" or "ocr", `confidence` the mean confidence of OCR in 0..1. `warnings` are sentences for the user.
     """
 
     document_id: str
@@ -116,6 +122,7 @@ class Page:
     blocks: tuple[Block, ...] = ()
     source: str = "text"
     warnings: tuple[str, ...] = ()
+    confidence: float | None = None
 
     def boxes(self, start: int, end: int) -> tuple[Box, ...]:
         """Return the box of each line that shares characters with `text[start:end]`, narrowed to the shared part."""
@@ -128,7 +135,7 @@ class Page:
             x0 = line.box.x0 + (first - line.start) * width
             x1 = line.box.x1 - (line.end - last) * width
             found.append(Box(x0, line.box.top, x1, line.box.bottom))
-        return tuple(found)
+        return tuple(dict.fromkeys(found))  # the name above several columns of a table is one line in each
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -323,16 +330,50 @@ class Adjudication:
     decided_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One system measured on one data set by one protocol ("retrieval", "answers", …).
+
+    `settings` is the system's settings as JSON, `versions` name the software and models, `details` is JSON that only
+    the protocol reads (ranks, sizes, times). Everything needed to say later how a number came about.
+    """
+
+    id: str
+    protocol: str
+    dataset: str
+    system: str
+    settings_fingerprint: str
+    created_at: datetime
+    owner: str
+    settings: str = "{}"
+    versions: Mapping[str, str] = field(default_factory=dict)
+    details: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The value of a metric for one item of a run; None where it could not be scored."""
+
+    item_id: str
+    metric: str
+    value: float | None
+
+
 # ------------------------------------------------------------------ events
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Work going on: `phase` in words a user reads, `done` of `total` units (total 0: unknown)."""
+    """Work going on: `phase` in words a user reads, `done` of `total` units (total 0: unknown).
+
+    `seconds_left` is an estimate for all of the work that this is a part of, None where there is none; it does not
+    count when two are compared.
+    """
 
     phase: str
     done: int = 0
     total: int = 0
+    seconds_left: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

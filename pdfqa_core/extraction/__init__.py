@@ -11,5 +11,7 @@ from pdfqa_core.types import Extractor
 extractors: Registry[Callable[[Reading], Extractor]] = Registry("extractor")
 
 from pdfqa_core.extraction import direct as direct  # noqa: E402 - the strategies register themselves here
+from pdfqa_core.extraction import pdfplumber as pdfplumber  # noqa: E402
+from pdfqa_core.extraction import visual as visual  # noqa: E402
 
 __all__ = ["Reading", "extractors"]

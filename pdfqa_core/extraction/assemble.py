@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.extraction.hyphens import Hyphenation
-from pdfqa_core.extraction.paragraphs import Draft
+from pdfqa_core.extraction.kinds import Draft
 from pdfqa_core.extraction.segments import TextLine, from_text_frame
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page
 
 BLOCK_BREAK = "\n\n"
-_LEADERS = re.compile(r"(?:\s*\.){5,}\s*")
+_FEWEST_DOTS = 5  # of leaders
+_LEADERS = re.compile(rf"(?:\s*\.){{{_FEWEST_DOTS},}}\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a page is beside its text. Sizes in points."""
+    """What a page is beside its text. Sizes in points; `source` and `confidence` as in `types.Page`."""
 
     document_id: str
     number: int
@@ -25,6 +26,8 @@ class PageFacts:
     width: float
     height: float
     warnings: tuple[str, ...] = ()
+    source: str = "text"
+    confidence: float | None = None
 
 
 def build_page(facts: PageFacts, drafts: Sequence[Draft], hyphenation: Hyphenation) -> Page:
@@ -41,6 +44,14 @@ def build_page(facts: PageFacts, drafts: Sequence[Draft], hyphenation: Hyphenati
             parts.append(BLOCK_BREAK)
             length += len(BLOCK_BREAK)
         begin = length
+        table = draft.lines[0].table
+        if table is not None:
+            text, cells = table.markdown()
+            lines += [Line(begin + start, begin + end, _within(box, facts)) for start, end, box in cells]
+            parts.append(text)
+            length += len(text)
+            blocks.append(Block(begin, length, BlockKind.TABLE))
+            continue
         texts = [_tidy(line.text) for line in draft.lines]
         for position, (line, text) in enumerate(zip(draft.lines, texts, strict=True)):
             following = texts[position + 1] if position + 1 < len(texts) else None
@@ -58,12 +69,14 @@ def build_page(facts: PageFacts, drafts: Sequence[Draft], hyphenation: Hyphenati
         "".join(parts),
         tuple(lines),
         tuple(blocks),
-        warnings=facts.warnings,
+        facts.source,
+        facts.warnings,
+        facts.confidence,
     )
 
 
 def _tidy(text: str) -> str:
-    return _LEADERS.sub(" … ", text).strip()
+    return _LEADERS.sub(" … ", text).strip() if text.count(".") >= _FEWEST_DOTS else text.strip()
 
 
 def _joint(text: str, following: str | None, draft: Draft, hyphenation: Hyphenation) -> tuple[str, str]:
@@ -78,10 +91,18 @@ def _joint(text: str, following: str | None, draft: Draft, hyphenation: Hyphenat
 
 def _box(line: TextLine, facts: PageFacts) -> Box:
     """Return the line's box, cut at the page's edges (a line off the page gets an empty box at its edge)."""
-    box = from_text_frame(Box(line.u0, line.top, line.u1, line.bottom), line.turn, facts.width, facts.height)
+    return _within(
+        from_text_frame(Box(line.u0, line.top, line.u1, line.bottom), line.turn, facts.width, facts.height), facts
+    )
+
+
+def _within(box: Box, facts: PageFacts) -> Box:
+    x0, top, x1, bottom = box
+    width, height = facts.width, facts.height
+    if 0 <= x0 <= x1 <= width and 0 <= top <= bottom <= height:
+        return Box(round(x0, 2), round(top, 2), round(x1, 2), round(bottom, 2))
 
     def within(value: float, limit: float) -> float:
         return round(min(max(value, 0.0), limit), 2)
 
-    width, height = round(facts.width, 2), round(facts.height, 2)
-    return Box(within(box.x0, width), within(box.top, height), within(box.x1, width), within(box.bottom, height))
+    return Box(within(x0, width), within(top, height), within(x1, width), within(bottom, height))

@@ -1,16 +1,45 @@
-"""What every extractor is given."""
+"""What every extractor is given, and what its strategy has to offer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from pdfqa_core.extraction.layout import RawPage
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Caps for one file, its name as the user knows it, and who is told (pages read, pages of the file)."""
+    """Caps and choices for one file, its name as the user knows it, and who is told how far it is.
+
+    `on_page` gets the pages read, the pages of the file, and how many of those read were read by OCR. `workers` are
+    the processes that may share the pages; each may take `memory_mb`, and `page_seconds` more for a page read by OCR.
+    """
 
     max_pages: int = 2000
     max_characters: int = 20_000_000
     filename: str = ""
-    on_page: Callable[[int, int], None] | None = None
+    on_page: Callable[[int, int, int], None] | None = None
+    tables: bool = True
+    visual_pages: str = "auto"
+    workers: int = 1
+    memory_mb: int = 1500
+    page_seconds: float = 60
+
+
+class PageReader(Protocol):
+    """A strategy: the lines of single pages. What needs the whole document comes after it (`layout.build_pages`).
+
+    `heavy`: a page takes a second or more, so that even two of them are worth two processes.
+    """
+
+    heavy: ClassVar[bool]
+
+    def read(
+        self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
+    ) -> Iterator[RawPage]:
+        """Yield the pages with these 1-based numbers, in their order. Raises a `DocumentError` if the file is bad."""
+        ...

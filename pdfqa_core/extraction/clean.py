@@ -1,7 +1,8 @@
 """Running headers, footers and page numbers, recognised by repetition over the pages of a document.
 
 A line counts when nothing but such lines stands between it and the page's edge, and when its text (digits made alike)
-comes back at the same height on other pages, or it is a page number that goes up with the pages.
+comes back at the same height on other pages, or it is a page number that goes up with the pages. Those numbers are
+also the pages' labels, where the file names none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ _DEPTH = 4  # rows looked at from each edge
 _TOLERANCE = 4.0  # points
 _GAP = 0.6  # of the font size: between the innermost running line and the text
 _DIGITS = re.compile(r"\d+")
-_ROMAN = re.compile(r"^[ivxlc]{1,7}$", re.IGNORECASE)
+_ROMAN = re.compile(r"^(?=[ivxlc])(?:xc|xl|l?x{0,3}|cl?x{0,3})(?:ix|iv|v?i{0,3})$", re.IGNORECASE)
+_ROMAN_END = re.compile(r"^[ivxlc]{1,7}(?=[\s|·–—-])|(?<=[\s|·–—-])[ivxlc]{1,7}$")
+_TOKEN = re.compile(r"(?<![\w.,:/])(?:\d{1,5}|[ivxlc]{1,7}|[IVXLC]{1,7})(?!\w|[.,:]\w)")
 _NUMBER_WORDS = re.compile(r"\b(?:page|pages|seite|von|of|p)\b|[\s#|/\-–—.,·()\[\]]", re.IGNORECASE)
 
 
@@ -52,7 +55,7 @@ def running_lines(
     emptied = [
         number
         for number, page in enumerate(pages)
-        if any(_letters(_key(e.text)) for e in page) and len(headers[number] | footers[number]) == len(page)
+        if len(headers[number] | footers[number]) == len(page) and any(_letters(_key(e.text)) for e in page)
     ]
     if 2 * len(emptied) >= sum(bool(page) for page in pages):  # short pages that are alike, not margins
         for number in emptied:
@@ -117,7 +120,7 @@ def _candidates(page: int, lines: list[EdgeLine], height: float, at_top: bool) -
 
 def _key(text: str) -> str:
     text = " ".join(text.split()).casefold()
-    return "#" if _ROMAN.match(text) else _DIGITS.sub("#", text)
+    return "#" if _ROMAN.match(text) else _ROMAN_END.sub("#", _DIGITS.sub("#", text))
 
 
 def _repeated(everything: list[_Candidate], place: Callable[[_Candidate], float], filled: int) -> set[tuple[int, int]]:
@@ -199,3 +202,54 @@ def _chapter_heads(
 
 def _letters(key: str) -> str:
     return re.sub(r"[#\W]+", " ", key).strip()
+
+
+def roman_value(numeral: str) -> int:
+    """Return the value of a Roman numeral below 200; 0 where it is none."""
+    if not _ROMAN.match(numeral):
+        return 0
+    values = [{"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[c] for c in numeral.casefold()]
+    return sum(-v if any(w > v for w in values[i + 1 : i + 2]) else v for i, v in enumerate(values))
+
+
+def printed_labels(margins: Sequence[Sequence[str]]) -> list[str | None]:
+    """Return the printed number of each page, found in the texts of its running headers and footers.
+
+    A number counts where numbers of the same kind (arabic, or Roman at the beginning or end of a line) go up with the
+    pages around it: on two of the six nearest pages. A page between two numbered ones of the same sequence gets the
+    number that it would bear. None where nothing is printed, and everywhere if less than half of the margins that have
+    text have such a number.
+    """
+    marks: list[dict[tuple[bool, int], str]] = [_marks(texts, page) for page, texts in enumerate(margins)]
+    chosen: list[tuple[bool, int] | None] = []
+    for page, found in enumerate(marks):
+        around = [marks[p] for p in range(max(0, page - 3), min(len(marks), page + 4)) if p != page]
+        support = {mark: sum(mark in other for other in around) for mark in found}
+        best = max(support, key=lambda mark: (support[mark], mark[0]), default=None)
+        chosen.append(best if best is not None and support[best] >= min(2, max(1, len(marks) - 2)) else None)
+    if 2 * sum(mark is not None for mark in chosen) < sum(any(texts) for texts in margins):
+        return [None] * len(marks)
+    labels: list[str | None] = [marks[p][mark] if mark is not None else None for p, mark in enumerate(chosen)]
+    before: int | None = None
+    for page, mark in enumerate(chosen):
+        if mark is None:
+            continue
+        if before is not None and chosen[before] == mark and mark[0]:
+            for between in range(before + 1, page):
+                labels[between] = str(between + mark[1])
+        before = page
+    return labels
+
+
+def _marks(texts: Sequence[str], page: int) -> dict[tuple[bool, int], str]:
+    """Return what may be a page number: (arabic or not, number minus index of the page) -> as it is printed."""
+    found: dict[tuple[bool, int], str] = {}
+    for text in texts:
+        stripped = " ".join(text.split()).strip("-–—|·[]() ")
+        for token in _TOKEN.finditer(stripped):
+            word = token.group()
+            if word.isdigit():
+                found.setdefault((True, int(word) - page), word)
+            elif (token.start() == 0 or token.end() == len(stripped)) and roman_value(word):
+                found.setdefault((False, roman_value(word) - page), word)
+    return found

@@ -8,13 +8,16 @@ of a table stay whole.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
+from operator import attrgetter
 from statistics import median
 
 from pdfqa_core.extraction.segments import Segment, group_rows
 
 _MAX_DEPTH = 4
+_FEWEST_ROWS = 3  # of a column
 _STRIP = 0.5  # width of the free strip, of the font size
 
 
@@ -32,13 +35,18 @@ def regions(segments: list[Segment], depth: int = 0) -> list[list[Segment]]:
         return [segments] if segments else []
     best: list[_Band] = []
     best_score = 0
-    for edge in _edges(segments):
-        bands = _bands(segments, edge)
+    edges = _edges(segments)
+    ordered = sorted(segments, key=attrgetter("baseline", "u0")) if edges else []
+    strip = _STRIP * median([s.size for s in segments]) if edges else 0.0
+    for edge in edges:
+        if _most(segments, edge, strip) <= best_score:
+            continue
+        bands = _bands(ordered, edge, strip)
         score = sum(min(len(band.left), len(band.right)) for band in bands)
         if score > best_score:
             best, best_score = bands, score
     if not best:
-        return [segments]
+        return _short_column(segments)
     found: list[list[Segment]] = []
     for band in best:
         if band.right:
@@ -46,6 +54,26 @@ def regions(segments: list[Segment], depth: int = 0) -> list[list[Segment]]:
         else:
             found += regions(band.left, depth + 1) if depth + 1 < _MAX_DEPTH else [band.left]
     return found
+
+
+def _short_column(segments: list[Segment]) -> list[list[Segment]]:
+    """Return the segments, those apart that are a second column of only a line or two.
+
+    Too few to be an edge, they are told by the content stream: it ends with them, at the top of the page.
+    """
+    last = max(segments, key=lambda s: s.rank)
+    top = min(s.top for s in segments)
+    if last.top > top + 4 * last.size or last.u0 < min(s.u0 for s in segments) + 6 * last.size:
+        return [segments]
+    edge = last.u0 - last.size
+    left, right = [s for s in segments if s.u1 < edge], [s for s in segments if s.u0 >= edge]
+    if len(left) + len(right) < len(segments) or len(left) < 4 * len(right) or len(right) < 1:
+        return [segments]
+    written = max(s.rank for s in left) < min(s.rank for s in right)
+    worded = max(len(s.text) for s in right) >= 16 and not _numeric(left) and not _numeric(right)
+    level = abs(min(s.top for s in right) - top) < last.size
+    text = written and worded and level and _filled(group_rows(left))
+    return [left, right] if text else [segments]
 
 
 def _edges(segments: list[Segment]) -> list[float]:
@@ -61,14 +89,26 @@ def _edges(segments: list[Segment]) -> list[float]:
     return [place for _, place in sorted(inside, reverse=True)[:12]]
 
 
-def _bands(segments: list[Segment], edge: float) -> list[_Band]:
-    """Return the bands that the segments crossing `edge` leave; none where no band has two columns."""
-    size = median(s.size for s in segments)
-    strip = edge - 2 - _STRIP * size
-    ordered = sorted(segments, key=lambda s: (s.baseline, s.u0))
-    crossing = [s for s in ordered if s.u0 < edge - 2 and s.u1 > strip]
+def _most(segments: list[Segment], edge: float, strip: float) -> int:
+    """Return how many segments a column beside this edge may have at most; 0 where that is too few."""
+    left = right = 0
+    for segment in segments:
+        if segment.u0 >= edge - 2:
+            right += 1
+        elif segment.u1 <= edge - 2 - strip:
+            left += 1
+    most = min(left, right)
+    return most if most >= _FEWEST_ROWS else 0
+
+
+def _bands(ordered: list[Segment], edge: float, strip: float) -> list[_Band]:
+    """Return the bands that the segments crossing `edge` leave; none where no band has two columns.
+
+    `ordered` goes down the page and along its lines, `strip` is the width in points that is free before a column.
+    """
+    crossing = [s for s in ordered if s.u0 < edge - 2 and s.u1 > edge - 2 - strip]
     # everything on the row of a crossing segment is read with it
-    heights = [(s.top + 0.2 * s.size, s.bottom) for s in crossing]
+    tops, bottoms = _joined([(s.top + 0.2 * s.size, s.bottom) for s in crossing])
     bands: list[_Band] = []
     across: list[Segment] = []
     free: list[Segment] = []
@@ -77,7 +117,7 @@ def _bands(segments: list[Segment], edge: float) -> list[_Band]:
     def flush() -> None:
         nonlocal across, free, found
         left = [s for s in free if s.u0 < edge - 2]
-        right = [s for s in free if s.u0 >= edge - 2]
+        right = [s for s in free if s.u0 >= edge - 2] if len(left) >= _FEWEST_ROWS else []
         if _two_columns(left, right):
             found = True
             if across:
@@ -85,30 +125,48 @@ def _bands(segments: list[Segment], edge: float) -> list[_Band]:
             bands.append(_Band(left, right))
             across = []
         else:
-            across = across + free
+            across += free
         free = []
 
     for segment in ordered:
-        if any(top < segment.baseline <= bottom for top, bottom in heights):
-            flush()
+        above = bisect_left(tops, segment.baseline) - 1
+        if above >= 0 and segment.baseline <= bottoms[above]:
+            if free:
+                flush()
             across.append(segment)
         else:
             free.append(segment)
-    flush()
+    if free:
+        flush()
     if across:
         bands.append(_Band(across, []))
     return bands if found else []
 
 
+def _joined(heights: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    """Return the beginnings and the ends of what these stretches cover together, ascending and apart."""
+    tops: list[float] = []
+    bottoms: list[float] = []
+    for top, bottom in sorted(heights):
+        if tops and top <= bottoms[-1]:
+            bottoms[-1] = max(bottoms[-1], bottom)
+        else:
+            tops.append(top)
+            bottoms.append(bottom)
+    return tops, bottoms
+
+
 def _two_columns(left: list[Segment], right: list[Segment]) -> bool:
     """Return whether the two sides are running text to be read one after the other."""
-    if not left or not right:
+    if min(len(left), len(right)) < _FEWEST_ROWS or _numeric(left) or _numeric(right):
+        return False
+    if not _side_by_side(left, right):
         return False
     sides = [group_rows(left), group_rows(right)]
-    if min(len(rows) for rows in sides) < 3 or not _side_by_side(left, right):
+    if min(len(rows) for rows in sides) < _FEWEST_ROWS:
         return False
     characters = [median(sum(len(s.text) for s in row) for row in rows) for rows in sides]
-    if min(characters) < 10 or any(_numeric(side) for side in (left, right)):
+    if min(characters) < 10:
         return False
     if _one_after_the_other(left, right):
         return True
@@ -123,7 +181,7 @@ def _side_by_side(left: list[Segment], right: list[Segment]) -> bool:
 
 
 def _numeric(side: list[Segment]) -> bool:
-    return sum(s.digits for s in side) > 0.3 * sum(len(s.text) for s in side)
+    return sum([s.digits for s in side]) > 0.3 * sum([len(s.text) for s in side])
 
 
 def _one_after_the_other(left: list[Segment], right: list[Segment]) -> bool:

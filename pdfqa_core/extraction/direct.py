@@ -6,14 +6,15 @@ PDFium is not thread-safe and a hostile file can crash it: call this in a child 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.base import Reading
-from pdfqa_core.types import DocumentState, Page
+from pdfqa_core.extraction.whole import read_whole
+from pdfqa_core.types import Page
 
 if TYPE_CHECKING:
     from pdfqa_core.extraction.layout import RawPage
@@ -30,34 +31,25 @@ class DirectExtractor:
 
     def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
-        from pdfqa_core.extraction.layout import build_pages
+        return read_whole(DirectReader(tables=self.reading.tables), path, document_id, password, self.reading)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectReader:
+    """The lines of single pages from their text layer (a `PageReader`)."""
+
+    heavy: ClassVar[bool] = False
+    tables: bool = True
+
+    def read(
+        self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
+    ) -> Iterator[RawPage]:
+        """Yield the pages with these 1-based numbers, in their order."""
         from pdfqa_core.extraction.open import open_document
 
-        caps = self.reading
-        name = caps.filename or path.name
-        raw = []
         with open_document(path, password, name) as document:
-            count = len(document)
-            if count > caps.max_pages:
-                raise DocumentError(
-                    DocumentState.TOO_LARGE,
-                    f"{name} has {count:,} pages; the limit is {caps.max_pages:,}.",
-                    "Split it, or raise max_pages in the settings.",
-                )
-            characters = 0
-            for number in range(1, count + 1):
-                page = _read_page(document.raw, document_id, number)
-                characters += sum(len(line.text) for line in page.lines)
-                if characters > caps.max_characters:
-                    raise DocumentError(
-                        DocumentState.TOO_LARGE,
-                        f"{name} has more than {caps.max_characters:,} characters (page {number} of {count}).",
-                        "Split it, or raise max_characters in the settings.",
-                    )
-                raw.append(page)
-                if caps.on_page is not None:
-                    caps.on_page(number, count)
-        yield from build_pages(raw)
+            for number in numbers:
+                yield read_page(document.raw, document_id, number, tables=self.tables)
 
 
 def _label(document: Any, number: int) -> str:
@@ -72,10 +64,13 @@ def _label(document: Any, number: int) -> str:
     return label if label.isprintable() and label else str(number)
 
 
-def _read_page(document: Any, document_id: str, number: int) -> RawPage:
+def read_page(document: Any, document_id: str, number: int, *, tables: bool = True) -> RawPage:
+    """Return the lines of a page of an open document (a raw FPDF_DOCUMENT)."""
     import pypdfium2.raw as pdfium
 
+    from pdfqa_core.extraction.annotations import with_annotations
     from pdfqa_core.extraction.assemble import PageFacts
+    from pdfqa_core.extraction.find_tables import with_tables
     from pdfqa_core.extraction.glyphs import read_glyphs
     from pdfqa_core.extraction.hidden import find_hidden
     from pdfqa_core.extraction.layout import RawPage
@@ -83,6 +78,8 @@ def _read_page(document: Any, document_id: str, number: int) -> RawPage:
 
     label = _label(document, number)
     page = pdfium.FPDF_LoadPage(document, number - 1)
+    if page:
+        page = with_annotations(document, page, number)
     if not page:
         warning = f"Page {number} is damaged and could not be read."
         return RawPage(PageFacts(document_id, number, label, *_FALLBACK_SIZE, (warning,)), [])
@@ -97,11 +94,13 @@ def _read_page(document: Any, document_id: str, number: int) -> RawPage:
         finally:
             pdfium.FPDFText_ClosePage(text_page)
         lines = find_lines(glyphs, hidden)
+        if tables:
+            lines = with_tables(page, glyphs, hidden, lines)
         warnings = []
         if reasons:
             warnings.append(f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}.")
         if not any(not line.hidden for line in lines):
-            drawn = pdfium.FPDFPage_CountObjects(page) > 0
+            drawn = pdfium.FPDFPage_CountObjects(page) > 0 or pdfium.FPDFPage_GetAnnotCount(page) > 0
             warnings.append(f"Page {number} has no text" + (": it is a picture." if drawn else ": it is empty."))
         frame = glyphs.frame
         return RawPage(PageFacts(document_id, number, label, frame.width, frame.height, tuple(warnings)), lines)

@@ -28,9 +28,9 @@ class Hyphenation:
         for line in lines:
             skipped = _TAIL.match(line) if previous else None
             start = skipped.end() if skipped else 0
-            head = _HEAD.search(line)
+            head = _HEAD.search(line) if line[-1:] in HYPHENS else None
             stop = head.start(1) if head else len(line)
-            self._words.update(m.group().casefold() for m in _WORD.finditer(line, start, max(start, stop)))
+            self._words.update(map(str.casefold, _WORD.findall(line, start, max(start, stop))))
             if previous and skipped:
                 pairs.append((previous, skipped.group()))
             previous = head.group(1) if head else ""

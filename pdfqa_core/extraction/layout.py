@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.extraction.assemble import PageFacts, build_page
-from pdfqa_core.extraction.clean import EdgeLine, running_lines
+from pdfqa_core.extraction.clean import EdgeLine, printed_labels, running_lines
 from pdfqa_core.extraction.hyphens import Hyphenation
-from pdfqa_core.extraction.paragraphs import Draft, body_style, find_blocks
+from pdfqa_core.extraction.kinds import Draft, promote_headings
+from pdfqa_core.extraction.outline import OutlineEntry, match_outline
+from pdfqa_core.extraction.paragraphs import body_style, find_blocks
 from pdfqa_core.extraction.segments import TextLine
 from pdfqa_core.types import BlockKind, Page
 
@@ -20,14 +23,25 @@ class RawPage:
     facts: PageFacts
     lines: list[TextLine]
 
+    @property
+    def characters(self) -> int:
+        """How many characters were read."""
+        return sum(len(line.text) + (line.table.characters if line.table else 0) for line in self.lines)
 
-def build_pages(raw: Sequence[RawPage]) -> Iterator[Page]:
-    """Yield the pages of a document: margins set apart, paragraphs and headings found, hyphens mended."""
+
+def build_pages(raw: Sequence[RawPage], outline: Sequence[OutlineEntry] = ()) -> Iterator[Page]:
+    """Yield the pages of a document: margins set apart, paragraphs and headings found, hyphens mended.
+
+    What the PDF's `outline` names and the page prints is a heading, whatever its type looks like.
+    """
+    entries: dict[int, list[OutlineEntry]] = defaultdict(list)
+    for entry in outline:
+        entries[entry.page].append(entry)
     edges = [
         [
             EdgeLine(index, line.text, line.top, line.bottom, line.size)
             for index, line in enumerate(page.lines)
-            if line.turn == 0 and not line.hidden
+            if line.turn == 0 and not line.hidden and line.table is None
         ]
         for page in raw
     ]
@@ -36,10 +50,15 @@ def build_pages(raw: Sequence[RawPage]) -> Iterator[Page]:
         [line for i, line in enumerate(page.lines) if i not in headers[p] and i not in footers[p]]
         for p, page in enumerate(raw)
     ]
+    labels = _labels(raw, headers, footers)
     style = body_style([[line for line in body if not line.hidden] for body in bodies])
     hyphenation = Hyphenation(line.text for body in bodies for line in body if not line.hidden)
-    for p, page in enumerate(raw):
-        drafts = find_blocks(bodies[p], style, page.facts.height)
+    found = [
+        find_blocks(bodies[p], style, page.facts.height, match_outline(bodies[p], entries.get(page.facts.number, ())))
+        for p, page in enumerate(raw)
+    ]
+    promote_headings(found, [page.facts.height for page in raw])
+    for p, (page, drafts) in enumerate(zip(raw, found, strict=True)):
         seen = [d for d in drafts if d.kind is not BlockKind.HIDDEN]
         unseen = [d for d in drafts if d.kind is BlockKind.HIDDEN]
         ordered = [
@@ -48,7 +67,17 @@ def build_pages(raw: Sequence[RawPage]) -> Iterator[Page]:
             *_margin(page.lines, footers[p], BlockKind.FOOTER),
             *unseen,
         ]
-        yield build_page(page.facts, ordered, hyphenation)
+        yield build_page(replace(page.facts, label=labels[p]), ordered, hyphenation)
+
+
+def _labels(raw: Sequence[RawPage], headers: Sequence[set[int]], footers: Sequence[set[int]]) -> list[str]:
+    """Return the pages' labels: the file's own, else the numbers printed in the margins, else the physical numbers."""
+    given = [page.facts.label for page in raw]
+    if any(label != str(page.facts.number) for label, page in zip(given, raw, strict=True)):
+        return given
+    margins = [[page.lines[i].text for i in sorted(headers[p] | footers[p])] for p, page in enumerate(raw)]
+    printed = printed_labels(margins)
+    return [own or label for own, label in zip(printed, given, strict=True)]
 
 
 def _margin(lines: Sequence[TextLine], chosen: set[int], kind: BlockKind) -> list[Draft]:

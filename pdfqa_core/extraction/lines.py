@@ -7,6 +7,7 @@ import numpy as np
 from pdfqa_core.extraction.columns import regions
 from pdfqa_core.extraction.glyphs import Flags, Glyphs
 from pdfqa_core.extraction.segments import TextLine, find_segments, group_rows, join_line
+from pdfqa_core.extraction.stacks import read_rows
 
 
 def find_lines(glyphs: Glyphs, hidden: Flags) -> list[TextLine]:
@@ -25,9 +26,11 @@ def _turned_lines(glyphs: Glyphs, chosen: Flags, turn: int, hidden: bool, first_
     segments = find_segments(glyphs, np.asarray(chosen), turn)
     lines = []
     for number, region in enumerate(regions(segments)):
-        for row in group_rows(region):
+        for row, stack in read_rows(group_rows(region)):
             line = join_line(row, turn)
             if line.text:
+                if stack:
+                    line.stack, line.cells = stack, 1
                 line.region = first_region + number
                 line.hidden = hidden
                 lines.append(line)

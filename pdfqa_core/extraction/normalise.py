@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -30,11 +31,17 @@ _COMPATIBILITY = (
     (0x2000, 0x200A),
     (0x0132, 0x0133),
     (0x01C4, 0x01CC),
+    (0x2160, 0x217F),
+    (0x2E80, 0x2FDF),
 )
-_DROPPED = frozenset({0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFFFC})
+_FIRST_RIGHT_TO_LEFT = "\u0590"
+_DROPPED = frozenset({0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF, 0xFFFC})
 HYPHENS = frozenset("-\u2010\u00ad\u2011")
 # Spacing accents that old TeX fonts print before or after the letter, with their combining forms.
 _ACCENTS = {"¨": "\u0308", "´": "\u0301", "`": "\u0300", "ˆ": "\u0302", "˜": "\u0303", "¸": "\u0327", "ˇ": "\u030c"}
+_TO_COMPOSE = frozenset({*_ACCENTS, "˙", "\u00ad"})
+# Those that mathematics prints above a letter: it is the letter that no other letter stands between.
+_ABOVE = re.compile(r"([^\W\d_]|∪)([ˆ˜˙ˇ])(?![^\W\d_])|(?<![^\W\d_])([ˆ˜˙ˇ])([^\W\d_])")
 
 
 @lru_cache(maxsize=8192)
@@ -47,7 +54,7 @@ def character(code: int) -> str:
     if code in _SYMBOLS:
         return _SYMBOLS[code]
     plain = chr(code)
-    if code in (0xA0, 0x202F, 0x205F, 0x3000) or unicodedata.category(plain) in ("Zl", "Zp"):
+    if unicodedata.category(plain) in ("Zs", "Zl", "Zp"):
         return " "
     if any(low <= code <= high for low, high in _COMPATIBILITY):
         return unicodedata.normalize("NFKC", plain)
@@ -56,20 +63,33 @@ def character(code: int) -> str:
 
 def compose(text: str) -> str:
     """Return `text` in NFC, with a spacing accent that stands between letters put onto the letter after it."""
+    if text.isascii() and "`" not in text:
+        return text
+    if _TO_COMPOSE.isdisjoint(text):
+        return unicodedata.normalize("NFC", text)
+    text = text[:-1].replace("\u00ad", "-") + text[-1:]  # it is printed, so it parts no syllables
     for accent, combining in _ACCENTS.items():
         if accent in text:
             parts = text.split(accent)
             text = parts[0]
             for part in parts[1:]:
-                joined = unicodedata.normalize("NFC", part[:1] + combining) if part[:1].isalpha() else ""
+                quote = accent == "`" and not text[-1:].isalpha()  # as in program code
+                joined = unicodedata.normalize("NFC", part[:1] + combining) if part[:1].isalpha() and not quote else ""
                 text += joined + part[1:] if len(joined) == 1 else accent + part
+    if any(accent in text for accent in "ˆ˜˙ˇ"):
+        text = _ABOVE.sub(_accented, text)
     return unicodedata.normalize("NFC", text)
 
 
+def _accented(found: re.Match[str]) -> str:
+    letter, accent = (found[1], found[2]) if found[1] else (found[4], found[3])
+    return letter + (_ACCENTS.get(accent) or "\u0307")
+
+
 def right_to_left(text: str) -> bool:
-    """Return whether most letters of `text` belong to a script that is written from right to left."""
-    if text.isascii():
+    """Return whether `text` belongs to a script written from right to left: most letters, or the first and the last."""
+    if not text or max(text) < _FIRST_RIGHT_TO_LEFT:
         return False
-    kinds = [unicodedata.bidirectional(c) for c in text]
-    right = sum(kind in ("R", "AL") for kind in kinds)
-    return right > sum(kind == "L" for kind in kinds)
+    kinds = [kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL")]
+    right = len(kinds) - kinds.count("L")
+    return right > len(kinds) - right or (right > 0 and kinds[0] != "L" != kinds[-1])

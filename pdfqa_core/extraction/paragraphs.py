@@ -5,23 +5,34 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from pdfqa_core.extraction.kinds import (
+    BULLET,
+    NUMBERED,
+    SENTENCE_END,
+    Draft,
+    contents_entries,
+    footnotes,
+    gather_figures,
+    is_formula,
+)
 from pdfqa_core.extraction.segments import TextLine
 from pdfqa_core.types import BlockKind
 
-_BULLET = re.compile(r"^[•◦▪▫‣⁃●○■□▸►➢✓✔❖∙·\*–—-]\s+\S|^o\s+[A-Z]|^[•◦▪●■▸➢❖]\S")
-_NUMBERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\[\d{1,3}\]|\d{1,2}(?:\.\d{1,2}){1,3}\.?)\s+\S")
-_CAPTION = re.compile(r"^(?:figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|listing)\s*\d+(?:\.\d+)*\s*[.:–—-]", re.I)
-_FOOTNOTE = re.compile(r"^(?:[\d¹²³⁴-⁹]{1,2}|[*†‡§]|\(\d\))\s*\S.{20}")
-_LEADER = re.compile(r"(?:\.\s?){4,}\s*\w{0,6}$|…\s*\w{0,6}$")
-_SENTENCE_END = re.compile(r"[.!?:;…]['\"”’)\]]*$")
+_CAPTION = re.compile(
+    r"^(?:figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|listing|chart|diagram|exhibit|box|algorithm|figura|tabla|"
+    r"tableau|schaubild)\s*[A-Z]?\d++(?:[.-]\d++)*+(?P<mark>\s*[.:–—|-]|\s+(?=\S))",
+    re.IGNORECASE,
+)
 _OPENING = "\"'“‘([¿¡„«"
 
 _HEADING_SIZE = 1.12  # of the body's font size
 _HEADING_CHARACTERS, _HEADING_LINES = 200, 4
 _ROW_LABELS = 2  # lines without cells that may stand between two rows of a table
+_DENSITY = 1.7  # characters to a stretch as wide as the font size; running text has more than 2
+_LABEL_WIDTH = 0.7  # of the region's width: how wide those are at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +42,6 @@ class BodyStyle:
     size: float
     bold: bool
     leading: float
-
-
-@dataclass(slots=True)
-class Draft:
-    """A block before its text is put together."""
-
-    lines: list[TextLine]
-    kind: BlockKind = BlockKind.TEXT
-    level: int = 0
-    tabular: bool = field(default=False)
 
 
 def body_style(pages: Iterable[Sequence[TextLine]]) -> BodyStyle:
@@ -75,30 +76,55 @@ def _alike(before: TextLine, after: TextLine) -> bool:
     return abs(before.size - after.size) <= 0.08 * max(before.size, after.size) and before.turn == after.turn
 
 
-def find_blocks(lines: Sequence[TextLine], style: BodyStyle, height: float) -> list[Draft]:
-    """Return the blocks that lines in reading order make; `height` is the page's, in points."""
+def find_blocks(
+    lines: Sequence[TextLine], style: BodyStyle, height: float, named: Mapping[int, tuple[int, int]] | None = None
+) -> list[Draft]:
+    """Return the blocks that lines in reading order make; `height` is the page's, in points.
+
+    `named` are the headings known from the document's outline: index of the first line -> (number of lines, level).
+    """
+    named = named or {}
+    title_ends = 0
+    contents = contents_entries(lines)
     tabular = _table_rows(lines)
     drafts: list[Draft] = []
     edges = _right_edges(lines)
     leadings = _leadings(lines, style)
-    for line, in_table in zip(lines, tabular, strict=True):
-        current = drafts[-1] if drafts else None
-        if current is not None and _continues(current, line, in_table, edges[line.region], leadings[line.region]):
-            current.lines.append(line)
+    for index, (line, in_table) in enumerate(zip(lines, tabular, strict=True)):
+        if index in named:
+            title_ends, level = index + named[index][0], named[index][1]
+            drafts.append(Draft([line], BlockKind.HEADING, level, fixed=True))
+        elif contents.get(index):
+            drafts.append(Draft([line], BlockKind.LIST, fixed=True))
+        elif (
+            index < title_ends
+            or index in contents
+            or (line.stack and drafts and _same_stack(drafts[-1], line))
+            or (drafts and _continues(drafts[-1], line, in_table, edges[line.region], leadings[line.region]))
+        ):
+            drafts[-1].lines.append(line)
         else:
             drafts.append(Draft([line], tabular=in_table))
-            if _BULLET.match(line.text) or _NUMBERED.match(line.text):
+            if BULLET.match(line.text) or NUMBERED.match(line.text):
                 drafts[-1].kind = BlockKind.LIST
-    drafts = _over_columns(drafts)
     smaller = min(style.size, _usual_size(lines))
+    for draft in footnotes(drafts, smaller, height):
+        draft.kind, draft.fixed = BlockKind.FOOTNOTE, True
+    running = [d for d in drafts if d.kind is not BlockKind.FOOTNOTE]
+    notes = [d for d in drafts if d.kind is BlockKind.FOOTNOTE]
+    drafts = _over_columns(running)
     for draft in drafts:
-        _classify(draft, style, smaller, height)
-    return drafts
+        if not draft.fixed:
+            _classify(draft, style, smaller)
+    return gather_figures(drafts) + notes
 
 
 def _table_rows(lines: Sequence[TextLine]) -> list[bool]:
     """Return which lines are rows of a table: two or more of them in a row with cells, and what stands between."""
-    rows = [line.cells >= 2 for line in lines]
+    rows = [_is_row(line) for line in lines]
+    if not any(rows):
+        return rows
+    widths = _widths(lines)
 
     def near(i: int, j: int) -> bool:
         return (
@@ -113,11 +139,29 @@ def _table_rows(lines: Sequence[TextLine]) -> list[bool]:
     for i in range(len(lines)):
         if i and not near(i - 1, i):
             last = -1
+        elif not rows[i] and lines[i].u1 - lines[i].u0 > _LABEL_WIDTH * widths[lines[i].region]:
+            last = -1  # a line of text
         if rows[i]:
             if last >= 0 and i - last <= _ROW_LABELS + 1:
                 found[last : i + 1] = [True] * (i + 1 - last)
             last = i
     return found
+
+
+def _is_row(line: TextLine) -> bool:
+    """Return whether a line has cells; the gap behind the mark of an item, and those in a formula, do not count."""
+    if line.cells < 2 or line.table is not None or is_formula(line.text):
+        return False
+    return line.cells > 2 or not (BULLET.match(line.text) or NUMBERED.match(line.text))
+
+
+def _widths(lines: Sequence[TextLine]) -> dict[int, float]:
+    """Return how wide the text of each region is."""
+    places: dict[int, tuple[float, float]] = {}
+    for line in lines:
+        left, right = places.get(line.region, (line.u0, line.u1))
+        places[line.region] = (min(left, line.u0), max(right, line.u1))
+    return {region: right - left for region, (left, right) in places.items()}
 
 
 def _right_edges(lines: Sequence[TextLine]) -> dict[int, float]:
@@ -144,15 +188,22 @@ def _leadings(lines: Sequence[TextLine], style: BodyStyle) -> dict[int, float]:
     return found
 
 
+def _same_stack(current: Draft, line: TextLine) -> bool:
+    last = current.lines[-1]
+    return not current.fixed and last.stack == line.stack and last.region == line.region
+
+
 def _continues(current: Draft, line: TextLine, in_table: bool, edge: float, leading: float) -> bool:
     """Return whether `line` goes on with the block `current`."""
     last = current.lines[-1]
-    if last.region != line.region or last.turn != line.turn or last.hidden != line.hidden:
+    if current.fixed or last.region != line.region or last.turn != line.turn or last.hidden != line.hidden:
+        return False
+    if last.table or line.table or last.kind is not line.kind:
         return False
     distance = _distance(last, line)
     if in_table or current.tabular:
         return in_table and current.tabular and 0 < distance < 2.6 * last.size
-    if not _alike(last, line) or last.bold != line.bold or distance <= 0 or line.cells > 2 or last.cells > 2:
+    if not _alike(last, line) or last.bold != line.bold or distance <= 0 or _sparse(line) or _sparse(last):
         return False
     expected = leading * line.size
     if len(current.lines) >= 2:
@@ -162,24 +213,34 @@ def _continues(current: Draft, line: TextLine, in_table: bool, edge: float, lead
     return not _starts_anew(current, line, edge)
 
 
+def _sparse(line: TextLine) -> bool:
+    """Return whether wide gaps part the words of a line, wider than justified text has them."""
+    return line.cells > 2 and len(line.text) * line.size < _DENSITY * (line.u1 - line.u0)
+
+
 def _starts_anew(current: Draft, line: TextLine, edge: float) -> bool:
     """Return whether `line`, at the usual distance from the block above it, begins a block of its own."""
     last, em = current.lines[-1], line.size
-    ended = _SENTENCE_END.search(last.text) is not None
+    ended = SENTENCE_END.search(last.text) is not None
     broken = last.u1 + 0.25 * em + line.first_word + 0.6 * em < edge  # its first word had found room above
-    if _LEADER.search(last.text) or _BULLET.match(line.text):
-        return True
-    if _NUMBERED.match(line.text) and (broken or ended):
+    if BULLET.match(line.text) or (NUMBERED.match(line.text) and (broken or ended)) or _below_a_list(current, line):
         return True
     left = min(entry.u0 for entry in current.lines)
     if abs((last.u0 + last.u1) - (line.u0 + line.u1)) < 0.4 * em and abs(last.u0 - line.u0) > em:
         return False  # centred
     if line.u0 < left - 0.6 * em:
-        return broken or len(current.lines) > 1 or current.kind is BlockKind.LIST
+        return broken or len(current.lines) > 1 or (ended and current.kind is BlockKind.LIST)
     if line.u0 > last.u0 + 0.8 * em and current.kind is not BlockKind.LIST and (ended or broken):
         return True
     fresh = line.text.lstrip(_OPENING)[:1]
     return broken and (ended or fresh.isupper() or fresh.isdigit())
+
+
+def _below_a_list(current: Draft, line: TextLine) -> bool:
+    """Return whether `current` is an item whose text hangs behind its mark and `line` begins below the mark."""
+    first, em = current.lines[0], line.size
+    hanging = len(current.lines) > 1 and current.lines[1].u0 > first.u0 + 0.6 * em
+    return current.kind is BlockKind.LIST and hanging and line.u0 < first.u0 + 0.3 * em
 
 
 def _over_columns(drafts: list[Draft]) -> list[Draft]:
@@ -201,39 +262,54 @@ def _goes_on(before: Draft, draft: Draft) -> bool:
         and last.turn == first.turn
         and last.hidden == first.hidden
         and first.top < last.top
-        and not (before.tabular or draft.tabular)
+        and not (before.tabular or draft.tabular or last.table or first.table or before.fixed)
+        and last.kind is first.kind
         and _alike(last, first)
         and last.bold == first.bold
-        and _SENTENCE_END.search(last.text) is None
+        and SENTENCE_END.search(last.text) is None
         and first.text[:1].islower()
         and draft.kind is BlockKind.TEXT
     )
 
 
-def _classify(draft: Draft, style: BodyStyle, smaller: float, height: float) -> None:
-    text = " ".join(line.text for line in draft.lines)
+def _classify(draft: Draft, style: BodyStyle, smaller: float) -> None:
+    text = draft.text
     first = draft.lines[0]
     if first.hidden:
         draft.kind = BlockKind.HIDDEN
+    elif first.table is not None:
+        draft.kind = BlockKind.TABLE
+    elif first.kind is not None:
+        draft.kind = first.kind
+        draft.level = _level(first, text, style) if first.kind is BlockKind.HEADING else 0
     elif draft.tabular:
         draft.kind = BlockKind.TABLE
-    elif _CAPTION.match(text):
+    elif _is_caption(first, text, style):
         draft.kind = BlockKind.CAPTION
     elif _is_heading(draft, text, style, smaller):
         draft.kind, draft.level = BlockKind.HEADING, _level(first, text, style)
-    elif first.size < 0.92 * style.size and first.top > 0.6 * height and _FOOTNOTE.match(text):
-        draft.kind = BlockKind.FOOTNOTE
+
+
+def _is_caption(first: TextLine, text: str, style: BodyStyle) -> bool:
+    found = _CAPTION.match(text)
+    if found is None:
+        return False
+    apart = first.size < 0.95 * style.size or first.bold != style.bold  # a sentence may begin so in the body's type
+    return bool(found.group("mark").strip()) or apart
 
 
 def _is_heading(draft: Draft, text: str, style: BodyStyle, smaller: float) -> bool:
     """Return whether a block is a heading; `smaller` is the font size that bold headings have at least."""
     first = draft.lines[0]
-    if len(text) > _HEADING_CHARACTERS or len(draft.lines) > _HEADING_LINES or _BULLET.match(text):
+    if first.stack or len(text) > _HEADING_CHARACTERS or len(draft.lines) > _HEADING_LINES or BULLET.match(text):
         return False
     letters = sum(map(str.isalpha, text))
-    if letters < 2 or letters < 0.4 * len(text) or any(line.cells > 2 for line in draft.lines) or first.turn % 2:
-        return False
-    if _LEADER.search(text):
+    if (
+        not re.search(r"[^\W\d_]{2}", text)
+        or letters < 0.4 * len(text)
+        or any(line.cells > 2 for line in draft.lines)
+        or first.turn % 2
+    ):
         return False
     if first.size >= _HEADING_SIZE * style.size:
         return not (text.endswith(".") and len(text) > 80)

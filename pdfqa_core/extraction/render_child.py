@@ -1,7 +1,8 @@
 """The child process that draws pages: `python -m pdfqa_core.extraction.render_child`, started by `render` only.
 
 Each JSON frame on standard input asks for a page; the answer is a BYTES frame (a WebP image) or a JSON frame with
-"what" and "hint". The last document stays open, since pages are mostly asked for one after the other.
+"what" and "hint", and "state" where the file cannot be opened. The last document stays open, since pages are mostly
+asked for one after the other.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def _answer(frame: Frame, documents: _Documents, out: IO[bytes]) -> None:
     job = frame.json()
     try:
         write_frame(out, BYTES, _draw(documents, job))
-    except (PdfQAError, DocumentError) as error:
+    except DocumentError as error:
+        write_json(out, what=error.what, hint=error.hint, state=error.state.value)
+    except PdfQAError as error:
         write_json(out, what=error.what, hint=error.hint)
     except (RuntimeError, OSError, ValueError, RecursionError) as error:
         documents.close()

@@ -7,22 +7,31 @@ turned against the page has a frame of its own; `from_text_frame` maps its boxes
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
-from pdfqa_core.extraction.glyphs import Flags, Floats, Glyphs, Integers
+from pdfqa_core.extraction.direction import faced, logical_text
+from pdfqa_core.extraction.formulas import in_order, is_index
+from pdfqa_core.extraction.glyphs import Flags, Floats, Glyphs, Integers, right_to_left_codes
 from pdfqa_core.extraction.normalise import character, compose, right_to_left
-from pdfqa_core.types import Box
+from pdfqa_core.extraction.tables import Table
+from pdfqa_core.types import BlockKind, Box
 
 ASCENT, DESCENT = 0.76, 0.22  # of the font size: how far a line's box reaches from its baseline
 _SAME_BASELINE = 0.3  # of the font size
 _SEGMENT_GAP = 0.9  # of the font size: wider gaps part columns and table cells
+_LAST_CODE, _SOFT_HYPHEN = 0x10FFFF, 0xAD
+_NO_WIDTH = 0.05  # points: narrower characters are not printed
+_WORD_GAP = 0.1  # of the font size, where the file writes white space
+_WORD_GAP_LEFTWARDS = 0.2  # there PDFium's order moves the white space beside brackets and numbers
 _OVERPRINT = 0.6  # of the font size: how far back the next character may lie
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Characters printed one after the other on one baseline. `rank` is its place in the content stream."""
 
     text: str
@@ -35,16 +44,8 @@ class Segment:
     space_before: bool  # white space stands before it in the content stream
     first_word: float  # width of the first word, in points
     digits: int
-
-    @property
-    def top(self) -> float:
-        """Where the line's box begins."""
-        return self.baseline - ASCENT * self.size
-
-    @property
-    def bottom(self) -> float:
-        """Where the line's box ends."""
-        return self.baseline + DESCENT * self.size
+    top: float  # where the line's box begins
+    bottom: float  # where it ends
 
 
 def to_text_frame(glyphs: Glyphs, turn: int) -> tuple[Floats, Floats, Floats]:
@@ -89,70 +90,120 @@ def find_segments(glyphs: Glyphs, chosen: Flags, turn: int) -> list[Segment]:
     spaces = np.concatenate([[0], np.cumsum(glyphs.space)])
     space_before = np.concatenate([[True], spaces[b] > spaces[a + 1]])
     edges = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(index)]])
-    return [_segment(glyphs, index[i:j], u0, u1, v, space_before[i:j]) for i, j in itertools.pairwise(edges)]
+    return _segments(glyphs, index, edges, u0[index], u1[index], v[index], space_before)
 
 
 def _leftward(glyphs: Glyphs, index: Integers) -> Flags:
     """Return for each pair of neighbours whether both come from a script written from right to left."""
+    right = right_to_left_codes(glyphs.codes[index])
+    return right[:-1] & right[1:]
+
+
+def _middles(values: Floats, edges: Integers) -> Floats:
+    """Return the upper median of each stretch between two edges."""
+    middles: Floats = np.minimum.reduceat(values, edges[:-1])
+    uneven = np.flatnonzero(middles != np.maximum.reduceat(values, edges[:-1]))
+    for number, first, end in zip(uneven.tolist(), edges[uneven].tolist(), edges[uneven + 1].tolist(), strict=True):
+        middles[number] = sorted(values[first:end].tolist())[(end - first) // 2]
+    return middles
+
+
+def _segments(
+    glyphs: Glyphs, index: Integers, edges: Integers, u0: Floats, u1: Floats, v: Floats, space_before: Flags
+) -> list[Segment]:
+    """Return the segments that the glyphs `index` make between two `edges` each; u0, u1, v as long as `index`."""
+    starts, ends = edges[:-1], edges[1:]
+    left, right = np.minimum.reduceat(u0, starts), np.maximum.reduceat(u1, starts)
+    size = _middles(glyphs.size[index], edges)
+    baseline = _middles(v, edges)
+    breaks = np.append(np.flatnonzero(space_before), len(index))
+    first_word_end = np.minimum(breaks[np.searchsorted(breaks, starts + 1)], ends) - 1
+    texts = _texts(glyphs, index, edges, u0, u1, space_before)
     codes = glyphs.codes[index]
-    right = ((codes >= 0x590) & (codes < 0x900)) | ((codes >= 0xFB1D) & (codes < 0xFF00) & (codes != 0xFEFF))
-    return np.asarray(right[:-1] & right[1:], dtype=np.bool_)
-
-
-def _middle(values: Floats) -> float:
-    """Return the upper median: half the time of numpy's, which matters for thousands of short arrays."""
-    return float(np.sort(values)[len(values) // 2])
-
-
-def _segment(glyphs: Glyphs, index: Integers, u0: Floats, u1: Floats, v: Floats, space_before: Flags) -> Segment:
-    words = np.cumsum(space_before) - int(space_before[0])
-    first_word_end = int(np.searchsorted(words, 1)) - 1
-    characters = [character(code) for code in glyphs.codes[index].tolist()]
-    text = compose(_spaced(characters, words.tolist()))
-    if right_to_left(text):
-        text = compose(_leftward_text(characters, words, u0[index], u1[index]))
-    sizes = glyphs.size[index]
-    size = _middle(sizes)
-    left, right = float(u0[index].min()), float(u1[index].max())
-    return Segment(
-        text=text,
-        u0=left,
-        u1=max(left, right),
-        baseline=_middle(v[index]),
-        size=size,
-        bold=int(glyphs.bold[index].sum()),
-        rank=int(index[0]),
-        space_before=bool(space_before[0]),
-        first_word=abs(float(u1[index[first_word_end]] - u0[index[0]])),
-        digits=sum(map(str.isdigit, text)),
+    digits = np.add.reduceat((codes >= 0x30) & (codes <= 0x39), starts, dtype=np.int64).tolist()
+    return list(
+        map(
+            Segment,
+            texts,
+            left.tolist(),
+            np.maximum(left, right).tolist(),
+            baseline.tolist(),
+            size.tolist(),
+            np.add.reduceat(glyphs.bold[index], starts, dtype=np.int64).tolist(),
+            index[starts].tolist(),
+            space_before[starts].tolist(),
+            np.abs(u1[first_word_end] - u0[starts]).tolist(),
+            [
+                count if text.isascii() else sum(map(str.isdigit, text))
+                for count, text in zip(digits, texts, strict=True)
+            ],
+            (baseline - ASCENT * size).tolist(),
+            (baseline + DESCENT * size).tolist(),
+        )
     )
 
 
-def _spaced(characters: list[str], words: list[int]) -> str:
-    """Return the text, with a space where the number of the word changes."""
-    parts = characters[:1]
-    for before, after, text in zip(words, words[1:], characters[1:], strict=False):
-        parts.append(text if before == after else " " + text)
-    return "".join(parts)
+def _texts(glyphs: Glyphs, index: Integers, edges: Integers, u0: Floats, u1: Floats, space_before: Flags) -> list[str]:
+    """Return the text of each segment, with a space where white space parts its words."""
+    codes = glyphs.codes[index]
+    codes = np.where((codes == _SOFT_HYPHEN) & (u1 - u0 <= _NO_WIDTH), 0, codes)
+    within = space_before.copy()
+    within[edges[:-1]] = False
+    written = np.insert(np.where(codes <= _LAST_CODE, codes, 0), np.flatnonzero(within), 0x20)
+    whole = written.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    places = (edges + np.concatenate([[0], np.cumsum(within)])[edges]).tolist()
+    plain = bool(((codes >= 0x20) & (codes < 0x7F) & (codes != 0x60)).all())
+    texts = [whole[i:j] for i, j in itertools.pairwise(places)]
+    if plain:
+        return texts
+    for number, raw in enumerate(texts):
+        if raw.isascii() and raw.isprintable() and "`" not in raw:
+            continue
+        text = compose(raw.translate(_CHARACTERS))
+        if right_to_left(text):
+            part = slice(edges[number], edges[number + 1])
+            characters = list(map(character, codes[part].tolist()))
+            words = np.cumsum(space_before[part], dtype=np.int64)
+            least = _WORD_GAP_LEFTWARDS * float(glyphs.size[index[edges[number]]])
+            text = compose(_leftward_text(characters, words, u0[part], u1[part], least))
+        texts[number] = text
+    return texts
 
 
-def _leftward_text(characters: list[str], words: Integers, u0: Floats, u1: Floats) -> str:
-    """Return text of a script written from right to left in the order it is read, however the file orders it."""
-    order = sorted(range(len(characters)), key=lambda i: (-u1[i], u0[i], -i))  # PDFium lists such text backwards
-    rightward = [text.isalnum() and not right_to_left(text) for text in characters]
-    runs: list[list[int]] = []
-    for i in order:
-        if runs and rightward[i] and rightward[runs[-1][0]]:
-            runs[-1].insert(0, i)  # numbers and Latin words keep their own direction
-        else:
-            runs.append([i])
-    order = [i for run in runs for i in run]
-    return _spaced([characters[i] for i in order], [int(words[i]) for i in order])
+class _Characters(dict[int, str]):
+    """The text of code points, for `str.translate`."""
+
+    def __missing__(self, code: int) -> str:
+        text = self[code] = character(code)
+        return text
+
+
+_CHARACTERS = _Characters()
+_BASELINE_AND_U0 = attrgetter("baseline", "u0")
+
+
+def _leftward_text(characters: Sequence[str], words: Integers, u0: Floats, u1: Floats, least: float) -> str:
+    """Return text of a script written from right to left in the order it is read, however the file orders it.
+
+    Words are parted where the file parts them and the gap has at least `least` points.
+    """
+    order = sorted(range(len(characters)), key=lambda i: (u1[i], -u0[i], i))  # PDFium lists such text backwards
+    printed: list[str] = []
+    for before, i in zip([order[0], *order], order, strict=False):
+        if words[before] != words[i] and u0[i] - u1[before] > least:
+            printed.append(" ")
+        printed.append(characters[i])
+    return logical_text(printed)
 
 
 @dataclass(slots=True)
 class TextLine:
-    """One printed line in the frame of its text; `cells` counts the stretches that wide gaps part."""
+    """One printed line in the frame of its text; `cells` counts the stretches that wide gaps part.
+
+    `kind` is set where the extractor knows what the line belongs to (a layout model does); lines of different kinds are
+    never one block. A line with a `table` stands for the whole table, which is read at its place; its text is empty.
+    Lines of one `stack` (not 0; a formula or the labels of a figure) are one block, read as they were written.
+    """
 
     text: str
     u0: float
@@ -167,27 +218,50 @@ class TextLine:
     turn: int = 0
     region: int = 0
     hidden: bool = False
+    kind: BlockKind | None = None
+    table: Table | None = None
+    stack: int = 0
 
 
 def join_line(segments: list[Segment], turn: int) -> TextLine:
     """Return the line that segments on one baseline make."""
+    if len(segments) == 1:
+        (only,) = segments
+        letters = len(only.text) - only.text.count(" ")
+        return TextLine(
+            text=compose(" ".join(only.text.split())),
+            u0=only.u0,
+            u1=only.u1,
+            top=only.top,
+            bottom=only.bottom,
+            baseline=only.baseline,
+            size=only.size,
+            bold=only.bold > 0.8 * letters,
+            cells=1,
+            first_word=only.first_word,
+            turn=turn,
+        )
     leftwards = right_to_left("".join(s.text for s in segments))
-    ordered = sorted(segments, key=lambda s: -s.u1 if leftwards else s.u0)
+    ordered = sorted(segments, key=lambda s: -s.u1) if leftwards else in_order(segments)
     main = max(ordered, key=lambda s: (len(s.text) * s.size, -s.rank))
     text, cells = ordered[0].text, 1
     for before, after in itertools.pairwise(ordered):
         gap = before.u0 - after.u1 if leftwards else after.u0 - before.u1
         em = max(before.size, after.size)
-        spaced = gap > 0.25 * em or (after.space_before and gap > 0.1 * em)
+        least = _WORD_GAP_LEFTWARDS if leftwards else _WORD_GAP
+        spaced = gap > 0.25 * em or (after.space_before and gap > least * em and not is_index(before, after))
+        spaced = spaced or (gap < 0 and abs(before.baseline - after.baseline) > 0.6 * em)
         cells += gap > 1.6 * em
         text += (" " if spaced else "") + after.text
-    letters = sum(len(s.text.replace(" ", "")) for s in ordered)
+    if leftwards:
+        text = faced(text)
+    letters = sum(len(s.text) - s.text.count(" ") for s in ordered)
     return TextLine(
         text=compose(" ".join(text.split())),
         u0=min(s.u0 for s in ordered),
         u1=max(s.u1 for s in ordered),
-        top=min(main.top, *(s.top for s in ordered)) if len(ordered) > 1 else main.top,
-        bottom=max(main.bottom, *(s.bottom for s in ordered)) if len(ordered) > 1 else main.bottom,
+        top=min(s.top for s in ordered),
+        bottom=max(s.bottom for s in ordered),
         baseline=main.baseline,
         size=main.size,
         bold=sum(s.bold for s in ordered) > 0.8 * letters,
@@ -201,11 +275,14 @@ def group_rows(segments: list[Segment]) -> list[list[Segment]]:
     """Return the segments that stand on one line, top to bottom; sub- and superscripts go to the line they touch."""
     rows: list[list[Segment]] = []
     heads: list[Segment] = []  # the largest segment of each row
-    for segment in sorted(segments, key=lambda s: (s.baseline, s.u0)):
+    for segment in sorted(segments, key=_BASELINE_AND_U0):
+        baseline, size = segment.baseline, segment.size
         for position in range(len(rows) - 1, max(-1, len(rows) - 7), -1):
-            if _same_row(heads[position], segment):
+            head = heads[position]
+            # quick to tell: too far apart for _same_row
+            if baseline - head.baseline < 0.55 * (head.size if head.size > size else size) and _same_row(head, segment):
                 rows[position].append(segment)
-                if segment.size > heads[position].size:
+                if size > head.size:
                     heads[position] = segment
                 break
         else:
@@ -216,7 +293,7 @@ def group_rows(segments: list[Segment]) -> list[list[Segment]]:
 
 
 def _same_row(a: Segment, b: Segment) -> bool:
-    small, large = sorted((a.size, b.size))
+    small, large = (a.size, b.size) if a.size < b.size else (b.size, a.size)
     apart = abs(a.baseline - b.baseline)
     if apart <= 0.2 * small:
         return True

@@ -5,25 +5,29 @@ Whatever happens in the child, the file ends in exactly one `DocumentState` with
 
 from __future__ import annotations
 
+import logging
 import queue
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from pdfqa_core.errors import DocumentError, StoppedError, StorageError
+from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.frames import PAGE, Frame, FrameReader, write_json
 from pdfqa_core.extraction.open import check_file
-from pdfqa_core.extraction.process import EXIT_MEMORY, MB, kill, peak_memory, start, wait
+from pdfqa_core.extraction.process import EXIT_MEMORY, EXIT_SLOW, SIGXCPU, kill, near_limit, peak_memory, start, wait
 from pdfqa_core.page_codec import decode_page
-from pdfqa_core.types import READABLE, DocumentState, Page, Progress, StopSignal
+from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress, StopSignal
+
+_log = logging.getLogger(__name__)
 
 _POLL = 0.1  # seconds between looks at the stop signal
 _GRACE = 2.0  # seconds that a child may take to end by itself after its last frame
-_SIGXCPU = 24
-_NEAR_LIMIT = 0.5  # of the memory limit: a crash with more than this in use was a refused allocation
+_SLACK = 4  # times the character limit: tables as Markdown have more characters than were read
+_LONGEST = 1000  # characters of a title or a reason
 _LISTED = 12  # page numbers named in a reason
 
 
@@ -34,8 +38,9 @@ class Limits:
     max_file_mb: int = 100
     max_pages: int = 2000
     max_characters: int = 20_000_000
-    memory_mb: int = 1500
+    memory_mb: int = 1500  # of each process
     seconds: float = 300
+    page_seconds: float = 60  # more for each page that is read by OCR
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class ReadResult:
     page_count: int = 0
     pages: tuple[Page, ...] = ()
     pages_without_text: tuple[int, ...] = ()
+    authors: str = ""
 
 
 @dataclass(slots=True)
@@ -55,9 +61,11 @@ class _Received:
     """What has come from the child so far."""
 
     pages: list[Page] = field(default_factory=list)
-    total: int = 0
+    characters: int = 0
+    by_ocr: int = 0  # pages
     title: str | None = None
-    failure: DocumentError | None = None
+    authors: str = ""
+    failure: PdfQAError | None = None
     peak: int = 0  # memory of the child in bytes
 
 
@@ -67,6 +75,9 @@ def read_document(
     *,
     filename: str = "",
     extractor: str = "direct",
+    tables: bool = True,
+    visual_pages: str = "auto",
+    workers: int = 1,
     password: str | None = None,
     limits: Limits | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -74,7 +85,11 @@ def read_document(
 ) -> ReadResult:
     """Return the pages of a PDF, or why there are none; `filename` is what reasons call the file.
 
-    Raises StoppedError within 2 s after `stop` is set, UsageError for an unknown extractor; never for a bad PDF.
+    Up to `workers` processes share its pages; `tables` and `visual_pages` are as in `Reading`. The password goes to
+    the child through a pipe and is kept nowhere.
+
+    Raises StoppedError within 2 s after `stop` is set, UsageError for an unknown extractor, PdfQAError where the
+    extractor cannot work on this machine; never for a bad PDF.
     """
     extractors.get(extractor)
     limits = limits or Limits()
@@ -82,24 +97,36 @@ def read_document(
     title = Path(name).stem
     try:
         check_file(path, name, limits.max_file_mb * 1_000_000)
-        received = _run_child(path, document_id, name, extractor, password, limits, on_progress, stop)
+        job = {
+            "path": str(path.resolve()),
+            "document_id": document_id,
+            "filename": name,
+            "extractor": extractor,
+            "password": password,
+            "tables": tables,
+            "visual_pages": visual_pages,
+            "workers": workers,
+            "max_pages": limits.max_pages,
+            "max_characters": limits.max_characters,
+            "memory_mb": limits.memory_mb,
+            "seconds": int(limits.seconds) + 1,
+            "page_seconds": limits.page_seconds,
+        }
+        received = _run_child(job, name, limits, on_progress, stop)
     except DocumentError as error:
         return ReadResult(error.state, str(error), title)
-    return _result(received, name, title)
+    return replace(_result(received, name, title), authors=received.authors)
 
 
 def _run_child(
-    path: Path,
-    document_id: str,
+    job: dict[str, Any],
     name: str,
-    extractor: str,
-    password: str | None,
     limits: Limits,
     on_progress: Callable[[Progress], None] | None,
     stop: StopSignal | None,
 ) -> _Received:
     """Return what the child sent. Raises a DocumentError with the state that its end means."""
-    deadline = time.monotonic() + limits.seconds
+    began = time.monotonic()
     child = start("pdfqa_core.extraction.child")
     assert child.stdin is not None
     assert child.stdout is not None
@@ -107,33 +134,23 @@ def _run_child(
     received = _Received()
     try:
         try:
-            write_json(
-                child.stdin,
-                path=str(path.resolve()),
-                document_id=document_id,
-                filename=name,
-                extractor=extractor,
-                password=password,
-                max_pages=limits.max_pages,
-                max_characters=limits.max_characters,
-                memory_mb=limits.memory_mb,
-                seconds=int(limits.seconds) + 1,
-            )
+            write_json(child.stdin, **job)
         except OSError as error:
             raise _crashed(name) from error
         while True:
             if stop is not None and stop.is_set():
                 raise StoppedError(f"Reading {name} was stopped.")
-            if time.monotonic() > deadline:
+            left = began + limits.seconds + limits.page_seconds * received.by_ocr - time.monotonic()
+            if left < 0:
                 raise _too_slow(name, limits)
             received.peak = max(received.peak, peak_memory(child.pid))
             try:
-                frame = frames.get(min(_POLL, max(0.01, deadline - time.monotonic())))
+                frame = frames.get(min(_POLL, max(0.01, left)))
             except queue.Empty:
                 continue
             if frame is None:
                 break
-            _take(frame, received, name, on_progress)
+            _take(frame, received, name, limits, on_progress)
         _check_end(child, received, name, limits)
     finally:
         kill(child)
@@ -141,22 +158,36 @@ def _run_child(
     return received
 
 
-def _take(frame: Frame, received: _Received, name: str, on_progress: Callable[[Progress], None] | None) -> None:
+def _take(
+    frame: Frame, received: _Received, name: str, limits: Limits, on_progress: Callable[[Progress], None] | None
+) -> None:
+    """Keep what a frame says. A child that a file has taken over may send anything: what is kept stays small."""
     try:
         if frame.kind == PAGE:
-            received.pages.append(decode_page(frame.body))
+            page = decode_page(frame.body)
+            received.characters += len(page.text)
+            if len(received.pages) >= limits.max_pages or received.characters > _SLACK * limits.max_characters:
+                raise _crashed(name)
+            received.pages.append(page)
             return
         message = frame.json()
         if "total" in message:
-            received.total = int(message["total"])
+            done, total = int(message["done"]), int(message["total"])
+            received.by_ocr = min(int(message["ocr"]), limits.max_pages)
             if on_progress is not None:
-                on_progress(Progress(f"Reading {name}", int(message["done"]), received.total))
+                on_progress(Progress(f"Reading {name}", done, total))
         elif "title" in message:
-            received.title = str(message["title"])
+            received.title = str(message["title"])[:_LONGEST]
+            received.authors = str(message["authors"])[:_LONGEST]
         else:
-            what = str(message["what"])
-            error = DocumentError(DocumentState(message["state"]), what, str(message["hint"]))
-            received.failure = error if what else _crashed(name)
+            what, hint = str(message["what"])[:_LONGEST], str(message["hint"])[:_LONGEST]
+            if not what:
+                _log.info("the process that read %s failed: %s", name, hint)
+            if message["state"] == "":
+                received.failure = PdfQAError(what, hint)
+            else:
+                state = DocumentState(message["state"])
+                received.failure = DocumentError(state, what, hint) if what else _crashed(name)
     except (ValueError, KeyError, TypeError, StorageError) as error:
         raise _crashed(name) from error
 
@@ -169,14 +200,14 @@ def _check_end(child: subprocess.Popen[bytes], received: _Received, name: str, l
         return
     status, peak = wait(child, _GRACE)
     peak = max(peak, received.peak)
-    killed = status is not None and status < 0
-    if status == EXIT_MEMORY or (killed and peak > _NEAR_LIMIT * limits.memory_mb * MB):
+    slow = status in (EXIT_SLOW, -SIGXCPU)
+    if status == EXIT_MEMORY or (status and not slow and near_limit(peak, limits.memory_mb, status)):
         raise DocumentError(
             DocumentState.TOO_LARGE,
             f"{name} needs more than {limits.memory_mb:,} MB of memory to read.",
             "Split it, or raise memory_mb in the settings.",
         )
-    raise _too_slow(name, limits) if status == -_SIGXCPU else _crashed(name)
+    raise _too_slow(name, limits) if slow else _crashed(name)
 
 
 def _too_slow(name: str, limits: Limits) -> DocumentError:
@@ -199,6 +230,11 @@ def _has_text(page: Page) -> bool:
     return any(b.kind in READABLE and any(c.isalnum() for c in page.text[b.start : b.end]) for b in page.blocks)
 
 
+def _is_blank(page: Page) -> bool:
+    """Whether nothing is drawn on a page: there is nothing that could be found."""
+    return not page.text and any(warning.endswith("has no text: it is empty.") for warning in page.warnings)
+
+
 def _result(received: _Received, name: str, stem: str) -> ReadResult:
     pages = tuple(received.pages)
     if not pages:
@@ -206,8 +242,9 @@ def _result(received: _Received, name: str, stem: str) -> ReadResult:
             DocumentState.BROKEN, f"{name} has no pages. Download it again, or print it to a new PDF.", stem
         )
     title = received.title or stem
-    without = tuple(page.number for page in pages if not _has_text(page))
-    if len(without) < len(pages):
+    with_text = {page.number for page in pages if _has_text(page)}
+    without = tuple(page.number for page in pages if page.number not in with_text and not _is_blank(page))
+    if with_text:
         if not without:
             return ReadResult(DocumentState.READY, "", title, len(pages), pages)
         count = "1 page" if len(without) == 1 else f"{len(without)} pages"
@@ -219,8 +256,18 @@ def _result(received: _Received, name: str, stem: str) -> ReadResult:
     if all(any("damaged" in w or "could not be read" in w for w in page.warnings) for page in pages):
         reason = f"{name} is damaged: none of its {len(pages)} pages can be read. Download it again."
         return ReadResult(DocumentState.BROKEN, reason, stem, len(pages), (), without)
-    reason = (
-        f"{name} has no text: its pages are pictures (a scan?) or empty. "
-        "Add a version with a text layer, such as the original document or a copy made searchable by an OCR program."
-    )
+    if not without:
+        reason = f"{name} has no text: its pages are empty. Check that it is the right file."
+    elif any(block.kind is BlockKind.HIDDEN for page in pages for block in page.blocks):
+        reason = (
+            f"{name} has no text that can be seen: what it holds is white, invisible, covered or off the page. "
+            "Read its pictures with OCR (--extractor visual)."
+        )
+    elif any(page.source == "ocr" for page in pages):
+        reason = f"{name} has no text, and OCR found none in its pictures. Scan it again, upright and at 300 dpi."
+    else:
+        reason = (
+            f"{name} has no text: its pages are pictures (a scan?) or empty. "
+            "Read it again with OCR (--extractor visual)."
+        )
     return ReadResult(DocumentState.NO_TEXT, reason, title, len(pages), (), without)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 
 def pdf(*objects: str, root: int = 1) -> bytes:
     """Return a PDF file of objects 1, 2, … with a cross-reference table."""
@@ -65,10 +67,50 @@ def self_drawing_form() -> bytes:
     )
 
 
-def endless_text(characters: int) -> bytes:
-    """Return a PDF of one page with so many characters; every line is different, since PDFium drops doubles."""
-    lines = (
+def endless_content(characters: int) -> str:
+    """Return a page's content with so many characters; every line is different, since PDFium drops doubles."""
+    return "".join(
         f"BT /F 1 Tf {10 + i % 3} {800 - 1.3 * (i % 600)} Td ({' '.join(f'w{i}x{k}' for k in range(30))}) Tj ET\n"
         for i in range(characters // 200)
     )
-    return one_page("".join(lines))
+
+
+def endless_text(characters: int) -> bytes:
+    """Return a PDF of one page with so many characters."""
+    return one_page(endless_content(characters))
+
+
+def pages_of(content: str, pages: int) -> bytes:
+    """Return a PDF with so many pages of this content; /F is Helvetica."""
+    kids = " ".join(f"{number} 0 R" for number in range(5, 5 + pages))
+    resources = "<< /Font << /F 4 0 R >> >>"
+    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 3 0 R /Resources {resources} >>"
+    return pdf(
+        CATALOG,
+        f"<< /Type /Pages /Kids [{kids}] /Count {pages} >>",
+        stream(content),
+        FONT,
+        *[page] * pages,
+    )
+
+
+def filter_bomb() -> bytes:
+    """Return a PDF of 20 KB whose one page has 10 GB of content: a stream packed twice, drawn 100 times."""
+    packed = zlib.compress(b"q Q " * 25_000_000, 9)
+    content = zlib.compress(packed, 9).decode("latin-1")
+    return pdf(
+        CATALOG,
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents [{'4 0 R ' * 100}] >>",
+        f"<< /Length {len(content)} /Filter [/FlateDecode /FlateDecode] >>\nstream\n{content}\nendstream",
+    )
+
+
+def looping_tree() -> bytes:
+    """Return a PDF whose page tree leads back to itself two steps further down."""
+    return pdf(
+        CATALOG,
+        "<< /Type /Pages /Kids [3 0 R] /Count 2 >>",
+        "<< /Type /Pages /Parent 2 0 R /Kids [4 0 R] /Count 1 >>",
+        "<< /Type /Pages /Parent 3 0 R /Kids [2 0 R 3 0 R] /Count 2 >>",
+    )

@@ -117,7 +117,8 @@ def test_rows_of_a_table_stay_whole(draw):
                 at(c, x, 200 + 14 * i, [cell])
 
     tables = blocks(read(draw(page))[0], BlockKind.TABLE)
-    assert tables == ["\n".join(f"Region {i} {i},100 {i},200 {i} %" for i in range(6))]
+    rows = [f"| Region {i} | {i},100 | {i},200 | {i} % |" for i in range(6)]
+    assert tables == ["\n".join(["| | | | |", "| --- | --- | --- | --- |", *rows])]
 
 
 def test_hyphenation_is_mended_and_real_hyphens_are_kept(draw):
@@ -285,6 +286,20 @@ def test_printed_page_labels(draw):
     assert [page.label for page in read(draw(first, second))] == ["i", "1"]
 
 
+def test_numbers_printed_in_the_margin_are_the_labels_of_a_file_without(draw):
+    labels = ["i", "ii", "iii", "1", "2", "3", "4"]
+
+    def page(number):
+        def on(c):
+            shift = 3 * labels.index(number)
+            at(c, 70, 110, wrapped(LOREM[shift:] + LOREM[:shift], 70))
+            at(c, 70, 805, [f"Heat works 2024 | {number}"])
+
+        return on
+
+    assert [found.label for found in read(draw(*map(page, labels)))] == labels
+
+
 def test_page_and_character_caps(make_pdf):
     path = make_pdf([PARAGRAPH], [PARAGRAPH])
     with pytest.raises(DocumentError, match=r"2 pages; the limit is 1") as pages:
@@ -297,7 +312,13 @@ def test_page_and_character_caps(make_pdf):
 def test_northwind_page_seven(shared_data: Path):
     pages = read(shared_data / "northwind" / "Northwind_Standard_Benefits_Details.pdf")
     page = pages[6]
-    assert blocks(page, BlockKind.HEADING) == ["Balance Billing Protection"]
+    assert blocks(page, BlockKind.HEADING) == [
+        "Balance Billing Protection",
+        "HOW PROVIDERS AFFECT YOUR COSTS - Balance Billing Protection",
+        "What is balance billing?",
+        "What is an in-network provider?",
+        "What if I visit an out-of-network provider?",
+    ]
     assert "doctors, hospitals, and labs, that have agreed to accept" in page.text
     assert "is in-network before visiting them" in page.text
     for found in pages:
@@ -309,7 +330,7 @@ def test_two_column_paper(shared_data: Path):
     assert pages[0].text.startswith("Two-Column Document with Lorem Ipsum\n\nYour Name")
     assert "Donec nonummy pellentesque ante. Phasellus adipiscing" in pages[0].text
     assert [blocks(page, BlockKind.FOOTER) for page in pages] == [["1"], ["2"], ["3"]]
-    assert "Czech Republic 10.7 78,866 Prague Czech" in blocks(pages[2], BlockKind.TABLE)[0]
+    assert "| Czech Republic | 10.7 | 78,866 | Prague | Czech |" in blocks(pages[2], BlockKind.TABLE)[0]
     for found in pages:
         check_geometry(found)
 

@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from pdfqa_core.extraction.clean import EdgeLine, running_lines
+from pdfqa_core.extraction.clean import EdgeLine, printed_labels, roman_value, running_lines
 from pdfqa_core.extraction.frames import Frame, read_frame, write_frame, write_json
 from pdfqa_core.extraction.hyphens import Hyphenation
 from pdfqa_core.extraction.normalise import character, compose, right_to_left
-from pdfqa_core.extraction.titles import choose_title, sensible
+from pdfqa_core.extraction.titles import choose_authors, choose_title, sensible
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page
 
 
@@ -84,6 +84,31 @@ def test_a_footer_that_follows_the_text():
     assert margins(*pages) == [{f"Report | {n}"} for n in range(1, 9)]
 
 
+def test_roman_page_numbers_beside_words():
+    numbers = ("i", "ii", "1", "2", "3")
+    bodies = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon")
+    pages = [[(body, 100.0), (f"Heat works · June 2024 {n}", 770.0)] for n, body in zip(numbers, bodies, strict=True)]
+    assert margins(*pages) == [{page[-1][0]} for page in pages]
+
+
+@pytest.mark.parametrize(
+    ("numeral", "value"),
+    [("i", 1), ("iv", 4), ("ix", 9), ("xiv", 14), ("XL", 40), ("xcix", 99), ("cx", 110), ("civil", 0), ("iiii", 0)],
+)
+def test_roman_numerals(numeral, value):
+    assert roman_value(numeral) == value
+
+
+def test_printed_labels():
+    margin = [[], ["Works · June 2024 i"], ["Works · June 2024 ii"], ["Works · iii"], ["Page 1 of 4"], ["2 Chapter 7"]]
+    assert printed_labels([*margin, [], ["4 Chapter 8"]]) == [None, "i", "ii", "iii", "1", "2", "3", "4"]
+    assert printed_labels([[f"- {n} -"] for n in (101, 102, 103)]) == ["101", "102", "103"]
+    assert printed_labels([["Report 2023"], ["Report 2023"], ["Report 2023"]]) == [None, None, None]
+    assert printed_labels([["Part I"], ["Part I"], ["Part II"], ["Part II"]]) == [None] * 4
+    assert printed_labels([["Volume 3"], [], ["Version 1.2.3"], ["12 June"]]) == [None] * 4
+    assert printed_labels([]) == []
+
+
 def titled(*headings: tuple[str, float, int]) -> Page:
     text, lines, blocks = "", [], []
     for words, height, level in headings:
@@ -109,6 +134,34 @@ def test_titles():
     assert choose_title("Microsoft Word - a.docx", (page,), "file") == "Contoso Health Plan"
     assert choose_title("", (titled(("Contents", 30, 1)),), "my file") == "my file"
     assert choose_title("", (), "my file") == "my file"
+    assert choose_title("", (titled(), page), "my file") == "Contoso Health Plan"
+    filing = titled(("Form 10-Q", 16, 1), ("For the quarter", 12, 2), ("Apple Inc.", 18, 1), ("Mark One", 9, 4))
+    assert choose_title("0000320193-23-000077", (filing,), "file") == "Form 10-Q Apple Inc."
+
+
+@pytest.mark.parametrize(
+    ("metadata", "authors"),
+    [
+        ("Kestrel Bay Heat Works", "Kestrel Bay Heat Works"),
+        ("Ada Lovelace, Charles Babbage", "Ada Lovelace, Charles Babbage"),
+        ("Ada Lovelace; user;\nAda Lovelace | C. Mackenzie", "Ada Lovelace; C. Mackenzie"),
+        ("A" * 150 + " " + "B" * 150, "A" * 150 + "…"),
+        ("Jos\u00e9\u0000 Test", "José Test"),
+    ],
+)
+def test_authors(metadata, authors):
+    assert choose_authors(metadata) == authors
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        *("user", "Administrator", "Microsoft Office User", "python-docx", "HP", "jd0042", "me@home.org", "?", ""),
+        *("pdfTeX", "EDGAR Online, a division of Donnelley Financial Solutions", "C:\\me", "\ufffd\ufffd\ufffd"),
+    ],
+)
+def test_accounts_and_programs_are_no_authors(account):
+    assert choose_authors(account) == ""
 
 
 def test_frames_survive_a_pipe_and_damage_ends_them():

@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from . import hostile
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # A program that holds more memory than its children may take, as one with a language model does.
@@ -29,3 +33,48 @@ def test_a_program_that_holds_much_memory_still_reads_and_draws_pdfs(make_pdf):
     )
     assert done.stderr == ""
     assert done.stdout.split() == ["ready", "True"]
+
+
+# A program that inherits the orphans of its children, as process 1 of a container does.
+FIRST_PROCESS = """
+import ctypes
+import sys
+from pathlib import Path
+
+from pdfqa_core.errors import StoppedError
+from pdfqa_core.extraction.worker import Limits, read_document
+
+PR_SET_CHILD_SUBREAPER = 36
+assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+class Stop:
+    now = False
+
+    def is_set(self):
+        return self.now
+
+
+def stop_at_once(progress):
+    stop.now = stop.now or bool(progress.done)
+
+
+stop = Stop()
+try:
+    read_document(
+        Path(sys.argv[1]), "doc", workers=2, limits=Limits(memory_mb=4000), on_progress=stop_at_once, stop=stop
+    )
+except StoppedError:
+    print("stopped")
+print(*[pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no subreapers")
+def test_killed_processes_leave_no_zombies_to_process_1(tmp_path):
+    path = tmp_path / "long.pdf"
+    path.write_bytes(hostile.pages_of(hostile.endless_content(30_000), 100))
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_PROCESS, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.stderr, done.stdout.split()) == ("", ["stopped"])

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction.render import PageRenderer
+from pdfqa_core.types import DocumentState
 
 from . import hostile
 from .conftest import at
@@ -85,6 +86,35 @@ def test_a_slow_page_ends_in_an_error(tmp_path):
         with pytest.raises(PdfQAError, match="takes longer than"):
             renderer.render(path, 1)
         assert renderer.process_id is None
+
+
+def test_a_page_that_hung_is_not_tried_again_and_the_others_are_drawn(tmp_path, draw):
+    path = tmp_path / "slow.pdf"
+    path.write_bytes(hostile.endless_text(4_000_000))
+    good = draw(lambda c: at(c, 70, 90, ["One"]))
+    with PageRenderer() as renderer:
+        renderer.render(good, 1)  # the child has started
+        renderer.seconds = 0.1
+        with pytest.raises(PdfQAError, match="takes longer than"):
+            renderer.render(path, 1)
+        renderer.seconds = 10
+        with pytest.raises(PdfQAError, match="takes longer than"):
+            renderer.render(path, 1, width_px=100)
+        assert renderer.process_id is None  # nothing was started for it
+        assert size(renderer.render(good, 1, width_px=120))[0] == 120
+
+
+def test_an_encrypted_file_is_drawn_with_its_password_only(draw, renderer):
+    from reportlab.lib.pdfencrypt import StandardEncryption
+
+    path = draw(lambda c: at(c, 70, 90, ["Locked"]), name="locked.pdf", encrypt=StandardEncryption("secret"))
+    for wrong in (None, "guess"):
+        with pytest.raises(DocumentError) as caught:
+            renderer.render(path, 1, password=wrong)
+        assert caught.value.state is DocumentState.ENCRYPTED
+    assert size(renderer.render(path, 1, width_px=100, password="secret"))[0] == 100
+    with pytest.raises(DocumentError):  # neither the image nor the open file is given to who does not know it
+        renderer.render(path, 1, width_px=100)
 
 
 def test_many_threads_get_their_own_page(renderer, draw):

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
 import random
-import threading
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from pdfqa_core.types import DocumentState, Progress
 from . import hostile
 from .conftest import LOREM, at, wrapped
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def write(tmp_path: Path, content: bytes, name: str = "file.pdf") -> Path:
     path = tmp_path / name
@@ -23,8 +28,6 @@ def write(tmp_path: Path, content: bytes, name: str = "file.pdf") -> Path:
 
 def alive(pattern: str) -> bool:
     """Whether a child that reads PDFs is running for this process."""
-    import os
-
     for task in Path("/proc").glob("[0-9]*"):
         try:
             fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
@@ -47,6 +50,14 @@ def test_a_good_file_is_ready_with_pages_title_and_progress(make_pdf):
     assert (seen[-1].done, seen[-1].total) == (2, 2)
 
 
+def test_authors_come_from_the_metadata(draw):
+    def page(canvas):
+        canvas.setAuthor("Ada Lovelace")
+        canvas.drawString(70, 700, "Some text")
+
+    assert read_document(draw(page), "doc").authors == "Ada Lovelace"
+
+
 def test_pages_without_text_are_named(draw):
     result = read_document(draw(lambda c: at(c, 70, 90, ["Words"]), lambda c: c.rect(9, 9, 90, 90)), "d")
     assert result.state is DocumentState.PARTIAL
@@ -59,6 +70,7 @@ def test_no_text_at_all(draw):
     result = read_document(draw(lambda c: c.rect(9, 9, 90, 90), name="scan.pdf"), "d")
     assert result.state is DocumentState.NO_TEXT
     assert "scan.pdf has no text" in result.reason
+    assert "Read it again with OCR (--extractor visual)." in result.reason
     assert result.pages == ()
 
 
@@ -96,8 +108,10 @@ def test_files_that_are_no_pdf(tmp_path, content, words):
 
 def test_a_truncated_file_ends_in_a_state(make_pdf, tmp_path):
     whole = make_pdf([" ".join(LOREM)]).read_bytes()
-    states = {read_document(write(tmp_path, whole[: len(whole) * k // 4]), "d").state for k in (1, 2, 3)}
-    assert states <= {DocumentState.BROKEN, DocumentState.READY, DocumentState.NO_TEXT}
+    for tenth in range(10):
+        result = read_document(write(tmp_path, whole[: len(whole) * tenth // 10]), "d")
+        assert result.state in (DocumentState.BROKEN, DocumentState.READY, DocumentState.NO_TEXT)
+        assert result.reason or result.state is DocumentState.READY
 
 
 @pytest.mark.parametrize(
@@ -105,6 +119,8 @@ def test_a_truncated_file_ends_in_a_state(make_pdf, tmp_path):
     [
         (hostile.million_pages(), {DocumentState.TOO_LARGE, DocumentState.BROKEN, DocumentState.NO_TEXT}),
         (hostile.own_parent(), {DocumentState.BROKEN, DocumentState.NO_TEXT}),
+        (hostile.looping_tree(), {DocumentState.BROKEN, DocumentState.NO_TEXT}),
+        (hostile.filter_bomb(), {DocumentState.TOO_LARGE, DocumentState.TOO_SLOW, DocumentState.NO_TEXT}),
         (hostile.giant_media_box(), {DocumentState.READY}),
         (hostile.inverted_media_box(), {DocumentState.READY}),
         (hostile.self_drawing_form(), {DocumentState.NO_TEXT, DocumentState.BROKEN, DocumentState.TOO_LARGE}),
@@ -147,15 +163,136 @@ def test_the_time_limit_ends_in_too_slow_and_kills_the_child(tmp_path):
     assert not alive("extraction.child")
 
 
-def test_stop_kills_the_child(tmp_path):
-    path = write(tmp_path, hostile.endless_text(3_000_000))
-    stop = threading.Event()
-    threading.Timer(0.5, stop.set).start()
-    began = time.monotonic()
+@pytest.mark.parametrize("workers", [1, 2])
+def test_stop_kills_the_child_and_all_it_started_within_two_seconds(tmp_path, workers):
+    path = write(tmp_path, hostile.pages_of(hostile.endless_content(30_000), 100))
+    stop = Stop()
     with pytest.raises(StoppedError, match="was stopped"):
-        read_document(path, "d", stop=stop, limits=Limits(memory_mb=4000))
-    assert time.monotonic() - began < 30
+        read_document(path, "d", stop=stop, limits=Limits(memory_mb=4000), workers=workers, on_progress=stop.at_first)
+    assert time.monotonic() - stop.at < 2
     assert not alive("extraction.child")
+    assert not group_alive(stop.children)
+    assert len(stop.children) >= workers
+
+
+class Stop:
+    """Is set at the first page, and knows which processes were alive then."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+        self.children: set[int] = set()
+
+    def is_set(self) -> bool:
+        return bool(self.at)
+
+    def at_first(self, progress: Progress) -> None:
+        if progress.done and not self.at:
+            self.children = group()
+            self.at = time.monotonic()
+
+
+def group() -> set[int]:
+    """Return the processes that read PDFs for this process: its children, and theirs."""
+    parents = {}
+    for task in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(task.name)] = int((task / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+    mine = {pid for pid, parent in parents.items() if parent == os.getpid()}
+    mine = {pid for pid in mine if "extraction.child" in command(pid)}
+    return mine | {pid for pid, parent in parents.items() if parent in mine}
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def group_alive(pids: set[int]) -> set[int]:
+    """Return which of these processes still run."""
+    return {pid for pid in pids if "extraction.child" in command(pid)}
+
+
+def test_a_crash_in_one_of_several_processes_ends_in_a_state(tmp_path):
+    path = write(tmp_path, hostile.pages_of(hostile.endless_content(30_000), 100))
+    killed: list[int] = []
+
+    def kill_one(progress: Progress) -> None:
+        helpers = sorted(group())[1:]  # the child itself was there first
+        if progress.done and not killed and helpers:
+            killed.append(helpers[0])
+            os.kill(helpers[0], signal.SIGKILL)
+
+    result = read_document(path, "d", workers=2, limits=Limits(memory_mb=4000), on_progress=kill_one)
+    assert killed
+    assert result.state is DocumentState.BROKEN
+    assert "reading it failed" in result.reason
+    assert not group_alive(set(killed))
+
+
+def test_the_reading_processes_end_with_the_program(tmp_path):
+    path = write(tmp_path, hostile.pages_of(hostile.endless_content(30_000), 100))
+    program = subprocess.Popen([sys.executable, "-c", READING, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    children = {int(pid) for pid in program.stdout.readline().split()}
+    assert len(children) == 3
+    program.kill()
+    program.wait()
+    program.stdout.close()
+    deadline = time.monotonic() + 5
+    while group_alive(children):
+        assert time.monotonic() < deadline, "a process reads on for a program that is gone"
+        time.sleep(0.02)
+
+
+READING = """
+import sys
+from pathlib import Path
+from pdfqa_core.extraction.worker import Limits, read_document
+from tests.extraction.test_worker import group
+
+def show(progress):
+    if progress.done:
+        print(*group(), flush=True)
+
+read_document(Path(sys.argv[1]), "d", workers=2, limits=Limits(memory_mb=4000), on_progress=show)
+"""
+
+
+def test_an_empty_page_is_no_page_without_text(draw):
+    result = read_document(draw(lambda c: at(c, 70, 90, ["Words"]), lambda c: None), "d")
+    assert (result.state, result.reason, result.pages_without_text) == (DocumentState.READY, "", ())
+    assert result.page_count == 2
+    empty = read_document(draw(lambda c: None, name="empty.pdf"), "d")
+    assert empty.state is DocumentState.NO_TEXT
+    assert "its pages are empty" in empty.reason
+
+
+def test_the_choices_reach_the_extractor(draw):
+    def grid(canvas):
+        canvas.grid([70, 170, 270, 370], [600, 620, 640, 660])
+        for row, words in enumerate([("Year", "Ships", "Tons"), ("1871", "12", "340"), ("1872", "15", "410")]):
+            for column, word in enumerate(words):
+                canvas.drawString(75 + 100 * column, 645 - 20 * row, word)
+
+    path = draw(grid)
+    assert "| 1871 | 12 | 340 |" in read_document(path, "d", tables=True).pages[0].text
+    assert "|" not in read_document(path, "d", tables=False).pages[0].text
+
+
+def test_titles_and_authors_of_any_length_stay_short(draw):
+    def page(canvas):
+        canvas.setAuthor("Ada " * 100_000)
+        canvas.setTitle("A long title " * 100_000)
+        canvas.drawString(70, 700, "Some text")
+
+    result = read_document(draw(page, name="long.pdf"), "d")
+    assert result.state is DocumentState.READY
+    assert 0 < len(result.title) <= 1000
+    assert len(result.authors) <= 1000
 
 
 def test_an_unknown_extractor_is_a_usage_error(make_pdf):
@@ -174,7 +311,9 @@ def test_hidden_text_alone_is_no_text(draw):
         c.setFillGray(1)
         at(c, 70, 90, wrapped(LOREM, 60))
 
-    assert read_document(draw(page), "d").state is DocumentState.NO_TEXT
+    result = read_document(draw(page), "d")
+    assert result.state is DocumentState.NO_TEXT
+    assert "no text that can be seen" in result.reason
 
 
 def corpus(shared_data: Path) -> list[Path]:

@@ -1,0 +1,46 @@
+"""A whole document through a strategy that reads single pages: caps, progress, then the layout of all pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pdfqa_core.errors import DocumentError
+from pdfqa_core.extraction.base import PageReader, Reading
+from pdfqa_core.types import DocumentState, Page
+
+
+def read_whole(
+    reader: PageReader, path: Path, document_id: str, password: str | None, reading: Reading
+) -> Iterator[Page]:
+    """Yield the pages of a document in order. Raises a `DocumentError` with the state it ends in."""
+    from pdfqa_core.extraction.layout import build_pages
+    from pdfqa_core.extraction.open import open_document
+    from pdfqa_core.extraction.outline import read_outline
+    from pdfqa_core.extraction.page_pool import read_pages
+
+    name = reading.filename or path.name
+    with open_document(path, password, name) as document:
+        count = len(document)
+        outline = read_outline(document.raw)
+    if count > reading.max_pages:
+        raise DocumentError(
+            DocumentState.TOO_LARGE,
+            f"{name} has {count:,} pages; the limit is {reading.max_pages:,}.",
+            "Split it, or raise max_pages in the settings.",
+        )
+    raw = []
+    characters = by_ocr = 0
+    for page in read_pages(reader, path, document_id, range(1, count + 1), password, reading):
+        characters += page.characters
+        by_ocr += page.facts.source == "ocr"
+        if characters > reading.max_characters:
+            raise DocumentError(
+                DocumentState.TOO_LARGE,
+                f"{name} has more than {reading.max_characters:,} characters (page {page.facts.number} of {count}).",
+                "Split it, or raise max_characters in the settings.",
+            )
+        raw.append(page)
+        if reading.on_page is not None:
+            reading.on_page(len(raw), count, by_ocr)
+    yield from build_pages(raw, outline)

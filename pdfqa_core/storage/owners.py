@@ -11,12 +11,13 @@ from sqlalchemy import Connection, Label, Table, delete, func, literal, select, 
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import documents as stored_documents
+from pdfqa_core.storage import runs as stored_runs
 from pdfqa_core.storage import studies as stored_studies
 from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.database import Database, upsert
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.records import OwnerUse
-from pdfqa_core.storage.tables import conversations, documents, preferences, studies
+from pdfqa_core.storage.tables import conversations, documents, preferences, readings, runs, studies
 
 Preference = str | int | float | bool | None
 
@@ -56,7 +57,7 @@ class Owners:
             return int(connection.scalar(query) or 0)
 
     def remove(self, owner: str) -> None:
-        """Remove everything of an owner: documents, conversations, studies with their ratings, preferences."""
+        """Remove everything of an owner: documents, conversations, studies with their ratings, runs, preferences."""
         with self._database.write() as connection:
             orphans = _remove(connection, owner)
         for document_id in orphans:
@@ -76,8 +77,10 @@ class Owners:
 def _uses(connection: Connection) -> tuple[OwnerUse, ...]:
     changes = union_all(
         _changes(documents, "added_at", size=True),
+        _changes(readings, "read_at"),
         _changes(conversations, "changed_at"),
         _changes(studies, "created_at"),
+        _changes(runs, "created_at"),
         _changes(preferences, "changed_at"),
     ).subquery()
     size = func.sum(changes.c.size).label("size")
@@ -94,6 +97,7 @@ def _changes(table: Table, moment: str, *, size: bool = False) -> Any:
 
 def _remove(connection: Connection, owner: str) -> list[str]:
     stored_studies.remove_all(connection, owner)
+    stored_runs.remove_all(connection, owner)
     connection.execute(delete(conversations).where(conversations.c.owner == owner))
     connection.execute(delete(preferences).where(preferences.c.owner == owner))
     return stored_documents.remove_all(connection, owner)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from pdfqa_core.types import Turn
+from pdfqa_core.types import DocumentState, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,27 @@ class ConversationSummary:
     changed_at: datetime
     document_ids: tuple[str, ...]
     turn_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one way of reading a document ended for its owner.
+
+    `extractor` names it: the extractor, with what was asked of it beyond the default ("visual, all pages"). `ocr_pages`
+    counts the pages that were read by OCR, `confidence` is their mean confidence in 0..1. `version` changes when the
+    text does; it is empty for what version 0.1 of the program read.
+    """
+
+    document_id: str
+    extractor: str
+    state: DocumentState
+    reason: str
+    page_count: int
+    pages_without_text: tuple[int, ...]
+    ocr_pages: int
+    confidence: float | None
+    read_at: datetime
+    version: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pdfqa_core.storage.documents import Documents
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
+from pdfqa_core.storage.runs import Runs
 from pdfqa_core.storage.studies import Studies
 
 DATABASE_FILE = "pdfqa.sqlite"
@@ -30,6 +31,7 @@ class Store:
         self.documents = Documents(database, self.files, encode_page, decode_page)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
+        self.runs = Runs(database)
         self.owners = Owners(database, self.files)
 
     @classmethod

@@ -45,6 +45,25 @@ documents = Table(
     _text("reason"),
     Column("size", BigInteger, nullable=False),
     _text("pages_without_text"),
+    _text("extractor"),
+    _text("authors"),
+    Index(None, "owner"),
+)
+
+readings = Table(
+    "readings",
+    metadata,
+    _text("document_id", key=True),
+    _text("owner", key=True),
+    _text("extractor", key=True),
+    _text("state"),
+    _text("reason"),
+    Column("page_count", Integer, nullable=False),
+    _text("pages_without_text"),
+    Column("ocr_pages", Integer, nullable=False),
+    Column("confidence", Float),
+    Column("read_at", UtcDateTime, nullable=False),
+    _text("version"),
     Index(None, "owner"),
 )
 
@@ -154,4 +173,29 @@ preferences = Table(
     _text("name", key=True),
     _text("value"),
     Column("changed_at", UtcDateTime, nullable=False),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    _text("id", key=True),
+    _text("owner"),
+    _text("protocol"),
+    _text("dataset"),
+    _text("system"),
+    _text("settings_fingerprint"),
+    _text("settings"),
+    _text("versions"),
+    _text("details"),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index(None, "owner"),
+)
+
+scores = Table(
+    "scores",
+    metadata,
+    Column("run_id", CleanText, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    _text("item_id", key=True),
+    _text("metric", key=True),
+    Column("value", Float),
 )

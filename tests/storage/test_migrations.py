@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,10 +19,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from pdfqa_core.errors import StorageError
+from pdfqa_core.page_codec import encode_page
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.database import MIGRATIONS
 from pdfqa_core.storage.tables import metadata
-from tests.storage.conftest import turn
+from pdfqa_core.types import Block, Box, DocumentState, Line, Page
+from tests.storage.conftest import document, turn
 
 SQLITE_ONLY = True
 
@@ -66,6 +71,36 @@ def test_the_first_version_is_brought_up_to_date_and_keeps_its_data(tmp_path: Pa
         assert [c.title for c in store.conversations.list("me")] == ["Old"]
         store.conversations.append_turn("me", "c1", turn("t1"))
         assert store.studies.create("me", "Study", ["c1"]).turn_ids == ("t1",)
+
+
+def test_documents_of_version_0_1_keep_their_pages_and_get_their_one_reading(tmp_path: Path) -> None:
+    workspace, content = tmp_path / "old", b"%PDF-1.7 one"
+    known = document(content)
+    page = Page(known.id, 1, "i", 595.0, 842.0, "the text", (Line(0, 8, Box(1, 2, 3, 4)),), (Block(0, 8),))
+    stored = json.loads(zlib.decompress(encode_page(page)))[:10]  # pages had no confidence then
+    packed = zlib.compress(json.dumps(stored).encode()).hex()
+    columns = "id, owner, title, filename, page_count, added_at, state, reason, size, pages_without_text"
+    make(
+        workspace,
+        "0002",
+        f"INSERT INTO documents ({columns}) VALUES ('{known.id}', 'me', 'A title', 'file.pdf', 2, "
+        "'2026-03-01 12:30:15.123456', 'ready without some pages', 'Page 2 is empty.', 12, '[2]')",
+        f"INSERT INTO documents ({columns}) VALUES ('{known.id}', 'you', 'A title', 'file.pdf', 0, "
+        "'2026-03-01 12:30:15.123456', 'encrypted', 'It needs a password.', 12, '[]')",
+        f"INSERT INTO pages (document_id, extractor, number, content) VALUES ('{known.id}', 'direct', 1, X'{packed}')",
+    )
+    with Store.open(workspace) as store:
+        assert_newest(store)
+        partial = replace(
+            known, state=DocumentState.PARTIAL, reason="Page 2 is empty.", pages_without_text=(2,), extractor="direct"
+        )
+        assert store.documents.list("me") == (partial,)
+        assert store.documents.pages("me", known.id, "direct") == (page,)
+        (reading,) = store.documents.readings("me")
+        assert (reading.extractor, reading.state, reading.read_at) == ("direct", DocumentState.PARTIAL, known.added_at)
+        assert (reading.pages_without_text, reading.version, reading.ocr_pages) == ((2,), "", 0)
+        assert [r.state for r in store.documents.readings("you")] == [DocumentState.ENCRYPTED]
+        assert store.documents.pages("you", known.id, "direct") == ()
 
 
 def test_opening_again_changes_nothing(store: Store) -> None:

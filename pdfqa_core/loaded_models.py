@@ -15,7 +15,7 @@ from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.llm import engines
 from pdfqa_core.llm.catalogue import resolve, title_of
 from pdfqa_core.registry import Registry
-from pdfqa_core.retrieval import Encoder, TextEncoder
+from pdfqa_core.retrieval import CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import LLM
 
@@ -58,6 +58,14 @@ class Models(Protocol):
         """Return the encoder at a path or of a hub name; "" is the bundled one."""
         ...
 
+    def token_encoder(self, path_or_name: str = "") -> TokenEncoder:
+        """Return the late interaction model at a path or of a hub name; "" is the bundled encoder."""
+        ...
+
+    def reranker(self, path_or_name: str) -> PairScorer:
+        """Return the cross-encoder at a path or of a hub name."""
+        ...
+
     def llm(self) -> LLM:
         """Return the language model, not necessarily loaded. Raises ModelError if it cannot be had."""
         ...
@@ -91,6 +99,8 @@ class LoadedModels:
         self._folder = folder
         self._lock = threading.Lock()
         self._encoders: dict[str, PassageEncoder] = {}
+        self._token_encoders: dict[str, TokenEncoder] = {}
+        self._rerankers: dict[str, PairScorer] = {}
         self._llm: Any = None
         self._status = ModelStatus("loading", "model not loaded yet")
         self._thread: threading.Thread | None = None
@@ -112,6 +122,16 @@ class LoadedModels:
             if path_or_name not in self._encoders:
                 self._encoders[path_or_name] = self._make_encoder(path_or_name)
             return self._encoders[path_or_name]
+
+    def token_encoder(self, path_or_name: str = "") -> TokenEncoder:
+        """Return the late interaction model at a path or of a hub name; "" is the bundled encoder. Loads nothing."""
+        with self._lock:
+            return self._token_encoders.setdefault(path_or_name, LateEncoder(path_or_name))
+
+    def reranker(self, path_or_name: str) -> PairScorer:
+        """Return the cross-encoder at a path or of a hub name. Loads nothing."""
+        with self._lock:
+            return self._rerankers.setdefault(path_or_name, CrossEncoderScorer(path_or_name))
 
     def llm(self) -> LLM:
         """Return the language model, not necessarily loaded.

@@ -10,7 +10,7 @@ from pdfqa_core.chunking.base import chunkers
 from pdfqa_core.chunking.headings import with_headings
 from pdfqa_core.chunking.paragraphs import Paragraphs
 from pdfqa_core.chunking.snippets import Snippets
-from pdfqa_core.chunking.stream import JOINER
+from pdfqa_core.chunking.tables import JOINER
 from pdfqa_core.chunking.windows import Windows
 
 __all__ = ["JOINER", "Paragraphs", "Snippets", "Windows", "chunkers", "with_headings"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from pdfqa_core.chunking.stream import Stream, Tokenize
+from pdfqa_core.chunking.tables import find_tables, table_passages, word_count
 from pdfqa_core.errors import UsageError
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import Page, Passage
@@ -52,12 +54,21 @@ class Chunking(ABC):
     def chunk(self, pages: Sequence[Page]) -> list[Passage]:
         """Return the passages of one document in reading order, headings left empty.
 
-        Raises UsageError if the pages belong to more than one document.
+        A table is a passage of its own, whatever the strategy; see `chunking.tables`. Raises UsageError if the pages
+        belong to more than one document.
         """
         tokenize = self.tokenize if self.unit == "tokens" else None
         stream = Stream.of(pages, tokenize, self.longest_atom)
         recipe = self.recipe
-        return [stream.passage(recipe, first, last) for first, last in self.ranges(stream)]
+        passages = [stream.passage(recipe, first, last) for first, last in self.ranges(stream)]
+        # a note that stands above the end of a sentence is read after it: no passage is placed before an earlier one
+        begins = accumulate(((p.spans[0].page, p.spans[0].start) for p in passages), max)
+        placed = list(zip(begins, passages, strict=True))
+        measure = word_count if tokenize is None else lambda text: len(tokenize(text))
+        for unit in find_tables(pages):
+            made = table_passages(unit, recipe, self.longest_atom, measure)
+            placed += [((unit.page.number, unit.start), passage) for passage in made]
+        return [passage for _, passage in sorted(placed, key=lambda entry: entry[0])]
 
 
 def check_at_least(owner: str, **values: int) -> None:

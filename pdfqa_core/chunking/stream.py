@@ -1,6 +1,6 @@
-"""The readable text of a document as one stream of atoms (words, or the words' pieces), across page borders.
+"""The running text of a document as one stream of atoms (words, or the words' pieces), across page borders.
 
-A passage is a range of atoms. Where the stream is interrupted (a new page; a header, footer or hidden text in between)
+A passage is a range of atoms. Where the stream is interrupted (a new page; a header, table or hidden text in between)
 the passage gets another span; its text is the spans' texts joined by `JOINER`.
 """
 
@@ -14,12 +14,10 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from pdfqa_core.chunking.tables import JOINER, captions_of, is_table
 from pdfqa_core.errors import UsageError
 from pdfqa_core.text import sentences, words
 from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, passage_id
-
-# Between the texts of two spans of a passage: a blank line, so that no sentence (and no quote) crosses two spans.
-JOINER = "\n\n"
 
 # A run of characters without white space that is longer than this counts as several words.
 LONGEST_WORD = 100
@@ -27,6 +25,8 @@ LONGEST_WORD = 100
 Tokenize = Callable[[str], list[tuple[int, int]]]
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+# What stands at the edge of a page and may part a sentence that goes on after it.
+_ASIDES = frozenset({BlockKind.FOOTNOTE, BlockKind.CAPTION, BlockKind.TABLE})
 _ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
 
 
@@ -55,15 +55,20 @@ class Atom(NamedTuple):
 def readable_pieces(pages: Sequence[Page]) -> list[Piece]:
     """Return the readable blocks of all pages in order, without the parts that a skipped or earlier block covers.
 
-    A page that has text but no blocks is split at blank lines.
+    Tables and their captions are left out: they are passages of their own. A page that has text but no blocks is split
+    at blank lines. Notes, captions and the like come after the sentence that they interrupt at a page's end.
     """
     found: list[Piece] = []
     stretch = -1
     for index, page in enumerate(pages):
         blocks = page.blocks or _blocks_by_blank_lines(page.text)
+        apart = {b for b in blocks if is_table(page, b)}
+        if apart:
+            apart.update(captions_of(page).values())
+        running = [b for b in blocks if b.kind in READABLE and b not in apart]
         skipped = sorted((b.start, b.end) for b in blocks if b.kind not in READABLE)
         reached = -1
-        for block in sorted((b for b in blocks if b.kind in READABLE), key=lambda b: (b.start, b.end)):
+        for block in sorted(running, key=lambda b: (b.start, b.end)):
             for start, end in _without(max(block.start, reached, 0), min(block.end, len(page.text)), skipped):
                 if not page.text[start:end].strip():
                     continue
@@ -71,7 +76,36 @@ def readable_pieces(pages: Sequence[Page]) -> list[Piece]:
                     stretch += 1
                 found.append(Piece(index, start, end, block.kind, stretch))
                 reached = end
-    return found
+    return _asides_after_sentences(pages, found)
+
+
+def _asides_after_sentences(pages: Sequence[Page], pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces, those that stand in a sentence broken by a page's end moved behind its other half."""
+    found: list[Piece] = []
+    waiting: list[Piece] = []
+    for piece in pieces:
+        if piece.kind in _ASIDES:
+            waiting.append(piece)
+            continue
+        if found and waiting and _goes_on(pages, found[-1], piece):
+            found.append(piece)
+            # a stretch of its own each: what stood before and after is no longer beside it
+            found += [aside._replace(stretch=-len(found) - n) for n, aside in enumerate(waiting, 1)]
+        else:
+            found += waiting
+            found.append(piece)
+        waiting = []
+    return found + waiting
+
+
+def _goes_on(pages: Sequence[Page], before: Piece, here: Piece) -> bool:
+    """Return whether a piece on another page, or behind a margin, goes on with the sentence of an earlier one."""
+    if before.stretch == here.stretch or BlockKind.HEADING in (before.kind, here.kind):
+        return False
+    if (before.kind in _ASIDES) != (here.kind in _ASIDES):
+        return False
+    fresh, broken = (pages[p.page].text[p.start : p.end] for p in (here, before))
+    return fresh.lstrip()[:1].islower() and not _ENDS_SENTENCE.search(broken.rstrip())
 
 
 def _blocks_by_blank_lines(text: str) -> tuple[Block, ...]:
@@ -160,14 +194,7 @@ class Stream:
 
     def continues(self, number: int) -> bool:
         """Return whether a piece goes on with the sentence that the piece before it broke off (at a page's end)."""
-        if number == 0:
-            return False
-        before, here = self.pieces[number - 1], self.pieces[number]
-        if before.stretch == here.stretch or BlockKind.HEADING in (before.kind, here.kind):
-            return False
-        return self.piece_text(number).lstrip()[:1].islower() and not _ENDS_SENTENCE.search(
-            self.piece_text(number - 1).rstrip()
-        )
+        return number > 0 and _goes_on(self.pages, self.pieces[number - 1], self.pieces[number])
 
     @cached_property
     def sentence_ends(self) -> list[int]:

@@ -1,31 +1,56 @@
 """Question to hits: an index of passages on disk, and retrievers that search it.
 
-`Index.open_or_build` makes the index; `retrievers.get(name)(index, …)` searches it, with the retriever's dataclass
-fields as parameters. Knows nothing about PDFs, chunkers or readers.
+`Index.open_or_build` makes the index; `make_retriever(index, parameters, models)` searches it as settings say, or
+`retrievers.get(name)(index, …)` with the retriever's dataclass fields as parameters. Knows nothing about PDFs,
+chunkers or readers.
 """
 
-from pdfqa_core.retrieval.base import IndexRetriever, retrievers
+from pdfqa_core.retrieval.base import IndexRetriever, PageRange, Searcher, page_range, retrievers
 from pdfqa_core.retrieval.bm25 import BM25
+from pdfqa_core.retrieval.build import RetrievalModels, make_retriever, needs_embeddings, prepared
 from pdfqa_core.retrieval.confidence import confidence
+from pdfqa_core.retrieval.convex import ConvexCombination
 from pdfqa_core.retrieval.dense import Dense
-from pdfqa_core.retrieval.encoder import Encoder, TextEncoder, bundled_model_path
+from pdfqa_core.retrieval.encoder import Encoder, TextEncoder
+from pdfqa_core.retrieval.evidence import Evidence
 from pdfqa_core.retrieval.fusion import ReciprocalRankFusion
 from pdfqa_core.retrieval.hybrid import Hybrid
 from pdfqa_core.retrieval.index import Index, IndexStats, fingerprint, index_text
+from pdfqa_core.retrieval.late_interaction import LateInteraction
+from pdfqa_core.retrieval.model_files import bundled_model_path
+from pdfqa_core.retrieval.removal import forget
+from pdfqa_core.retrieval.rerank import CrossEncoderScorer, PairScorer, Reranked
+from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
 
 __all__ = [
     "BM25",
+    "ConvexCombination",
+    "CrossEncoderScorer",
     "Dense",
     "Encoder",
+    "Evidence",
     "Hybrid",
     "Index",
     "IndexRetriever",
     "IndexStats",
+    "LateEncoder",
+    "LateInteraction",
+    "PageRange",
+    "PairScorer",
     "ReciprocalRankFusion",
+    "Reranked",
+    "RetrievalModels",
+    "Searcher",
     "TextEncoder",
+    "TokenEncoder",
     "bundled_model_path",
     "confidence",
     "fingerprint",
+    "forget",
     "index_text",
+    "make_retriever",
+    "needs_embeddings",
+    "page_range",
+    "prepared",
     "retrievers",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,22 @@ from pdfqa_core.text import terms
 from pdfqa_core.types import Hit, StopSignal
 
 retrievers: Registry[type[Any]] = Registry("retriever")
+
+PageRange: TypeAlias = tuple[int, int]
+
+
+class Searcher(Protocol):
+    """Question to hits: a retriever, or something around one."""
+
+    def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
+        """Do now what the first search would otherwise wait for. Raises ModelError, StoppedError."""
+        ...
+
+    def search(
+        self, question: str, k: int, document_ids: frozenset[str] | None = None, *, pages: PageRange | None = None
+    ) -> list[Hit]:
+        """Return at most `k` hits, best first; of these documents and of these pages (first and last) only."""
+        ...
 
 
 class Found(NamedTuple):
@@ -52,15 +68,21 @@ class IndexRetriever(ABC):
     ) -> None:
         """Do now what the first search would otherwise wait for. Raises ModelError, StoppedError."""
 
-    def search(self, question: str, k: int, document_ids: frozenset[str] | None = None) -> list[Hit]:
+    def search(
+        self, question: str, k: int, document_ids: frozenset[str] | None = None, *, pages: PageRange | None = None
+    ) -> list[Hit]:
         """Return at most `k` hits, best first, equal scores in the order of the passages.
 
-        `document_ids` limits the search to some documents (None: all); the statistics stay those of the whole index.
-        A question without a single word or number has no hits. Raises UsageError if k is below 1.
+        `document_ids` limits the search to some documents (None: all), `pages` to passages that touch a page from the
+        first to the last of these numbers; the statistics stay those of the whole index. A question without a single
+        word or number has no hits. Raises UsageError if k is below 1 or the pages are no range.
         """
-        if k < 1:
-            raise UsageError(f"k is {k}.", "Ask for 1 passage or more.")
-        rows = self.index.rows(document_ids)
+        check_k(k)
+        if pages is not None and not 1 <= pages[0] <= pages[1]:
+            raise UsageError(
+                f"Pages {pages[0]} to {pages[1]} are no range.", "Pages count from 1, the first one first."
+            )
+        rows = self.index.rows(document_ids, pages)
         if len(rows) == 0 or not terms(question):
             return []
         found = self._find(question, k, rows)
@@ -74,6 +96,12 @@ class IndexRetriever(ABC):
         """Return at most k of the passages `rows` (ascending, at least one), best first."""
 
 
+def check_k(k: int) -> None:
+    """Raise UsageError if `k` is below 1."""
+    if k < 1:
+        raise UsageError(f"k is {k}.", "Ask for 1 passage or more.")
+
+
 def check_candidates(owner: str, candidates: int) -> None:
     """Raise UsageError if `candidates` is below 1."""
     if candidates < 1:
@@ -83,3 +111,15 @@ def check_candidates(owner: str, candidates: int) -> None:
 def union(first: Ints, second: Ints) -> Ints:
     """Return the rows that are in either list, ascending."""
     return np.union1d(first, second).astype(np.int64)
+
+
+def page_range(text: str) -> PageRange:
+    """Return (first, last) of "3-9" or "7". Raises UsageError."""
+    first, _, last = text.strip().partition("-")
+    try:
+        found = int(first), int(last or first)
+    except ValueError:
+        raise UsageError(f"{text!r} is no range of pages.", "Write 3-9 or 7.") from None
+    if not 1 <= found[0] <= found[1]:
+        raise UsageError(f"{text!r} is no range of pages.", "The first page comes first, from 1 on.")
+    return found

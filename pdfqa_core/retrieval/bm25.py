@@ -6,47 +6,69 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
 from pdfqa_core.errors import UsageError
+from pdfqa_core.retrieval.analysis import Analyser
 from pdfqa_core.retrieval.base import Found, IndexRetriever, retrievers
 from pdfqa_core.retrieval.index import Index
-from pdfqa_core.retrieval.postings import Floats, Ints, Mask, top
-from pdfqa_core.text import content_terms
+from pdfqa_core.retrieval.postings import Floats, Ints, Mask, Postings, Weighted, top
 
 
 @dataclass(frozen=True, eq=False)
 class Lexical:
-    """BM25 scores of a whole index for given `k1` (term saturation) and `b` (length normalisation).
+    """BM25 scores of a whole index for given `k1` (term saturation), `b` (length normalisation) and `analyser`.
 
-    Raises UsageError if k1 is negative or b outside 0..1.
+    What all questions share is kept with the index. Raises UsageError if k1 is negative or b outside 0..1.
     """
 
     index: Index
     k1: float
     b: float
+    analyser: Analyser
 
     def __post_init__(self) -> None:
         if self.k1 < 0 or not 0 <= self.b <= 1:
             raise UsageError(f"BM25 with k1={self.k1} and b={self.b} is not defined.", "Use k1 >= 0 and 0 <= b <= 1.")
 
+    @property
+    def _postings(self) -> Postings:
+        if not self.analyser.stemming:
+            return self.index.postings
+        return self.index.shared(
+            ("stems", self.analyser.language),
+            lambda: self.index.postings.joined(self.analyser.stems(tuple(self.index.postings.vocabulary))),
+        )
+
     @cached_property
-    def _weights(self) -> Floats:
-        return self.index.postings.weights(self.k1, self.b)
+    def _weighted(self) -> Weighted:
+        stems = self.analyser.language if self.analyser.stemming else ""
+
+        def weigh() -> Weighted:
+            postings = self._postings
+            return Weighted(postings, postings.weights(self.k1, self.b))
+
+        return self.index.shared(("bm25", stems, self.k1, self.b), weigh)
 
     def prepare(self) -> None:
         """Compute what all questions share."""
-        _ = self._weights
+        _ = self._weighted
 
     def scores(self, question: str) -> tuple[Floats, Mask]:
         """Return each passage's score and whether it holds any term of the question.
 
         Stop words are not searched for, unless the question has nothing else.
         """
-        return self.index.postings.scores(content_terms(question), self._weights)
+        return self._weighted.scores(self.analyser.question_terms(question))
 
 
 def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
     """Return the k best of the passages `rows` that hold a term of the question."""
-    return top(scores, k, rows[matched[rows]])
+    if len(rows) < len(scores):
+        return top(scores, k, rows[matched[rows]])
+    best = top(scores, k)
+    # Scores of the others are 0: where none of these is among the best, none was in the way of a better one.
+    return best if matched[best].all() else top(scores, k, np.flatnonzero(matched))
 
 
 @retrievers.register("bm25")
@@ -58,10 +80,13 @@ class BM25(IndexRetriever):
 
     k1: float = 1.5
     b: float = 0.75
+    language: str = "english"
+    stemming: bool = False
+    stop_words: bool = True
 
     @cached_property
     def _lexical(self) -> Lexical:
-        return Lexical(self.index, self.k1, self.b)
+        return Lexical(self.index, self.k1, self.b, Analyser(self.language, self.stemming, self.stop_words))
 
     def __post_init__(self) -> None:
         super().__post_init__()

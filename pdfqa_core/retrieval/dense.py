@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.retrieval.base import Found, IndexRetriever, retrievers
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.graph import Graph
-from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.index import RECALL, Index
 from pdfqa_core.retrieval.postings import Ints, top
 from pdfqa_core.types import StopSignal
 
@@ -43,20 +43,29 @@ class Semantic:
         """Whether the index is so large that a graph is searched."""
         return len(self.index.passages) >= self.exact_below
 
-    @cached_property
-    def _graph(self) -> Graph:
-        return Graph.open_or_build(self.index.folder, self._embeddings)
+    def _graph(self, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> Graph:
+        def make() -> Graph:
+            return Graph.open_or_build(self.index.folder, self._embeddings, on_progress=on_progress, stop=stop)
+
+        graph = self.index.shared("graph", make)
+        self.index.shared(RECALL, lambda: graph.recall)
+        return graph
 
     def prepare(self, on_progress: OnProgress | None, stop: StopSignal | None) -> None:
-        """Load the encoder, and build the graph where one is used."""
-        self._encoder.encode(["warm up"], question=True)
-        if self.approximate and "_graph" not in self.__dict__:
-            graph = Graph.open_or_build(self.index.folder, self._embeddings, on_progress=on_progress, stop=stop)
-            self.__dict__["_graph"] = graph
+        """Build the graph where one is used."""
+        if self.approximate:
+            self._graph(on_progress, stop)
 
     def vector(self, question: str) -> Vectors:
-        """Return the question's vector, of length 1."""
+        """Return the question's vector, of length 1. Raises ModelError if the index is of another dimension."""
         vector: Vectors = self._encoder.encode([question], question=True)[0]
+        dimension = self._embeddings.shape[1]
+        if len(self._embeddings) and len(vector) != dimension:
+            raise ModelError(
+                f"The embedding model {self._encoder.name} makes vectors of {len(vector)} numbers, but those of the "
+                f"index have {dimension}: the model was exchanged after the index was built.",
+                "Restart the program; the index is built again.",
+            )
         return vector
 
     def cosines(self, vector: Vectors, rows: Ints) -> Vectors:
@@ -71,7 +80,7 @@ class Semantic:
         Exact unless the index is large and searched as a whole.
         """
         if self.approximate and len(rows) == len(self.index.passages):
-            rows = np.sort(self._graph.candidates(vector, k))
+            rows = np.sort(self._graph().candidates(vector, k))
         cosines = self.cosines(vector, rows)
         best = top(cosines, k)
         return rows[best], cosines[best]
@@ -92,7 +101,7 @@ class Dense(IndexRetriever):
         return Semantic(self.index, self.exact_below)
 
     def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
-        """Load the encoder, and build the graph of a large index. Raises ModelError, StoppedError."""
+        """Build the graph of a large index. Raises ModelError, StoppedError."""
         self._semantic.prepare(on_progress, stop)
 
     def _find(self, question: str, k: int, rows: Ints) -> list[Found]:

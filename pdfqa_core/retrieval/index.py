@@ -10,22 +10,28 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.postings import Ints, Postings, TermCounts
 from pdfqa_core.retrieval.store import IndexFolder, Manifest, Segment
 from pdfqa_core.text import terms, words
 from pdfqa_core.types import Passage, Progress, StopSignal
 
+T = TypeVar("T")
 PassageProvider = Callable[[], Sequence[Passage]]
+
+RECALL = "recall"  # the key under which `shared` holds the recall of approximate search
+WRITE_SECONDS = 1.0
 
 _locks: dict[Path, threading.Lock] = {}
 _locks_lock = threading.Lock()
@@ -43,7 +49,11 @@ def fingerprint(recipe: str, model_hash: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """What an index holds. Lengths are words of the passages' texts, without headings."""
+    """What an index holds. Lengths are words of the passages' texts, without headings.
+
+    `recall` is the share of the 10 nearest passages that the graph of a large index finds, exact search being 1; None
+    where every search compares all passages.
+    """
 
     documents: int
     passages: int
@@ -55,6 +65,7 @@ class IndexStats:
     longest: int
     bytes: int
     build_seconds: float
+    recall: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +82,18 @@ class Index:
     folder: Path | None = None
     build_seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    _shared: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _locks: dict[Hashable, threading.RLock] = field(default_factory=dict, init=False, repr=False)
+
+    def shared(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returned the first time for this key: derived data that retrievers share.
+
+        Threads that ask for the same key wait for the first; nothing is kept where `make` raises.
+        """
+        with self._locks.setdefault(key, threading.RLock()):
+            if key not in self._shared:
+                self._shared[key] = make()
+            return self._shared[key]  # type: ignore[no-any-return]
 
     @classmethod
     def in_memory(
@@ -84,7 +107,8 @@ class Index:
         """Return an index that is kept nowhere; with embeddings if an encoder is given."""
         segment = _without_vectors(passages)
         if encoder is not None:
-            segment = _with_vectors(segment, encoder, on_progress, stop)
+            ((_, vectors, seconds),) = Embedding(encoder, None, on_progress, stop).run({"": _texts(segment)})
+            segment = replace(segment, vectors=vectors, seconds=seconds)
         return _joined([segment], encoder if segment.vectors is not None else None, None, ())
 
     @classmethod
@@ -96,15 +120,18 @@ class Index:
         *,
         encoder: TextEncoder | None = None,
         embeddings: bool = False,
+        sources: Mapping[str, str] | None = None,
         on_progress: OnProgress | None = None,
         stop: StopSignal | None = None,
     ) -> Index:
         """Return the index of exactly these documents, in their order, below `root`.
 
         `recipe` names everything that the passages depend on (extractor, chunker with parameters, headings). A
-        document's provider is called only if its segment is not there; segments of other documents are removed.
-        Embeddings are made only if `embeddings`, and then only the missing ones. Raises StoppedError when `stop` is set
-        (finished documents are kept), ModelError if the encoder fails, UsageError for embeddings without an encoder.
+        document's provider is called only if its segment is not there, or was made of another text than the one that
+        `sources` names for the document; segments of other documents are removed.
+        Embeddings are made only if `embeddings`, and then only of texts that this model has not seen yet under `root`.
+        Raises StoppedError when `stop` is set (passages and vectors that were finished are kept), ModelError if the
+        encoder fails, UsageError for embeddings without an encoder.
         """
         if embeddings and encoder is None:
             raise UsageError("Embeddings need an encoder.", "Give one, or open the index without embeddings.")
@@ -115,6 +142,8 @@ class Index:
                 IndexFolder(path),
                 Manifest(recipe, model, model_hash),
                 encoder if embeddings else None,
+                EmbeddingCache(root, model_hash),
+                sources or {},
                 on_progress,
                 stop,
             )
@@ -131,16 +160,30 @@ class Index:
         numbers = {document_id: number for number, document_id in enumerate(self.document_ids)}
         return np.asarray([numbers[passage.document_id] for passage in self.passages], dtype=np.int64)
 
-    def rows(self, document_ids: frozenset[str] | None = None) -> Ints:
-        """Return the rows of the passages of these documents (None: all), ascending."""
-        if document_ids is None:
-            return np.arange(len(self.passages))
-        wanted = [number for number, document_id in enumerate(self.document_ids) if document_id in document_ids]
-        return np.flatnonzero(np.isin(self._document_numbers, wanted))
-
     @cached_property
+    def _page_ranges(self) -> Ints:
+        ranges = [(passage.pages[0], passage.pages[-1]) for passage in self.passages]
+        return np.asarray(ranges, dtype=np.int64).reshape(len(ranges), 2)
+
+    def rows(self, document_ids: frozenset[str] | None = None, pages: tuple[int, int] | None = None) -> Ints:
+        """Return the rows of the passages of these documents (None: all) on pages from first to last, ascending."""
+        if document_ids is None and pages is None:
+            return np.arange(len(self.passages))
+        chosen = np.ones(len(self.passages), dtype=np.bool_)
+        if document_ids is not None:
+            wanted = [number for number, document_id in enumerate(self.document_ids) if document_id in document_ids]
+            chosen &= np.isin(self._document_numbers, wanted)
+        if pages is not None:
+            chosen &= (self._page_ranges[:, 0] <= pages[1]) & (self._page_ranges[:, 1] >= pages[0])
+        return np.flatnonzero(chosen)
+
+    @property
     def stats(self) -> IndexStats:
         """Counts, lengths and size of the index."""
+        return replace(self._counts, recall=self._shared.get(RECALL))
+
+    @cached_property
+    def _counts(self) -> IndexStats:
         lengths = np.asarray([len(words(passage.text)) for passage in self.passages] or [0])
         low, middle, high = (float(value) for value in np.percentile(lengths, (5, 50, 95)))
         if self.folder is not None:
@@ -170,71 +213,78 @@ class _Build:
         folder: IndexFolder,
         empty: Manifest,
         encoder: TextEncoder | None,
+        cache: EmbeddingCache,
+        sources: Mapping[str, str],
         on_progress: OnProgress | None,
         stop: StopSignal | None,
     ) -> None:
         self.folder = folder
-        self.manifest = folder.read_manifest(empty)
+        self.written = folder.read_manifest(empty)
+        entries = self.written.documents
+        self.manifest = self.written.only([i for i, e in entries.items() if e.source == sources.get(i, "")])
         self.encoder = encoder
+        self.cache = cache
+        self.sources = sources
         self.on_progress = on_progress
         self.stop = stop
         self.notes: list[str] = []
+        self.written_at = 0.0
 
     def run(self, documents: Mapping[str, PassageProvider]) -> list[Segment]:
-        before = self.manifest
-        found = {i: self.folder.load(i, self.manifest, vectors=self.encoder is not None) for i in documents}
+        vectors = self.encoder is not None
+        found = {i: self.folder.load(i, self.manifest, vectors=vectors) for i in documents}
         lost = [i for i, segment in found.items() if segment is None]
         self.manifest = self.manifest.only([i for i, segment in found.items() if segment is not None])
-        for done, document_id in enumerate(lost):
-            self._check_stop()
-            self._report(Progress("Splitting into passages", done, len(lost)))
-            started = time.perf_counter()
-            segment = _without_vectors(documents[document_id]())
-            segment = replace(segment, seconds=time.perf_counter() - started)
-            found[document_id] = segment
-            if self.encoder is None:
+        try:
+            for done, document_id in enumerate(lost):
+                self._check_stop()
+                self._report(Progress("Splitting into passages", done, len(lost)))
+                started = time.perf_counter()
+                segment = _without_vectors(documents[document_id]())
+                segment = replace(segment, seconds=time.perf_counter() - started)
+                found[document_id] = segment
                 self._save(document_id, segment)
-        segments = {i: segment for i, segment in found.items() if segment is not None}
-        if self.encoder is not None:
-            self._embed(segments, self.encoder)
-        if self.manifest != before:
-            self._write(self.manifest)
+            segments = {i: segment for i, segment in found.items() if segment is not None}
+            if self.encoder is not None:
+                self._embed(segments, self.encoder)
+        finally:
+            self._write()
         self.folder.clean(self.manifest)
         return list(segments.values())
 
     def _embed(self, segments: dict[str, Segment], encoder: TextEncoder) -> None:
-        missing = [i for i, segment in segments.items() if segment.vectors is None]
-        total = sum(len(segments[i].passages) for i in missing)
-        done = 0
-        for document_id in missing:
-            self._check_stop()
-
-            def report(progress: Progress, before: int = done) -> None:
-                self._report(Progress(progress.phase, before + progress.done, total))
-
-            segments[document_id] = _with_vectors(segments[document_id], encoder, report, self.stop)
-            done += len(segments[document_id].passages)
+        missing = {i: _texts(segment) for i, segment in segments.items() if segment.vectors is None}
+        embedding = Embedding(encoder, self.cache, self.on_progress, self.stop)
+        for document_id, vectors, seconds in embedding.run(missing):
+            segment = segments[document_id]
+            segments[document_id] = replace(segment, vectors=vectors, seconds=segment.seconds + seconds)
             self._save(document_id, segments[document_id])
+        if missing:
+            self.cache.trim()
 
     def _save(self, document_id: str, segment: Segment) -> None:
         if self.notes:
             return
         try:
             self.folder.path.mkdir(parents=True, exist_ok=True)
-            entry = self.folder.save(document_id, segment, self.manifest.documents.get(document_id))
+            known = self.manifest.documents.get(document_id)
+            entry = self.folder.save(document_id, segment, known)
+            entry = replace(entry, source=self.sources.get(document_id, ""))
         except OSError as error:
             self._cannot_write(error)
             return
         dimension = 0 if segment.vectors is None else segment.vectors.shape[1]
-        self._write(self.manifest.with_document(document_id, entry, dimension))
+        self.manifest = self.manifest.with_document(document_id, entry, dimension)
+        if time.monotonic() - self.written_at > WRITE_SECONDS:
+            self._write()
 
-    def _write(self, manifest: Manifest) -> None:
-        self.manifest = manifest
-        if self.notes:
+    def _write(self) -> None:
+        if self.notes or self.manifest == self.written:
             return
         try:
             self.folder.path.mkdir(parents=True, exist_ok=True)
-            self.folder.write_manifest(manifest)
+            self.folder.write_manifest(self.manifest)
+            self.written, self.written_at = self.manifest, time.monotonic()
         except OSError as error:
             self._cannot_write(error)
 
@@ -246,7 +296,7 @@ class _Build:
 
     def _check_stop(self) -> None:
         if self.stop is not None and self.stop.is_set():
-            raise StoppedError("Indexing was stopped; the documents that were finished are kept.")
+            raise StoppedError("Indexing was stopped; what was finished is kept.")
 
     def _report(self, progress: Progress) -> None:
         if self.on_progress is not None:
@@ -257,12 +307,8 @@ def _without_vectors(passages: Sequence[Passage]) -> Segment:
     return Segment(tuple(passages), TermCounts.of(terms(index_text(passage)) for passage in passages))
 
 
-def _with_vectors(
-    segment: Segment, encoder: TextEncoder, on_progress: OnProgress | None, stop: StopSignal | None
-) -> Segment:
-    started = time.perf_counter()
-    vectors = encoder.encode([index_text(p) for p in segment.passages], on_progress=on_progress, stop=stop)
-    return replace(segment, vectors=vectors, seconds=segment.seconds + time.perf_counter() - started)
+def _texts(segment: Segment) -> list[str]:
+    return [index_text(passage) for passage in segment.passages]
 
 
 def _joined(

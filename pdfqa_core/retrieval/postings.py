@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -101,6 +101,26 @@ class Postings:
         """Number of passages."""
         return len(self.lengths)
 
+    def joined(self, names: Sequence[str]) -> Postings:
+        """Return the postings where each term goes by another name, terms of the same name becoming one.
+
+        `names` are in the order of the vocabulary. The lengths stay.
+        """
+        if len(names) != len(self.vocabulary):
+            raise ValueError(f"{len(names)} names for {len(self.vocabulary)} terms")
+        vocabulary: dict[str, int] = {}
+        to_new = np.fromiter((vocabulary.setdefault(n, len(vocabulary)) for n in names), np.int64, count=len(names))
+        if len(vocabulary) == len(names):
+            return Postings(vocabulary, self.starts, self.rows, self.counts, self.lengths)
+        keys = np.repeat(to_new, np.diff(self.starts)) * self.size + self.rows
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else keys
+        counts = np.add.reduceat(self.counts[order], first) if len(keys) else self.counts
+        terms, rows = np.divmod(keys[first], max(self.size, 1))
+        starts = np.concatenate(([0], np.cumsum(np.bincount(terms, minlength=len(vocabulary))))).astype(np.int64)
+        return Postings(vocabulary, starts, rows, counts, self.lengths)
+
     def weights(self, k1: float, b: float) -> Floats:
         """Return what each posting adds to its passage's BM25 score; aligned with `rows`.
 
@@ -120,21 +140,48 @@ class Postings:
 
     def scores(self, terms: Sequence[str], weights: Floats) -> tuple[Floats, Mask]:
         """Return each passage's score, a term that is asked n times counting n times, and whether any term is in it."""
-        scores = np.zeros(self.size)
-        matched = np.zeros(self.size, dtype=np.bool_)
+        return Weighted(self, weights).scores(terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Postings with what each of them adds to its passage's score: all that a question needs."""
+
+    postings: Postings
+    weights: Floats
+    positive: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "positive", bool((self.weights > 0).all()))
+
+    def scores(self, terms: Sequence[str]) -> tuple[Floats, Mask]:
+        """Return each passage's score, a term that is asked n times counting n times, and whether any term is in it."""
+        postings = self.postings
+        scores = np.zeros(postings.size)
+        places = []
         for term, times in Counter(terms).items():
-            number = self.vocabulary.get(term)
+            number = postings.vocabulary.get(term)
             if number is None:
                 continue
-            place = slice(self.starts[number], self.starts[number + 1])
-            rows = self.rows[place]
-            scores[rows] += times * weights[place]
-            matched[rows] = True
+            place = slice(postings.starts[number], postings.starts[number + 1])
+            weights = self.weights[place]
+            scores[postings.rows[place]] += weights if times == 1 else times * weights
+            places.append(place)
+        if self.positive:
+            return scores, scores > 0
+        matched = np.zeros(postings.size, dtype=np.bool_)
+        for place in places:
+            matched[postings.rows[place]] = True
         return scores, matched
 
 
 def _joined(parts: Sequence[npt.NDArray[np.int64]]) -> Ints:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+# From this many scores on, the best are looked for among the maxima of stripes first.
+STRIPED = 4096
+STRIPES = 64
 
 
 def top(scores: npt.NDArray[np.floating], k: int, rows: Ints | None = None) -> Ints:
@@ -144,12 +191,26 @@ def top(scores: npt.NDArray[np.floating], k: int, rows: Ints | None = None) -> I
     sorting the k found.
     """
     values = scores if rows is None else scores[rows]
+    chosen = _at_least(values, k)
+    values = values[chosen]
     if k < len(values):
         edge = np.partition(values, len(values) - k)[len(values) - k]
         above = np.flatnonzero(values > edge)
         equal = np.flatnonzero(values == edge)[: k - len(above)]
-        chosen = np.sort(np.concatenate((above, equal)))
-    else:
-        chosen = np.arange(len(values))
-    chosen = chosen[np.argsort(-values[chosen], kind="stable")]
+        kept = np.sort(np.concatenate((above, equal)))
+        chosen, values = chosen[kept], values[kept]
+    chosen = chosen[np.argsort(-values, kind="stable")]
     return chosen if rows is None else rows[chosen]
+
+
+def _at_least(values: npt.NDArray[np.floating], k: int) -> Ints:
+    """Return the positions, ascending, of a superset of the k highest values.
+
+    The k-th highest of some values (here: the maxima of stripes) is no higher than the k-th highest of all. Two passes
+    over the values, where a partition needs many.
+    """
+    width = len(values) // STRIPES
+    if len(values) < STRIPED or k > width:
+        return np.arange(len(values))
+    maxima = values[: width * STRIPES].reshape(STRIPES, width).max(axis=0)
+    return np.flatnonzero(values >= np.partition(maxima, width - k)[width - k])

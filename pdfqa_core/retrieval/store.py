@@ -1,12 +1,11 @@
 """An index's folder: a manifest, and per document one segment of passages and one file of vectors. No pickles.
 
 Everything here is derived data. Whatever is missing, damaged or made under other settings reads as "not there"; the
-caller builds it again. The manifest is written after every document, so that an interrupted build keeps what it had.
+caller builds it again. The manifest is written about once a second, so that an interrupted build keeps what it had.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import time
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.files import DAMAGE, sha256, write_atomically
 from pdfqa_core.retrieval.postings import TermCounts
@@ -39,12 +39,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class Entry:
-    """What the manifest says of one document: number of passages, hashes of its two files, seconds of building."""
+    """What the manifest says of one document: number of passages, hashes of its two files, seconds of building.
+
+    `source` names the text that the passages were made of.
+    """
 
     passages: int
     sha256: str
     vectors_sha256: str = ""
     seconds: float = 0.0
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,6 @@ class Manifest:
         return replace(self, documents={i: e for i, e in self.documents.items() if i in set(document_ids)})
 
 
-def _stem(document_id: str) -> str:
-    return hashlib.sha256(document_id.encode()).hexdigest()[:32]
-
-
 @dataclass(frozen=True)
 class IndexFolder:
     """Reads and writes the files of one index."""
@@ -79,11 +79,11 @@ class IndexFolder:
 
     def segment_file(self, document_id: str) -> Path:
         """Where a document's passages lie."""
-        return self.path / f"{_stem(document_id)}.passages.npz"
+        return self.path / f"{file_stem(document_id)}.passages.npz"
 
     def vectors_file(self, document_id: str) -> Path:
         """Where a document's vectors lie."""
-        return self.path / f"{_stem(document_id)}.vectors.npy"
+        return self.path / f"{file_stem(document_id)}.vectors.npy"
 
     def read_manifest(self, empty: Manifest) -> Manifest:
         """Return the manifest if it is whole and made under the same settings as `empty`, else `empty`."""
@@ -158,7 +158,7 @@ class IndexFolder:
     def size(self) -> int:
         """Return the bytes of all files."""
         try:
-            return sum(file.stat().st_size for file in self.path.iterdir() if file.is_file())
+            return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
         except OSError:
             return 0
 

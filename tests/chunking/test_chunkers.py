@@ -56,6 +56,11 @@ def pairs_tokenizer(text):
     return [m.span() for m in re.finditer(r"\S{1,3}", text)]
 
 
+def disjoint(spans):
+    """Whether no two spans overlap, in whatever order (a note may be read after the sentence that it parts)."""
+    return all(a.page < b.page or a.end <= b.start for a, b in pairwise(sorted(spans)))
+
+
 def count_words(passage):
     """Words as the chunkers count them: a run of over 100 characters counts once per 100."""
     return sum(math.ceil((e - s) / 100) for s, e in words(passage.text))
@@ -106,7 +111,7 @@ def test_spans_rebuild_the_text_and_ids_are_unique(data, chunker):
         assert passage.text == JOINER.join(texts[s.page][s.start : s.end] for s in passage.spans)
         assert passage.text.strip() == passage.text != ""
         assert passage.heading == ""
-        assert list(passage.spans) == sorted(passage.spans)
+        assert disjoint(passage.spans)
     assert len({p.id for p in passages}) == len(passages)
 
 
@@ -138,8 +143,7 @@ def test_fixed_snippets_are_disjoint_and_full(data, length):
     lengths = [count_words(p) for p in passages]
     assert sum(lengths) == total
     assert all(n == length for n in lengths[:-1])
-    spans = [s for p in passages for s in p.spans]
-    assert all(a.page < b.page or a.end <= b.start for a, b in pairwise(spans))
+    assert disjoint([s for p in passages for s in p.spans])
 
 
 @settings(max_examples=100, deadline=None)
@@ -164,8 +168,7 @@ def test_paragraphs_are_disjoint_and_bounded(data, shortest, more):
     pages = pages_of(data)
     passages = Paragraphs(min_length=shortest, max_length=shortest + more).chunk(pages)
     assert all(count_words(p) <= shortest + more for p in passages)
-    spans = [s for p in passages for s in p.spans]
-    assert all(a.page < b.page or a.end <= b.start for a, b in pairwise(spans))
+    assert disjoint([s for p in passages for s in p.spans])
 
 
 def test_an_empty_document_has_no_passages():
@@ -298,6 +301,25 @@ def test_a_paragraph_broken_by_a_page_border_is_one_passage():
     ]
     [passage] = Paragraphs().chunk(pages)
     assert passage.pages == (1, 2)
+
+
+@pytest.mark.parametrize("aside", [BlockKind.FOOTNOTE, BlockKind.CAPTION])
+def test_a_note_below_a_paragraph_broken_by_a_page_border_comes_after_it(aside):
+    first = page_of(1, [(BlockKind.TEXT, "The plan covers all of".split(), " "), (aside, ["1", "Since", "2020."], " ")])
+    second = page_of(2, [(BlockKind.TEXT, "the costs of care.".split(), " "), (BlockKind.TEXT, ["It", "ends."], " ")])
+    whole, note, rest = (p.text for p in Paragraphs(min_length=1).chunk([first, second]))
+    assert whole == JOINER.join(["The plan covers all of", "the costs of care."])
+    assert (note, rest) == ("1 Since 2020.", "It ends.")
+
+
+def test_a_note_below_a_whole_sentence_stays_where_it_is():
+    first = page_of(1, [(BlockKind.TEXT, ["It", "ends."], " "), (BlockKind.FOOTNOTE, ["1", "Since", "2020."], " ")])
+    second = page_of(2, [(BlockKind.TEXT, ["the", "costs."], " ")])
+    assert [p.text for p in Paragraphs(min_length=1).chunk([first, second])] == [
+        "It ends.",
+        "1 Since 2020.",
+        "the costs.",
+    ]
 
 
 def test_a_long_block_is_cut_at_sentence_ends():

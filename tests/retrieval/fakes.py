@@ -1,4 +1,4 @@
-"""An encoder at the `TextEncoder` protocol: hashed bags of words, so that texts that share words are similar."""
+"""Encoders and a scorer at the protocols of retrieval. FakeEncoder: texts that share words are similar."""
 
 import hashlib
 
@@ -32,6 +32,39 @@ class FakeEncoder:
             if on_progress is not None:
                 on_progress(Progress("Embedding passages", row + 1, len(texts)))
         return vectors
+
+
+class WordVectors:
+    """At the `TokenEncoder` protocol: every word is a token whose vector follows from its letters."""
+
+    name = "word-vectors"
+
+    def __init__(self, dimension=24, model_hash="words"):
+        self.dimension = dimension
+        self.model_hash = model_hash
+        self.encoded = []
+
+    def encode_tokens(self, texts, *, question=False, on_progress=None, stop=None):
+        found = []
+        for text in texts:
+            if stop is not None and stop.is_set():
+                raise StoppedError
+            if not question:
+                self.encoded.append(text)
+            seeds = [int.from_bytes(word.encode()[:7].ljust(7), "big") for word in text.split()]
+            rows = [np.random.default_rng(seed).normal(size=self.dimension) for seed in seeds]
+            made = np.asarray(rows, dtype=np.float32).reshape(len(rows), self.dimension)
+            found.append(made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9))
+        return found
+
+
+class LengthScorer:
+    """At the `PairScorer` protocol: the shorter the text, the better."""
+
+    name = "length"
+
+    def scores(self, question, texts):
+        return np.asarray([-float(len(text)) for text in texts])
 
 
 def passage(text, document_id="doc", number=0, heading=""):

@@ -4,6 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from pdfqa_core.retrieval.analysis import Analyser
 from pdfqa_core.retrieval.postings import Postings, TermCounts, top
 
 TOKENS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
@@ -31,6 +32,43 @@ def test_segments_score_as_one_corpus(corpus, question, cut):
     expected, _ = whole.scores(question, whole.weights(1.5, 0.75))
     found, _ = parts.scores(question, parts.weights(1.5, 0.75))
     assert np.allclose(found, expected, atol=1e-12)
+
+
+WORDS = ("plans", "planned", "planning", "plan", "cover", "covers", "coverage", "über", "the", "42", "\ud800")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), min_size=1, max_size=9), st.sampled_from(WORDS))
+def test_joined_stems_score_as_if_each_word_had_been_stemmed(corpus, word):
+    analyser = Analyser("english", stemming=True)
+    stemmed = [analyser.stems(tokens) for tokens in corpus]
+    assume(any(corpus))
+    words = Postings.merged([TermCounts.of(corpus)])
+    joined = words.joined(analyser.stems(tuple(words.vocabulary)))
+    found, matched = joined.scores(analyser.stems([word]), joined.weights(1.5, 0.75))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = BM25Okapi(stemmed).get_scores(analyser.stems([word]))
+    assert np.allclose(found, np.nan_to_num(expected), atol=1e-6)
+    assert matched.tolist() == [analyser.stems([word])[0] in tokens for tokens in stemmed]
+    again = Postings.merged([TermCounts.of(stemmed)])
+    assert set(joined.vocabulary) == set(again.vocabulary)
+    for term, number in joined.vocabulary.items():
+        rows = joined.rows[joined.starts[number] : joined.starts[number + 1]]
+        other = again.vocabulary[term]
+        assert rows.tolist() == again.rows[again.starts[other] : again.starts[other + 1]].tolist()
+
+
+def test_names_have_to_be_as_many_as_terms():
+    with pytest.raises(ValueError, match="1 names for 2 terms"):
+        Postings.merged([TermCounts.of([["a", "b"]])]).joined(["a"])
+
+
+@pytest.mark.parametrize("k", [1, 7, 60, 64, 200, 5000])
+@pytest.mark.parametrize("levels", [3, 300, 10**9])
+def test_top_of_many_scores_is_a_stable_sort_cut_off(k, levels):
+    values = np.random.default_rng(k).integers(0, levels, 4500).astype(np.float64)
+    expected = sorted(range(len(values)), key=lambda i: (-values[i], i))
+    assert top(values, k).tolist() == expected[:k]
 
 
 @settings(max_examples=200, deadline=None)

@@ -5,6 +5,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.retrieval import Encoder, bundled_model_path
+from tests.retrieval.tiny_models import sentence_transformer
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,17 @@ def test_no_texts_make_no_vectors(encoder):
 def test_text_that_utf8_cannot_say_is_encoded(encoder):
     assert encoder.encode(["lone \ud800 surrogate"]).shape == (1, 384)
     assert encoder.token_spans("a \ud800 b")[0] == (0, 1)
+
+
+def test_the_prompts_of_a_model_are_used(tmp_path):
+    plain = Encoder(sentence_transformer(tmp_path / "plain"))
+    prompts = {"query": "Ask: ", "document": "Text: "}
+    prompted = Encoder(sentence_transformer(tmp_path / "prompted", prompts=prompts))
+    for question, prompt in ((True, "Ask: "), (False, "Text: ")):
+        expected = plain.encode([f"{prompt}the plan"], question=question)
+        assert np.allclose(prompted.encode(["the plan"], question=question), expected, atol=1e-5)
+        assert not np.allclose(plain.encode(["the plan"], question=question), expected, atol=1e-3)
+    assert prompted.model_hash != plain.model_hash
 
 
 def test_encoding_reports_and_stops(encoder):

@@ -52,6 +52,19 @@ def check_same(one, other):
         assert Hybrid(one).search(question, 5) == Hybrid(other).search(question, 5)
 
 
+def test_a_document_whose_text_is_another_is_built_again_and_only_that_one(tmp_path):
+    open_index(tmp_path, three(), sources={"a": "direct 1", "b": "direct 1"})
+    documents, encoder = three(), FakeEncoder()
+    documents["b"] = documents.provider("b", ["third vaccines", "read again"])
+    index = open_index(tmp_path, documents, encoder, sources={"a": "direct 1", "b": "visual 1"})
+    assert documents.called == ["b"]
+    assert encoder.encoded == ["read again"]
+    assert texts(index)[2:4] == ["third vaccines", "read again"]
+    again = three()
+    open_index(tmp_path, again, sources={"a": "direct 1", "b": "visual 1"})
+    assert again.called == []
+
+
 def test_what_is_stored_is_not_built_again(tmp_path):
     built = open_index(tmp_path, three())
     documents, encoder = three(), FakeEncoder()
@@ -179,7 +192,7 @@ def test_another_model_or_recipe_is_another_folder(tmp_path):
     assert open_index(tmp_path, three()).embeddings.shape == (5, 64)
     changed = Index.open_or_build(tmp_path, "another", {"a": lambda: passages("x", document_id="a")})
     assert texts(changed) == ["x"]
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len([p for p in tmp_path.iterdir() if not p.name.startswith("embeddings-")]) == 3
 
 
 def test_embeddings_are_made_when_they_are_first_needed(tmp_path):
@@ -223,15 +236,38 @@ class StopAfter:
         return self.left <= 0
 
 
-def test_a_stopped_build_keeps_the_finished_documents(tmp_path):
-    stop = StopAfter(3)
+def test_a_stopped_build_keeps_passages_and_finished_batches(tmp_path):
+    many = [f"passage number {n}" for n in range(40)]
+    stop = StopAfter(20)
+    with pytest.raises(StoppedError):
+        open_index(tmp_path, Documents(a=many), on_progress=stop, stop=stop)
+    documents, encoder = Documents(a=many), FakeEncoder()
+    index = open_index(tmp_path, documents, encoder)
+    assert documents.called == []
+    assert len(encoder.encoded) == 24
+    check_same(index, open_index(tmp_path / "fresh", Documents(a=many)))
+
+
+class StopAtDocument:
+    """Is set when some documents have been split into passages."""
+
+    def __init__(self, documents):
+        self.left = documents
+
+    def __call__(self, progress):
+        self.left -= progress.phase == "Splitting into passages"
+
+    def is_set(self):
+        return self.left < 0
+
+
+def test_a_build_that_is_stopped_while_splitting_keeps_the_documents_before(tmp_path):
+    stop = StopAtDocument(1)
     with pytest.raises(StoppedError):
         open_index(tmp_path, three(), on_progress=stop, stop=stop)
-    documents, encoder = three(), FakeEncoder()
-    index = open_index(tmp_path, documents, encoder)
+    documents = three()
+    open_index(tmp_path, documents)
     assert documents.called == ["c"]
-    assert len(encoder.encoded) == 2
-    check_same(index, open_index(tmp_path / "fresh", three()))
 
 
 def test_a_folder_that_cannot_be_written_means_an_index_in_memory(tmp_path):

@@ -9,6 +9,7 @@ from rank_bm25 import BM25Okapi
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, ReciprocalRankFusion, index_text, retrievers
 from pdfqa_core.text import content_terms, terms
+from pdfqa_core.types import Passage, Span
 from tests.retrieval.fakes import FakeEncoder, passage, passages
 
 TEXTS = (
@@ -20,7 +21,7 @@ TEXTS = (
     "Employees accrue vacation days every month.",
     "The handbook describes the dress code of the office.",
 )
-NAMES = ("bm25", "dense", "rrf", "hybrid")
+NAMES = ("bm25", "dense", "rrf", "hybrid", "convex")
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +31,16 @@ def index():
     )
 
 
-def test_all_four_are_registered_with_the_settings_names():
+def test_all_are_registered_with_the_settings_names():
     assert set(NAMES) <= set(retrievers.names())
     declared = {name: {f.name for f in fields(retrievers.get(name))} - {"index"} for name in NAMES}
+    lexical, lists = {"k1", "b", "language", "stemming", "stop_words"}, {"candidates", "exact_below"}
     assert declared == {
-        "bm25": {"k1", "b"},
+        "bm25": lexical,
         "dense": {"exact_below"},
-        "hybrid": {"k1", "b", "candidates", "exact_below"},
-        "rrf": {"k1", "b", "candidates", "rrf_k", "exact_below"},
+        "hybrid": lexical | lists,
+        "rrf": lexical | lists | {"rrf_k"},
+        "convex": lexical | lists | {"weight"},
     }
 
 
@@ -245,3 +248,44 @@ print(sorted({"torch", "sentence_transformers", "transformers", "hnswlib", "scip
 """
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["one plan", "[]"]
+
+
+def test_convex_weighs_normalised_scores(index):
+    question = "vaccines and drugs of the plan"
+    cosines = {h.passage.id: h.score for h in Dense(index).search(question, 9)}
+    lexical = {h.passage.id: h.score for h in BM25(index).search(question, 9)}
+    most, best = max(cosines.values()) + 1, max(lexical.values())
+    hits = retrievers.get("convex")(index, weight=0.3).search(question, 9)
+    assert len(hits) == len(TEXTS)
+    for hit in hits:
+        share = 0.3 * (cosines[hit.passage.id] + 1) / most + 0.7 * lexical.get(hit.passage.id, 0) / best
+        assert hit.score == pytest.approx(share, abs=1e-6)
+
+
+def test_convex_at_its_ends_ranks_as_its_parts(index):
+    convex = retrievers.get("convex")
+    question = "what the plan pays for vaccines"
+
+    def ids(retriever, k):
+        return [hit.passage.id for hit in retriever.search(question, k)]
+
+    assert ids(convex(index, weight=1.0), 9) == ids(Dense(index), 9)
+    matching = ids(BM25(index), 9)
+    assert ids(convex(index, weight=0.0), len(matching)) == matching
+    with pytest.raises(UsageError, match="weight"):
+        convex(index, weight=1.1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_search_can_be_limited_to_pages(name):
+    across = Passage("across", (Span("a", 2, 0, 9), Span("a", 3, 0, 9)), "the plan pays again")
+    index = Index.in_memory([*passages(*["the plan pays"] * 5, document_id="a"), across], FakeEncoder())
+    retriever = retrievers.get(name)(index)
+
+    def pages(**options):
+        return sorted(hit.passage.pages for hit in retriever.search("plan pays", 9, **options))
+
+    assert pages(pages=(3, 4)) == [(2, 3), (3,), (4,)]
+    assert pages(pages=(1, 1)) == [(1,)]
+    assert pages(pages=(1, 99)) == pages()
+    assert pages(pages=(3, 4), document_ids=frozenset({"b"})) == []

@@ -1,0 +1,75 @@
+"""Real models of sentence-transformers, tiny and with random weights, made by the test that needs them."""
+
+from tests.retrieval.fakes import passages
+
+WORDS = tuple("the a of is plan deductible vaccine office visit copay covered paid month dress code balance".split())
+CORPUS = passages(
+    "the plan deductible is paid", "a vaccine is covered", "the office dress code", "a copay of the visit is paid",
+    "balance of the plan", document_id="a",
+)  # fmt: skip
+
+
+def tokenizer(folder):
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+    from tokenizers.processors import TemplateProcessing
+    from transformers import PreTrainedTokenizerFast
+
+    special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    vocabulary = {word: number for number, word in enumerate((*special, *".,:?!", "Ask", "Text", *WORDS))}
+    made = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    made.pre_tokenizer = BertPreTokenizer()
+    made.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]", model_max_length=64,
+    )  # fmt: skip
+    fast.save_pretrained(folder)
+    return len(vocabulary)
+
+
+def bert(folder, *, labels=None, seed=0):
+    """Save a BERT with two small layers; with a head for `labels` numbers where asked for."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertModel
+
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=tokenizer(folder), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=64, num_labels=labels or 2, initializer_range=0.5,
+    )  # fmt: skip
+    model = BertForSequenceClassification(config) if labels else BertModel(config)
+    model.eval().save_pretrained(folder)
+    return folder
+
+
+def sentence_transformer(folder, **options):
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    transformer = Transformer(str(bert(folder / "bert")))
+    modules = [transformer, Pooling(transformer.get_embedding_dimension())]
+    SentenceTransformer(modules=modules, device="cpu", **options).save_pretrained(str(folder / "model"))
+    return folder / "model"
+
+
+def multi_vector_encoder(folder):
+    """Save a ColBERT with a projection to 16 dimensions."""
+    import torch
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    transformer = Transformer(str(bert(folder / "bert")))
+    torch.manual_seed(1)
+    dense = Dense(
+        in_features=32, out_features=16, bias=False, activation_function=torch.nn.Identity(),
+        module_input_name="token_embeddings",
+    )  # fmt: skip
+    modules = [transformer, dense, MultiVectorMask(), Normalize(module_input_name="token_embeddings")]
+    MultiVectorEncoder(modules=modules, device="cpu").save_pretrained(str(folder / "colbert"))
+    return folder / "colbert"

@@ -53,6 +53,43 @@ def paired_difference(
     return summarise(differences, seed=seed, resamples=resamples)
 
 
+def permutation_test(
+    first: Sequence[float | None], second: Sequence[float | None], *, seed: int = 0, resamples: int = RESAMPLES
+) -> float | None:
+    """Return the two-sided p-value of the mean paired difference under random exchange of the systems per item.
+
+    Exact where all exchanges are fewer than `resamples`; None with fewer than two items that both were scored on.
+    Raises UsageError if the two differ in length. Source: Fisher's randomisation test as in Smucker et al. 2007.
+    """
+    if len(first) != len(second):
+        raise UsageError(f"The systems were scored on {len(first)} and {len(second)} items.", "Use the same items.")
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    if len(pairs) < 2:
+        return None
+    differences = [a - b for a, b in pairs]
+    if not any(differences):
+        return 1.0
+    import numpy as np
+    from scipy.stats import permutation_test as resampled
+
+    found = resampled(
+        (np.asarray(differences),), lambda values, axis: np.mean(values, axis=axis), permutation_type="samples",
+        vectorized=True, n_resamples=resamples, batch=1_000, rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return float(found.pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p-values adjusted for their number, in their order; each 0..1. Source: Holm 1979."""
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted
+
+
 def _interval(scored: list[float], seed: int, resamples: int) -> tuple[float | None, float | None]:
     if len(scored) < 2:
         return None, None

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.statistics import Summary, paired_difference, summarise
+from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
 
 
 def test_unscored_items_are_counted_and_not_zero() -> None:
@@ -54,3 +54,26 @@ def test_a_paired_difference_uses_items_scored_on_both_sides() -> None:
     assert result.low > 0
     with pytest.raises(UsageError, match="on 1 and 2 items"):
         paired_difference([1.0], [1.0, 0.0])
+
+
+def test_the_permutation_test_is_exact_for_few_items():
+    assert permutation_test([1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]) == pytest.approx(2 / 2**4)
+    assert permutation_test([0.5, 0.2], [0.5, 0.2]) == 1.0
+    assert permutation_test([1.0, None, 1.0], [None, 0.0, 0.0]) is None
+    with pytest.raises(UsageError, match="1 and 2 items"):
+        permutation_test([1.0], [1.0, 0.0])
+
+
+def test_the_permutation_test_is_seeded_and_symmetric():
+    first = [math.sin(n) for n in range(60)]
+    second = [math.sin(n) + 0.2 * math.cos(7 * n) - 0.05 for n in range(60)]
+    p = permutation_test(first, second, seed=1)
+    assert p == permutation_test(first, second, seed=1)
+    assert p == pytest.approx(permutation_test(second, first, seed=1), abs=0.02)
+    assert 0 < p < 1
+
+
+def test_holm_adjusts_by_rank():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []

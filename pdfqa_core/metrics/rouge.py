@@ -1,0 +1,116 @@
+"""ROUGE-L: the longest common subsequence of words; ROUGE-Lsum: its union over sentences.
+
+F = (1 + β²) R P / (R + β² P). Source: Lin 2004, with the words and the sentence union of Google's rouge_score.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.token_f1 import Overlap
+from pdfqa_core.metrics.tokens import rouge_tokens
+
+ROUGE_L = declare(
+    Measure(
+        "rouge_l",
+        "ROUGE-L F",
+        "(1 + β²)RP / (R + β²P); P, R: longest common subsequence over the words of each side; best reference",
+        "Lin 2004",
+    )
+)
+ROUGE_L_SUM = declare(
+    Measure("rouge_l_sum", "ROUGE-Lsum F", "as ROUGE-L, with the union of subsequences over sentences", "Lin 2004")
+)
+
+
+def rouge_l_overlap(prediction: str, reference: str, *, beta: float = 1.0, stemming: bool = False) -> Overlap:
+    """Return precision, recall and F_β of the longest common subsequence; all 0 where a side has no words."""
+    ours, theirs = rouge_tokens(prediction, stemming=stemming), rouge_tokens(reference, stemming=stemming)
+    return _overlap(lcs_length(ours, theirs), len(ours), len(theirs), beta)
+
+
+def rouge_l(prediction: str, references: Sequence[str], *, beta: float = 1.0, stemming: bool = False) -> float | None:
+    """Return the F_β (0..1) of the reference that fits best; None without references."""
+    return max((rouge_l_overlap(prediction, one, beta=beta, stemming=stemming).f1 for one in references), default=None)
+
+
+def rouge_l_sum(
+    prediction: str, references: Sequence[str], *, beta: float = 1.0, stemming: bool = True
+) -> float | None:
+    """Return ROUGE-Lsum F_β (0..1), sentences being lines; None without references.
+
+    For each reference sentence the words that any sentence of the prediction shares with it in order are counted once.
+    """
+    return max((_lsum(prediction, one, beta, stemming).f1 for one in references), default=None)
+
+
+def _overlap(common: int, ours: int, theirs: int, beta: float) -> Overlap:
+    precision = common / ours if ours else 0.0
+    recall = common / theirs if theirs else 0.0
+    bottom = recall + beta**2 * precision
+    return Overlap(precision, recall, (1 + beta**2) * recall * precision / bottom if bottom else 0.0)
+
+
+def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence.
+
+    Bit-parallel over the words of `first`, one integer per row. Source: Hyyrö 2004, "Bit-parallel LCS-length
+    computation revisited".
+    """
+    places: dict[str, int] = {}
+    for position, word in enumerate(first):
+        places[word] = places.get(word, 0) | 1 << position
+    full = (1 << len(first)) - 1
+    row = full
+    for word in second:
+        matched = row & places.get(word, 0)
+        row = ((row + matched) | (row - matched)) & full
+    return len(first) - row.bit_count()
+
+
+def _sentences(text: str, stemming: bool) -> list[list[str]]:
+    return [rouge_tokens(line, stemming=stemming) for line in text.split("\n") if line.strip()]
+
+
+def _lsum(prediction: str, reference: str, beta: float, stemming: bool) -> Overlap:
+    ours, theirs = _sentences(prediction, stemming), _sentences(reference, stemming)
+    total_ours, total_theirs = sum(map(len, ours)), sum(map(len, theirs))
+    if not total_ours or not total_theirs:
+        return Overlap(0.0, 0.0, 0.0)
+    left_ours = Counter(word for sentence in ours for word in sentence)
+    left_theirs = Counter(word for sentence in theirs for word in sentence)
+    hits = 0
+    for sentence in theirs:
+        shared: set[int] = set()
+        for other in ours:
+            shared.update(_lcs_places(sentence, other))
+        for place in sorted(shared):
+            word = sentence[place]
+            if left_ours[word] > 0 and left_theirs[word] > 0:
+                hits += 1
+                left_ours[word] -= 1
+                left_theirs[word] -= 1
+    return _overlap(hits, total_ours, total_theirs, beta)
+
+
+def _lcs_places(reference: Sequence[str], candidate: Sequence[str]) -> list[int]:
+    """Return where in `reference` a longest common subsequence stands; ties go back through the reference first."""
+    rows, columns = len(reference), len(candidate)
+    table = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(1, rows + 1):
+        row, above, word = table[i], table[i - 1], reference[i - 1]
+        for j in range(1, columns + 1):
+            row[j] = above[j - 1] + 1 if word == candidate[j - 1] else max(above[j], row[j - 1])
+    places = []
+    i, j = rows, columns
+    while i and j:
+        if reference[i - 1] == candidate[j - 1]:
+            places.append(i - 1)
+            i, j = i - 1, j - 1
+        elif table[i][j - 1] > table[i - 1][j]:
+            j -= 1
+        else:
+            i -= 1
+    return places[::-1]

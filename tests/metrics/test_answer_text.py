@@ -1,0 +1,157 @@
+"""EM, token F1, BLEU-1, ROUGE-L: known answers, properties, and the reference libraries on random input."""
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pdfqa_core.metrics.base import measures
+from pdfqa_core.metrics.bleu import bleu_1
+from pdfqa_core.metrics.exact_match import exact_match
+from pdfqa_core.metrics.normalisation import normalise_answer
+from pdfqa_core.metrics.rouge import lcs_length, rouge_l, rouge_l_overlap, rouge_l_sum
+from pdfqa_core.metrics.token_f1 import token_f1, token_overlap
+
+TEXT = st.lists(
+    st.sampled_from("the a Cat cat, dog's dogs! 1,800 naïve über“ - running runs".split()), max_size=12
+).map(" ".join)
+
+
+def test_normalisation_deletes_punctuation_before_articles():
+    assert normalise_answer("  The Cat-Flap, a “naïve” one!\n") == "catflap “naïve” one"
+    assert normalise_answer("A. The. An") == ""
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "f1", "em"),
+    [
+        ("respiratory droplets", "respiratory droplets and aerosols", 2 / 3, 0),
+        ("point-guard", "point guard", 0, 0),
+        ("1,800", "1800", 1, 1),
+        ("The The Beatles", "Beatles", 1, 1),
+        ("naïve café", "naive cafe", 0, 0),
+        ("", "the", 1, 1),
+        ("", "cat", 0, 0),
+        ("insufficient context", "Insufficient context.", 1, 1),
+    ],
+)
+def test_known_answers_of_em_and_f1(prediction, reference, f1, em):
+    assert token_f1(prediction, [reference]) == pytest.approx(f1)
+    assert exact_match(prediction, [reference]) == em
+
+
+def test_squad_means_and_the_best_reference_counts():
+    rows = [("1976", ["1976"]), ("Beyonce", ["Beyoncé and Bruno Mars"]), ("climate change", ["climate change"])]
+    assert 100 * sum(exact_match(*row) for row in rows) / 3 == pytest.approx(66.67, abs=0.01)
+    assert 100 * sum(token_f1(*row) for row in rows) / 3 == pytest.approx(66.67, abs=0.01)
+    assert token_f1("blue cat", ["dog", "blue cat here"]) == pytest.approx(0.8)
+    assert exact_match("blue cat", ["dog", "Blue cat."]) == 1.0
+    assert (token_f1("x", []), exact_match("x", []), bleu_1("x", []), rouge_l("x", []), rouge_l_sum("x", [])) == (
+        None,
+    ) * 5
+
+
+@given(TEXT, TEXT)
+def test_f1_is_symmetric_and_between_0_and_1(one, other):
+    value = token_f1(one, [other])
+    assert value == pytest.approx(token_f1(other, [one]))
+    assert 0 <= value <= 1
+    assert token_f1(one, [one]) == exact_match(one, [one]) == 1
+    assert exact_match(one, [other]) <= value
+    overlap = token_overlap(one, other)
+    assert (overlap.precision, overlap.recall) == (
+        token_overlap(other, one).recall,
+        token_overlap(other, one).precision,
+    )
+
+
+@given(TEXT, st.randoms())
+def test_the_order_of_words_does_not_change_f1_and_bleu(text, rng):
+    words = text.split()
+    rng.shuffle(words)
+    assert token_f1(" ".join(words), ["cat dog runs"]) == pytest.approx(token_f1(text, ["cat dog runs"]))
+    assert bleu_1(" ".join(words), ["cat dog runs"]) == pytest.approx(bleu_1(text, ["cat dog runs"]))
+
+
+# ------------------------------------------------------------------ BLEU-1
+
+
+def test_known_answers_of_bleu_1():
+    references = ["the cat is on the mat", "there is a cat on the mat"]
+    assert bleu_1("the the the the the the the", references) == pytest.approx(2 / 7)
+    assert bleu_1("respiratory droplets", ["respiratory droplets and aerosols"]) == 1.0
+    assert bleu_1("respiratory droplets", ["respiratory droplets and aerosols"], brevity_penalty=True) == pytest.approx(
+        math.exp(-1), abs=1e-4
+    )
+    assert bleu_1("", references) == bleu_1("", references, brevity_penalty=True) == 0.0
+
+
+def test_the_same_bleu_1_as_nltk():
+    from nltk.translate.bleu_score import brevity_penalty, closest_ref_length, modified_precision
+
+    rng = random.Random(3)
+    for _ in range(300):
+        words = [rng.choice("abcdefgh") for _ in range(rng.randint(1, 12))]
+        references = [[rng.choice("abcdefgh") for _ in range(rng.randint(1, 12))] for _ in range(rng.randint(1, 3))]
+        texts = [" ".join(reference) for reference in references]
+        expected = float(Fraction(modified_precision(references, words, 1)))
+        assert bleu_1(" ".join(words), texts) == pytest.approx(expected)
+        penalty = brevity_penalty(closest_ref_length(references, len(words)), len(words))
+        assert bleu_1(" ".join(words), texts, brevity_penalty=True) == pytest.approx(expected * penalty)
+
+
+# ------------------------------------------------------------------ ROUGE
+
+
+@pytest.mark.parametrize(("beta", "value"), [(0.5, 0.9091), (1, 0.8), (1.2, 0.7722), (2, 0.7143)])
+def test_beta_weighs_recall(beta, value):
+    assert rouge_l("testing two", ["testing one two"], beta=beta) == pytest.approx(value, abs=1e-4)
+
+
+def test_known_answers_of_rouge_l():
+    overlap = rouge_l_overlap("testing two", "testing one two")
+    assert overlap == pytest.approx((1.0, 2 / 3, 0.8))
+    assert rouge_l("cats running", ["cat run"]) == 0.0
+    assert rouge_l("cats running", ["cat run"], stemming=True) == 1.0
+    assert rouge_l("", ["x"]) == rouge_l("x", [""]) == 0.0
+    assert rouge_l("wrong", ["no", "wrong way"]) == pytest.approx(2 / 3)
+    assert rouge_l("тепловой насос", ["насос тепловой"]) == pytest.approx(0.5)  # words of other scripts
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=90), st.lists(st.sampled_from("abcd"), max_size=90))
+def test_the_bit_parallel_lcs_is_the_lcs(first, second):
+    row = [0] * (len(second) + 1)
+    for word in first:
+        diagonal = 0
+        for place, other in enumerate(second, start=1):
+            diagonal, row[place] = row[place], diagonal + 1 if word == other else max(row[place], row[place - 1])
+    assert lcs_length(first, second) == lcs_length(second, first) == row[-1]
+
+
+def test_the_same_rouge_as_rouge_score():
+    rouge_scorer = pytest.importorskip("rouge_score.rouge_scorer")
+    rng = random.Random(5)
+    words = "running runs cat cats dog's jumping jumped 1,800 the of generalisation ponies fly flies dying".split()
+    for stemming in (False, True):
+        scorer = rouge_scorer.RougeScorer(["rougeL", "rougeLsum"], use_stemmer=stemming)
+        for _ in range(200):
+            one, other = (
+                "\n".join(" ".join(rng.choices(words, k=rng.randint(0, 9))) for _ in range(rng.randint(1, 4)))
+                for _ in range(2)
+            )
+            expected = scorer.score(other, one)
+            assert rouge_l_overlap(one, other, stemming=stemming) == pytest.approx(tuple(expected["rougeL"]))
+            assert rouge_l_sum(one, [other], stemming=stemming) == pytest.approx(expected["rougeLsum"].fmeasure)
+
+
+def test_every_measure_says_what_it_is():
+    for name in measures.names():
+        measure = measures.get(name)
+        assert measure.name == name
+        assert measure.pretty_name
+        assert len(measure.formula) > 10
+        assert measure.high is None or measure.low < measure.high
+    assert {"answer_em", "answer_f1", "bleu_1", "rouge_l"} <= set(measures.names())

@@ -1,0 +1,135 @@
+"""Answers and gold answers from JSON files, matched with each other.
+
+A file is a JSON list (or JSONL) of objects with `answer` and, where there are any, `citations` and `id`. A gold answer
+may be a list of references. Items are matched by id where both files give ids, else by their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.protocols.json_rows import load_json
+
+_ANSWERS = ("answer", "prediction", "answers", "references", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """A row of a file: `answers` holds one text for a prediction, all references for a gold answer."""
+
+    row: int
+    id: str
+    answers: tuple[str, ...]
+    citations: tuple[str, ...] | None = None
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A prediction with its gold answer. Citations are None where neither file has any for any item."""
+
+    id: str
+    prediction: str
+    references: tuple[str, ...]
+    cited: tuple[str, ...] | None = None
+    gold_citations: tuple[str, ...] | None = None
+    question: str = ""
+
+
+def read_rows(path: Path, *, several: bool) -> tuple[AnswerRow, ...]:
+    """Return the rows of a file; `several`: an answer may be a list of references. Raises UsageError with the row."""
+    rows = [_row(value, number, path.name, several) for number, value in load_json(path)]
+    if not rows:
+        raise UsageError(f"{path.name} holds no answers.", 'Write a list of {"answer": …, "citations": […]}.')
+    given = [row for row in rows if row.id]
+    if given and len(given) < len(rows):
+        missing = next(row.row for row in rows if not row.id)
+        raise UsageError(f"{path.name}, row {missing}: there is no id.", "Give every row an id, or none.")
+    seen: dict[str, int] = {}
+    for row in given:
+        if row.id in seen:
+            raise UsageError(
+                f"{path.name}, row {row.row}: the id {row.id!r} is used in row {seen[row.id]} already.",
+                "Give every row its own id.",
+            )
+        seen[row.id] = row.row
+    return tuple(rows)
+
+
+def _row(value: Any, number: int, name: str, several: bool) -> AnswerRow:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name}, row {number}: not an object.", 'Write {"answer": …, "citations": […]}.')
+    key = next((key for key in _ANSWERS if key in value), "")
+    if not key:
+        raise UsageError(f"{name}, row {number}: there is no answer.", 'Every row needs an "answer".')
+    answer = value[key]
+    texts = answer if several and isinstance(answer, list) else [answer]
+    if not texts or not all(isinstance(text, str | int | float) and not isinstance(text, bool) for text in texts):
+        kinds = ", ".join(sorted({type(text).__name__ for text in texts})) or "nothing"
+        hint = "Give a text or a list of texts." if several else "Give one text."
+        raise UsageError(f"{name}, row {number}: the answer is no text but {kinds}.", hint)
+    return AnswerRow(
+        number,
+        "" if value.get("id") is None else str(value["id"]),
+        tuple(str(text) for text in texts),
+        _citations(value.get("citations"), number, name),
+        str(value.get("question") or ""),
+    )
+
+
+def _citations(value: Any, number: int, name: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise UsageError(
+            f"{name}, row {number}: citations are no list.", "Write a list of ids, [] where there is none."
+        )
+    for one in value:
+        wrong = (
+            isinstance(one, bool | dict | list) or one is None or (isinstance(one, float) and not math.isfinite(one))
+        )
+        if wrong:
+            raise UsageError(f"{name}, row {number}: {one!r} is no citation.", "Cite by number or name.")
+    return tuple(str(int(one)) if isinstance(one, float) and one.is_integer() else str(one) for one in value)
+
+
+def match(predictions: Sequence[AnswerRow], gold: Sequence[AnswerRow]) -> tuple[Pair, ...]:
+    """Return predictions with their gold answers, in the order of the gold file.
+
+    By id where both have ids, else by order. Raises UsageError that names the first id or the number that is missing.
+    """
+    if predictions and gold and predictions[0].id and gold[0].id:
+        known = {row.id: row for row in predictions}
+        missing = [row.id for row in gold if row.id not in known]
+        extra = sorted(known.keys() - {row.id for row in gold})
+        for ids, what in ((missing, "no prediction"), (extra, "no gold answer")):
+            if ids:
+                raise UsageError(
+                    f"There is {what} with the id {ids[0]!r}" + (f" and {len(ids) - 1} more." if ids[1:] else "."),
+                    "Both files must hold the same items.",
+                )
+        paired = [(known[row.id], row) for row in gold]
+    else:
+        if len(predictions) != len(gold):
+            raise UsageError(
+                f"There are {len(predictions)} predictions and {len(gold)} gold answers.",
+                "Give the items ids, or as many of the one as of the other.",
+            )
+        paired = list(zip(predictions, gold, strict=True))
+    cited = any(row.citations is not None for pair in paired for row in pair)
+    return tuple(
+        Pair(
+            truth.id or given.id or str(truth.row),
+            given.answers[0],
+            truth.answers,
+            (given.citations or ()) if cited else None,
+            (truth.citations or ()) if cited else None,
+            truth.question or given.question,
+        )
+        for given, truth in paired
+    )

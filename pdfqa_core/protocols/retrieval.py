@@ -1,0 +1,321 @@
+"""How well systems find the gold places: every question through every system, scored by the same gold.
+
+Gold is a document with a page or a stretch of its text, never a passage, so that the same questions score every way of
+cutting passages. A passage is relevant if it overlaps a gold stretch, or touches a gold page where only the page is
+known. Each gold place counts once: a second passage on the same place gains nothing, and one that covers two places
+takes two ranks, one after the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.metrics.ranking import RankingMeasure
+from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
+from pdfqa_core.protocols.gold_files import GoldFile, GoldPlace, GoldQuestion
+from pdfqa_core.types import Document, GoldItem, Hit, Page, Passage, Progress, Question, Span, StopSignal
+
+DEPTH = 100
+MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")
+CURVE = range(1, DEPTH + 1)  # every k: a curve through fewer points would slope where it has to step
+
+Search = Callable[[GoldItem, int], Sequence[Hit]]
+
+
+# ------------------------------------------------------------------ gold in a workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The questions of a file with their gold found in the workspace; `notes` are sentences on what was not."""
+
+    items: tuple[GoldItem, ...]
+    notes: tuple[str, ...] = ()
+
+
+def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, int], Page | None]) -> Resolved:
+    """Return the questions as gold items: names become document ids, quotes become spans of the page's text.
+
+    `page` gives a page of a document by id and number. A place that names no document means the only one there is. A
+    quote that is not on a page leaves the whole of that page as gold. A question whose places are all missing has no
+    gold: it stays unscored. Raises UsageError if no question has any gold here.
+    """
+    if file.corpus:
+        return Resolved(tuple(_item(q, (), tuple((p.document, 1) for p in q.places), {}) for q in file.questions))
+    by_name: dict[str, str] = {}
+    for document in documents:
+        for name in (document.id, document.filename, document.title):
+            by_name.setdefault(_key(name), document.id)
+    known = {question.id: question for question in file.questions}
+    items: list[GoldItem] = []
+    absent: dict[str, int] = {}
+    lost = 0
+    for question in file.questions:
+        spans: list[Span] = []
+        pages: list[tuple[str, int]] = []
+        quotes: dict[str, bool] = {}  # whether it was found on one of the question's pages
+        for place in question.places:
+            document_id = _document_id(place, by_name, documents, question)
+            if document_id is None or place.page is None:
+                absent[place.document or "(no name)"] = absent.get(place.document or "(no name)", 0) + 1
+                continue
+            found = page(document_id, place.page)
+            if found is None:
+                absent[f"{place.document} page {place.page}"] = absent.get(f"{place.document} page {place.page}", 0) + 1
+                continue
+            stretch = locate(place.quote, found.text) if place.quote else None
+            if place.quote:
+                quotes[place.quote] = quotes.get(place.quote, False) or stretch is not None
+            if stretch:
+                spans.append(Span(document_id, place.page, *stretch))
+            else:
+                pages.append((document_id, place.page))
+        lost += sum(not found for found in quotes.values())
+        items.append(_item(question, tuple(dict.fromkeys(spans)), tuple(dict.fromkeys(pages)), known))
+    notes = [f"{name} is not in the workspace ({count} gold places)." for name, count in list(absent.items())[:5]]
+    notes += [f"{len(absent) - 5} other documents or pages are not in the workspace."] if len(absent) > 5 else []
+    if lost:
+        words = "1 quote was" if lost == 1 else f"{lost} quotes were"
+        notes.append(f"{words} not found on any page named with it; the whole page counts instead.")
+    if not any(item.gold_spans or item.gold_pages for item in items):
+        raise UsageError(
+            f"No question of {file.name} has gold in this workspace. {' '.join(notes)}".strip(),
+            "Add the PDFs that it names; every question needs a page or a quote.",
+        )
+    return Resolved(tuple(items), tuple(notes))
+
+
+def _key(name: str) -> str:
+    plain = name.strip().casefold().removesuffix(".pdf")
+    return " ".join(plain.replace("_", " ").replace("-", " ").split())
+
+
+def _document_id(
+    place: GoldPlace, by_name: Mapping[str, str], documents: Sequence[Document], question: GoldQuestion
+) -> str | None:
+    if place.document:
+        return by_name.get(_key(place.document))
+    if len(documents) == 1:
+        return documents[0].id
+    raise UsageError(
+        f"Row {question.row} names no document, and the workspace has {len(documents)}.",
+        'Add a "document" to the row, or evaluate with one document.',
+    )
+
+
+def _item(
+    question: GoldQuestion,
+    spans: tuple[Span, ...],
+    pages: tuple[tuple[str, int], ...],
+    known: Mapping[str, GoldQuestion],
+) -> GoldItem:
+    history: list[tuple[str, str]] = []
+    before, seen = question.follow_up_of, {question.id}
+    while before in known and before not in seen:
+        seen.add(before)
+        earlier = known[before]
+        history.insert(0, (earlier.question, earlier.references[0] if earlier.references else ""))
+        before = earlier.follow_up_of
+    return GoldItem(
+        Question(question.id, question.question, "file"), question.references, spans, pages, tuple(history),
+        question.answerable,
+    )  # fmt: skip
+
+
+def locate(quote: str, text: str) -> tuple[int, int] | None:
+    """Return where `quote` stands in `text`, comparing letters and digits only; None if it does not."""
+    wanted = "".join(c for c in quote.casefold() if c.isalnum())
+    if not wanted:
+        return None
+    kept = [(i, folded) for i, c in enumerate(text) for folded in c.casefold() if folded.isalnum()]
+    found = "".join(folded for _, folded in kept).find(wanted)
+    return None if found < 0 else (kept[found][0], kept[found + len(wanted) - 1][0] + 1)
+
+
+# ------------------------------------------------------------------ scoring
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One rank: the gold place that the passage covers, or the passage itself where it covers none (gain 0)."""
+
+    docno: str
+    gain: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What a system found for one question. `hits` are kept as (passage id, pages, document id), best first."""
+
+    id: str
+    question: str
+    entries: tuple[Entry, ...]
+    gold: tuple[str, ...]
+    hits: tuple[tuple[str, tuple[int, ...], str], ...]
+    seconds: float
+
+    def value(self, measure: RankingMeasure) -> float | None:
+        """Return the value of a measure; None without gold."""
+        return measure([entry.gain for entry in self.entries], [1.0] * len(self.gold))
+
+    @property
+    def rank(self) -> int | None:
+        """The rank of the first relevant passage, None where there is none."""
+        return next((rank for rank, entry in enumerate(self.entries, start=1) if entry.gain > 0), None)
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """All questions through one system, with what building its index cost."""
+
+    name: str
+    settings_fingerprint: str
+    items: tuple[ItemResult, ...]
+    passages: int = 0
+    build_seconds: float = 0.0
+    index_bytes: int = 0
+
+    def values(self, measure: str) -> list[float | None]:
+        """Return the value per question, in order."""
+        parsed = RankingMeasure.parse(measure)
+        return [item.value(parsed) for item in self.items]
+
+    def summary(self, measure: str, *, seed: int = 0) -> Summary:
+        """Return the mean with its interval."""
+        return summarise(self.values(measure), seed=seed)
+
+    @cached_property
+    def latency(self) -> tuple[float, float]:
+        """The 50th and the 95th percentile of the seconds per question."""
+        ordered = sorted(item.seconds for item in self.items)
+        return (_percentile(ordered, 0.5), _percentile(ordered, 0.95)) if ordered else (0.0, 0.0)
+
+    @property
+    def curve(self) -> tuple[tuple[int, float], ...]:
+        """HR@k over k, as (k, mean over the questions with gold)."""
+        ranks = [item.rank for item in self.items if item.gold]
+        if not ranks:
+            return ()
+        return tuple((k, sum(rank is not None and rank <= k for rank in ranks) / len(ranks)) for k in CURVE)
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def gold_places(item: GoldItem) -> tuple[str, ...]:
+    """Return the names of a question's gold places: "document#page" or "document#page:start-end"."""
+    spans = [f"{s.document_id}#{s.page}:{s.start}-{s.end}" for s in item.gold_spans]
+    return (*spans, *(f"{document}#{page}" for document, page in item.gold_pages))
+
+
+def covered(item: GoldItem, passage: Passage) -> tuple[str, ...]:
+    """Return the gold places of a question that a passage covers, in the order of `gold_places`."""
+    places = []
+    for gold in item.gold_spans:
+        overlaps = (
+            s.document_id == gold.document_id and s.page == gold.page and s.start < gold.end and gold.start < s.end
+            for s in passage.spans
+        )
+        if any(overlaps):
+            places.append(f"{gold.document_id}#{gold.page}:{gold.start}-{gold.end}")
+    touched = {(span.document_id, span.page) for span in passage.spans}
+    places += [f"{document}#{page}" for document, page in item.gold_pages if (document, page) in touched]
+    return tuple(places)
+
+
+def judge(item: GoldItem, hits: Sequence[Hit]) -> tuple[Entry, ...]:
+    """Return the ranking of a question's hits: gold places where they are first covered, passages elsewhere."""
+    seen: set[str] = set()
+    entries: list[Entry] = []
+    for hit in hits:
+        new = [place for place in covered(item, hit.passage) if place not in seen]
+        seen.update(new)
+        entries += [Entry(place, 1.0, hit.score) for place in new] or [Entry(hit.passage.id, 0.0, hit.score)]
+    return tuple(entries)
+
+
+def run_system(
+    name: str, items: Sequence[GoldItem], search: Search, *, depth: int = DEPTH, stop: StopSignal | None = None
+) -> Iterator[Progress | tuple[ItemResult, ...]]:
+    """Search for every question; yields progress, then the results in the order of the questions.
+
+    Raises StoppedError when `stop` is set.
+    """
+    found = []
+    for number, item in enumerate(items, start=1):
+        if stop is not None and stop.is_set():
+            raise StoppedError(f"Stopped after {number - 1} of {len(items)} questions.")
+        yield Progress(f"{name}: question {number}", number - 1, len(items))
+        began = time.perf_counter()
+        hits = search(item, depth)
+        seconds = time.perf_counter() - began
+        found.append(
+            ItemResult(
+                item.question.id, item.question.text, judge(item, hits), gold_places(item),
+                tuple((hit.passage.id, hit.passage.pages, hit.passage.document_id) for hit in hits[:10]), seconds,
+            )
+        )  # fmt: skip
+    yield tuple(found)
+
+
+# ------------------------------------------------------------------ comparing
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A system against the baseline on the same questions; `wins` and `losses` are (id, rank, rank of the baseline).
+
+    `differences` and `p_values` are by measure. A p-value is that of a paired permutation test, adjusted by Holm's
+    method for the number of systems that are compared with the baseline; None where too few items were scored.
+    """
+
+    system: str
+    baseline: str
+    differences: Mapping[str, Summary]
+    p_values: Mapping[str, float | None]
+    wins: tuple[tuple[str, int | None, int | None], ...]
+    losses: tuple[tuple[str, int | None, int | None], ...]
+
+
+def compare(
+    systems: Sequence[SystemResult], baseline: str, measures: Sequence[str], *, seed: int = 0
+) -> tuple[Comparison, ...]:
+    """Return how every other system differs from the baseline on the same questions.
+
+    Raises UsageError if there is no such baseline, or the systems were asked different questions.
+    """
+    base = next((system for system in systems if system.name == baseline), None)
+    if base is None:
+        names = ", ".join(system.name for system in systems)
+        raise UsageError(f"There is no system called {baseline!r}.", f"Choose one of: {names}.")
+    others = [system for system in systems if system.name != baseline]
+    p_values: list[dict[str, float | None]] = [{} for _ in others]
+    for name in measures:
+        found = [permutation_test(system.values(name), base.values(name), seed=seed) for system in others]
+        adjusted = iter(holm([value for value in found if value is not None]))
+        for values, value in zip(p_values, found, strict=True):
+            values[name] = None if value is None else next(adjusted)
+    return tuple(_compared(system, base, values, seed) for system, values in zip(others, p_values, strict=True))
+
+
+def _compared(
+    system: SystemResult, baseline: SystemResult, p_values: Mapping[str, float | None], seed: int
+) -> Comparison:
+    differences = {name: paired_difference(system.values(name), baseline.values(name), seed=seed) for name in p_values}
+    wins: list[tuple[str, int | None, int | None]] = []
+    losses: list[tuple[str, int | None, int | None]] = []
+    for one, other in zip(system.items, baseline.items, strict=True):
+        if not one.gold or one.rank == other.rank:
+            continue
+        better = one.rank is not None and (other.rank is None or one.rank < other.rank)
+        (wins if better else losses).append((one.id, one.rank, other.rank))
+    return Comparison(system.name, baseline.name, differences, p_values, tuple(wins), tuple(losses))

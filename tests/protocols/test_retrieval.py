@@ -1,0 +1,180 @@
+import threading
+from datetime import UTC, datetime
+
+import pytest
+
+from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.protocols.gold_files import GoldFile, GoldPlace, GoldQuestion
+from pdfqa_core.protocols.retrieval import ItemResult, SystemResult, compare, judge, locate, resolve, run_system
+from pdfqa_core.types import Document, GoldItem, Hit, Page, Passage, Progress, Question, Span
+
+
+def passage(name, *places):
+    return Passage(name, tuple(Span(*place) for place in places), name)
+
+
+def hits(*passages):
+    return [Hit(p, 1.0 / rank, rank, "fake") for rank, p in enumerate(passages, start=1)]
+
+
+def item(name="q", spans=(), pages=()):
+    return GoldItem(Question(name, f"{name}?"), (), tuple(Span(*s) for s in spans), tuple(pages))
+
+
+def result(name, *ranks):
+    """A system that finds the gold of question n at rank `ranks[n]` (None: not at all)."""
+    found = []
+    for number, rank in enumerate(ranks):
+        gold = item(f"q{number}", pages=[("d", 1)])
+        ranked = [passage(f"x{n}", ("d", 9, 0, 5)) for n in range(10)]
+        if rank is not None:
+            ranked[rank - 1] = passage("gold", ("d", 1, 0, 5))
+        places = judge(gold, hits(*ranked))
+        found.append(ItemResult(gold.question.id, gold.question.text, places, ("d#1",), (), 0.001 * (number + 1)))
+    return SystemResult(name, "f", tuple(found))
+
+
+def test_a_span_is_found_by_overlap_and_a_page_by_touch():
+    gold = item(spans=[("d", 1, 10, 20)], pages=[("d", 2)])
+    entries = judge(
+        gold,
+        hits(
+            passage("before", ("d", 1, 0, 10)),
+            passage("overlap", ("d", 1, 19, 30)),
+            passage("again", ("d", 1, 10, 12)),
+            passage("page", ("d", 2, 500, 600)),
+            passage("other document", ("e", 2, 0, 600)),
+        ),
+    )
+    assert [e.gain for e in entries] == [0.0, 1.0, 0.0, 1.0, 0.0]
+    assert entries[1].docno == "d#1:10-20"
+    assert entries[2].docno == "again"  # a place counts once
+
+
+def test_a_passage_on_two_gold_pages_takes_two_ranks():
+    gold = item(pages=[("d", 1), ("d", 2)])
+    entries = judge(gold, hits(passage("both", ("d", 1, 5, 9), ("d", 2, 0, 4)), passage("none", ("d", 3, 0, 4))))
+    assert [(e.docno, e.gain) for e in entries] == [("d#1", 1.0), ("d#2", 1.0), ("none", 0.0)]
+
+
+def test_the_same_gold_scores_every_chunking():
+    gold = item(spans=[("d", 1, 100, 120)])
+    coarse, fine = (
+        [passage("all", ("d", 1, 0, 500))],
+        [passage(f"w{n}", ("d", 1, n * 50, n * 50 + 60)) for n in range(9)],
+    )
+    for chunking in (coarse, fine):
+        assert any(entry.gain for entry in judge(gold, hits(*chunking)))
+
+
+def test_summaries_count_what_is_unscored():
+    system = result("a", 1, 2, None)
+    without_gold = ItemResult("u", "u?", (), (), (), 0.004)
+    system = SystemResult("a", "f", (*system.items, without_gold), 10, 1.0)
+    summary = system.summary("MRR")
+    assert (summary.n, summary.unscored) == (3, 1)
+    assert summary.mean == pytest.approx(0.5)
+    assert system.latency[0] == pytest.approx(0.0025)
+    assert dict(system.curve)[1] == pytest.approx(1 / 3)
+    assert dict(system.curve)[2] == pytest.approx(2 / 3)
+    assert [k for k, _ in system.curve] == list(range(1, 101))
+    assert SystemResult("none", "f", (without_gold,)).curve == ()
+
+
+def test_a_comparison_names_the_questions_won_and_lost():
+    (found,) = compare([result("a", 1, 5, None, 3), result("b", 2, 4, None, 3)], "b", ("MRR", "HR@1"))
+    assert found.wins == (("q0", 1, 2),)
+    assert found.losses == (("q1", 5, 4),)
+    assert found.differences["HR@1"].mean == pytest.approx(0.25)
+    assert 0 < found.p_values["MRR"] <= 1
+
+
+def test_p_values_are_adjusted_for_the_number_of_systems():
+    good, bad = result("good", *[1] * 8), result("bad", *[5] * 8)
+    (alone,) = compare([good, bad], "bad", ("MRR",))
+    first, second = compare([good, bad, result("good too", *[1] * 8)], "bad", ("MRR",))
+    assert alone.p_values["MRR"] == pytest.approx(2 / 2**8)
+    assert first.p_values["MRR"] == second.p_values["MRR"] == pytest.approx(4 / 2**8)
+    with pytest.raises(UsageError, match="no system called 'x'"):
+        compare([good, bad], "x", ("MRR",))
+
+
+def test_every_question_is_searched_and_stopping_stops():
+    gold = [item("a", pages=[("d", 1)]), item("b", pages=[("d", 1)])]
+    asked = []
+
+    def search(one, depth):
+        asked.append((one.question.text, depth))
+        return hits(passage("p", ("d", 1, 0, 3)))
+
+    events = list(run_system("s", gold, search, depth=7))
+    assert [e.done for e in events if isinstance(e, Progress)] == [0, 1]
+    assert [r.rank for r in events[-1]] == [1, 1]
+    assert asked == [("a?", 7), ("b?", 7)]
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(StoppedError):
+        list(run_system("s", gold, search, stop=stop))
+
+
+def test_quotes_are_located_by_letters_and_digits():
+    text = "The deduc\u00adtible is $2,000.\nIt re-\nsets “every” year."
+    assert text[slice(*locate("deductible is $2,000", text))] == "deduc\u00adtible is $2,000"
+    assert text[slice(*locate('It resets "every" year', text))] == "It re-\nsets “every” year"
+    assert locate("nothing of it", text) is None
+    assert locate("…", text) is None
+
+
+# ------------------------------------------------------------------ resolve
+
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+DOCUMENT = Document("id1", "The Plan", "Benefit_Options.pdf", 2, WHEN, "me")
+
+
+def page_of(document_id, number):
+    return Page(document_id, number, "", 600, 800, f"Page {number} tells the words.") if number <= 2 else None
+
+
+def question(name, *places, **more):
+    return GoldQuestion(name, f"{name}?", 1, places=places, **more)
+
+
+def test_names_and_quotes_become_ids_and_spans():
+    file = GoldFile(
+        "gold",
+        (
+            question("a", GoldPlace("benefit options.PDF", 2, "tells the words")),
+            question("b", GoldPlace("The Plan", 1), references=("x",)),
+            question("c", GoldPlace("", 1, "not there"), follow_up_of="b"),
+            question("d", GoldPlace("absent.pdf", 1)),
+            question("e", GoldPlace("Benefit_Options.pdf", 9)),
+        ),
+    )
+    resolved = resolve(file, [DOCUMENT], page_of)
+    a, b, c, d, e = resolved.items
+    assert a.gold_spans == (Span("id1", 2, 7, 22),)
+    assert b.gold_pages == (("id1", 1),)
+    assert (c.gold_pages, c.history) == ((("id1", 1),), (("b?", "x"),))
+    assert d.gold_pages == d.gold_spans == e.gold_pages == ()
+    assert any("absent.pdf is not in the workspace" in note for note in resolved.notes)
+    assert any("Benefit_Options.pdf page 9" in note for note in resolved.notes)
+    assert any("1 quote was not found" in note for note in resolved.notes)
+
+
+def test_a_quote_on_one_of_two_pages_is_not_missed():
+    places = (GoldPlace("Benefit_Options.pdf", 1, "Page 2 tells"), GoldPlace("Benefit_Options.pdf", 2, "Page 2 tells"))
+    resolved = resolve(GoldFile("gold", (question("a", *places),)), [DOCUMENT], page_of)
+    assert resolved.items[0].gold_pages == (("id1", 1),)
+    assert resolved.items[0].gold_spans == (Span("id1", 2, 0, 12),)
+    assert resolved.notes == ()
+
+
+def test_gold_that_is_nowhere_is_an_error():
+    with pytest.raises(UsageError, match="No question of gold has gold in this workspace"):
+        resolve(GoldFile("gold", (question("a", GoldPlace("absent.pdf", 1)),)), [DOCUMENT], page_of)
+
+
+def test_a_row_without_a_document_needs_a_workspace_with_one():
+    other = Document("id2", "Other", "other.pdf", 1, WHEN, "me")
+    with pytest.raises(UsageError, match="Row 1 names no document"):
+        resolve(GoldFile("gold", (question("a", GoldPlace("", 1)),)), [DOCUMENT, other], page_of)

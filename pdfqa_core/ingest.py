@@ -1,16 +1,18 @@
-"""PDF files into the workspace: hash, read in a child process, store. Every file ends in exactly one state."""
+"""PDF files into the workspace: hash, read in child processes, store. Every file ends in exactly one state."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import queue
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from pdfqa_core.background import in_background
+from pdfqa_core.errors import StoppedError
+from pdfqa_core.time_left import TimeLeft
 from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
 
 
@@ -51,6 +53,11 @@ class ReadResult(Protocol):
         ...
 
     @property
+    def authors(self) -> str:
+        """Who wrote it, as the file says."""
+        ...
+
+    @property
     def pages_without_text(self) -> tuple[int, ...]:
         """1-based numbers of pages without text."""
         ...
@@ -68,13 +75,30 @@ class Documents(Protocol):
         ...
 
 
-Read = Callable[[Source, str, Callable[[Progress], None]], ReadResult]
+Read = Callable[[Source, str, int, Callable[[Progress], None]], ReadResult]
+"""Reads the file with this id, knowing how many files of the call are not finished, and reports how far it is."""
+
+_LONGEST_NAME = 120  # characters
+_NAME_END = 20
+_POLL = 0.2  # seconds between looks at whether anybody still waits
 
 
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hex digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def short_name(name: str) -> str:
+    """Return a file name that can be shown and stored: no control or broken characters, at most 120 of them.
+
+    Of a longer name the beginning and the end stay.
+    """
+    shown = "".join(c if c.isprintable() else "\ufffd" if "\ud800" <= c <= "\udfff" else " " for c in name[:10_000])
+    shown = " ".join((shown if len(name) <= 10_000 else shown + name[-_NAME_END:]).split()) or "unnamed"
+    if len(shown) <= _LONGEST_NAME:
+        return shown
+    return f"{shown[: _LONGEST_NAME - _NAME_END - 1].rstrip()}…{shown[-_NAME_END:].lstrip()}"
 
 
 def ingest(
@@ -87,39 +111,189 @@ def ingest(
     extractor: str,
     max_bytes: int,
     again: bool = False,
+    tried: Collection[str] | None = None,
+    workers: int = 1,
     stop: StopSignal | None = None,
 ) -> Iterator[Progress | Document]:
-    """Yield the progress of each file and then its Document; one bad file does not stop the others.
+    """Yield the progress of each file and its Document when it is finished; one bad file does not stop the others.
 
-    A file whose hash is known and that can be used already is not read again, unless `again` is set. Files over
-    `max_bytes` are not copied into the workspace; one that cannot be opened yields a Document without an id, which is
-    not stored. Ends early, between files, when `stop` is set; within a file, what `read` raises then is passed on, and
-    nothing is kept of the file.
+    Up to `workers` files are read side by side, each in a thread that calls `read`; what they report comes out mixed,
+    each phase a word and the file's (shortened) name, with the seconds that all files may still take. What is stored is
+    stored in the thread of the caller.
+
+    A file whose hash is known and that can be used already is not read again, unless `again` is set, or `tried` (the
+    ids that have been read under the name `extractor`; None: all) does not hold it. Files over `max_bytes` are not
+    copied into the workspace; one that cannot be opened yields a Document without an id, which is not stored. Ends
+    early, between files, when `stop` is set; within a file, what `read` raises then is passed on, and nothing is kept
+    of the files that are not finished.
     """
-    known_documents = {document.id: document for document in documents.list(owner)}
-    for source in sources:
-        path, filename = source.path, source.filename
-        if stop is not None and stop.is_set():
+    known = {d.id: d for d in documents.list(owner) if tried is None or d.id in tried}
+    batch = _Batch(read, known, owner, extractor, max_bytes, again, stop)
+    waiting = [replace(source, filename=short_name(source.filename)) for source in sources]
+    try:
+        while waiting:
+            twins = []
+            for event in batch.run(waiting, workers):
+                if isinstance(event, Progress):
+                    yield event
+                elif event.document is None:
+                    twins.append(event.source)
+                    event.taken.set()
+                else:
+                    yield from _finish(event, event.document, batch, documents, store_pdf)
+            waiting = twins
+    finally:
+        batch.abandoned.set()
+
+
+def _finish(
+    outcome: _Outcome, document: Document, batch: _Batch, documents: Documents, store_pdf: Callable[[Path], str]
+) -> Iterator[Progress | Document]:
+    """Store what has come of a file, and yield it."""
+    result = outcome.result
+    if result is not None:
+        if batch.ended():
+            outcome.taken.set()
             return
-        yield Progress(f"checking {filename}")
+        yield Progress(f"storing {document.filename}", result.page_count, result.page_count)
+        store_pdf(outcome.source.path)
+        documents.add(document, document.extractor, result.pages)
+    elif outcome.is_new:
+        documents.add(document)
+    batch.keep(document, outcome)
+    yield document
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What has come of a file; its thread goes on when it is `taken`.
+
+    `document` is None for a file with the same bytes as another one that is not finished. `result` is what is to be
+    stored with the document; without it, only one that `is_new` is.
+    """
+
+    source: Source
+    document: Document | None
+    result: ReadResult | None = None
+    is_new: bool = False
+    taken: threading.Event = field(default_factory=threading.Event)
+
+
+class _Batch:
+    """Files that are read in threads; what comes of them is handed to one generator."""
+
+    def __init__(
+        self, read: Read, known: dict[str, Document], owner: str, extractor: str, max_bytes: int, again: bool,
+        stop: StopSignal | None,
+    ) -> None:  # fmt: skip
+        self._read = read
+        self._known = known
+        self._owner = owner
+        self._extractor = extractor
+        self._max_bytes = max_bytes
+        self._again = again
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._begun: set[str] = set()
+        self._unfinished = 0
+        self._events: queue.SimpleQueue[Progress | _Outcome | BaseException | None] = queue.SimpleQueue()
+        self._time = TimeLeft(())
+        self.abandoned = threading.Event()
+
+    def ended(self) -> bool:
+        """Whether nothing more is to be begun."""
+        return self.abandoned.is_set() or (self._stop is not None and self._stop.is_set())
+
+    def keep(self, document: Document, outcome: _Outcome) -> None:
+        """Remember a document that is finished."""
+        with self._lock:
+            if outcome.result is not None:
+                self._known[document.id] = document
+            self._begun.discard(document.id)
+        outcome.taken.set()
+
+    def run(self, sources: Sequence[Source], workers: int) -> Iterator[Progress | _Outcome]:
+        """Yield what is reported and what comes of each file. Raises what `read` raises."""
+        self._unfinished = len(sources)
+        self._time = TimeLeft([_size(source.path) for source in sources])
+        threading.Thread(target=self._work, args=(sources, workers), name="ingest", daemon=True).start()
+        stopped: StoppedError | None = None
+        while (event := self._events.get()) is not None:
+            if isinstance(event, StoppedError):  # so are the other files: wait until they have ended
+                stopped = event
+            elif isinstance(event, BaseException):
+                raise event
+            elif stopped is None:
+                yield event
+            elif isinstance(event, _Outcome):
+                event.taken.set()
+        if stopped is not None:
+            raise stopped
+
+    def _work(self, sources: Sequence[Source], workers: int) -> None:
+        from joblib import Parallel, delayed
+
+        def tasks() -> Iterator[Any]:
+            for number, source in enumerate(sources):
+                if self.ended():
+                    return
+                self._events.put(Progress(f"checking {source.filename}"))
+                yield delayed(self._one)(number, source)
+
         try:
-            document_id, size = sha256(path), path.stat().st_size
+            # Threads, since all the work is done in child processes that each thread starts, watches and may kill.
+            Parallel(n_jobs=workers, backend="threading", pre_dispatch="n_jobs", batch_size=1)(tasks())
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            self._events.put(error)
+        finally:
+            self._events.put(None)
+
+    def _one(self, number: int, source: Source) -> None:
+        try:
+            if self.ended():
+                return
+            outcome = self._outcome(number, source)
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            self._events.put(error)
+            return
+        finally:
+            self._time.finish(number)
+            with self._lock:
+                self._unfinished -= 1
+        self._events.put(outcome)
+        while not outcome.taken.wait(_POLL) and not self.abandoned.is_set():
+            continue
+
+    def _outcome(self, number: int, source: Source) -> _Outcome:
+        filename = source.filename
+        try:
+            document_id, size = sha256(source.path), source.path.stat().st_size
         except OSError as error:
-            yield _unreadable(filename, owner, error)
-            continue
-        known = known_documents.get(document_id)
-        if known is not None and known.state.usable and not again:
-            as_what = "" if known.filename == filename else f" as {known.filename}"
-            yield replace(known, reason=f"{filename} is already there{as_what}.")
-            continue
-        document = Document(document_id, Path(filename).stem, filename, 0, datetime.now(UTC), owner, size=size)
-        if size > max_bytes:
-            reason = f"{filename} has {size / 1e6:.1f} MB, the limit is {max_bytes / 1e6:g} MB. Split the file."
-            document = replace(document, state=DocumentState.TOO_LARGE, reason=reason)
-            documents.add(document)
-            yield document
-            continue
-        result = yield from in_background(partial(read, source, document_id))
+            return _Outcome(source, _unreadable(filename, self._owner, error))
+        with self._lock:
+            if document_id in self._begun:
+                return _Outcome(source, None)
+            known = self._known.get(document_id)
+            if known is not None and known.state.usable and not self._again:
+                as_what = "" if known.filename == filename else f" as {known.filename}"
+                return _Outcome(source, replace(known, reason=f"{filename} is already there{as_what}."))
+            self._begun.add(document_id)
+            unfinished = self._unfinished
+        document = Document(
+            document_id, Path(filename).stem, filename, 0, datetime.now(UTC), self._owner, size=size,
+            extractor=self._extractor,
+        )  # fmt: skip
+        if size > self._max_bytes:
+            reason = f"{filename} has {size / 1e6:.1f} MB, the limit is {self._max_bytes / 1e6:g} MB. Split the file."
+            return _Outcome(source, replace(document, state=DocumentState.TOO_LARGE, reason=reason), is_new=True)
+
+        def report(progress: Progress) -> None:
+            if progress.total:
+                self._time.step(number, progress.done, progress.total)
+            self._events.put(replace(progress, seconds_left=self._time.seconds()))
+
+        self._time.begin()
+        result = self._read(source, document_id, unfinished, report)
         document = replace(
             document,
             title=result.title or document.title,
@@ -127,14 +301,16 @@ def ingest(
             state=result.state,
             reason=result.reason,
             pages_without_text=result.pages_without_text,
+            authors=result.authors,
         )
-        if stop is not None and stop.is_set():
-            return
-        yield Progress(f"storing {filename}", result.page_count, result.page_count)
-        store_pdf(path)
-        documents.add(document, extractor, result.pages)
-        known_documents[document_id] = document
-        yield document
+        return _Outcome(source, document, result)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _unreadable(filename: str, owner: str, error: OSError) -> Document:

@@ -73,8 +73,8 @@ class _Draft:
         )  # fmt: skip
 
 
-class Services(IndexServices):
-    """Everything the program can do, for one workspace. Close it when done."""
+class AnswerServices(IndexServices):
+    """A workspace with its conversations and studies."""
 
     # ------------------------------------------------------------ readers and rewriters
 
@@ -227,6 +227,7 @@ class Services(IndexServices):
         if not self.settings.server.demo:
             return ()
         gone = self.store.owners.purge(self.settings.server.visitor_hours, keep=(LOCAL_OWNER,))
+        self._passwords.forget_owners(gone)
         for owner in gone:
             shutil.rmtree(self._owner_folder(owner), ignore_errors=True)
         with self._lock:

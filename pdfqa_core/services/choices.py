@@ -24,6 +24,8 @@ def names(kind: str) -> tuple[str, ...]:
 def check(settings: Settings) -> None:
     """Raise UsageError if the settings name a strategy that does not exist."""
     extractors.get(settings.extraction.extractor)
+    if settings.chunking.read_by:
+        extractors.get(settings.chunking.read_by)
     chunkers.get(settings.chunking.chunker)
     retrievers.get(settings.retrieval.retriever)
     readers.get(settings.reading.reader)

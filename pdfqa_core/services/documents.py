@@ -11,16 +11,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from joblib import cpu_count
+
 from pdfqa_core import ingest as ingestion
-from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.errors import DocumentError, PdfQAError, StorageError, UsageError
 from pdfqa_core.extraction.render import PageRenderer
+from pdfqa_core.extraction.slots import Slots
 from pdfqa_core.extraction.worker import Limits, read_document
 from pdfqa_core.loaded_models import LoadedModels, Models
-from pdfqa_core.services import choices
+from pdfqa_core.services import choices, readings
+from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.runs import Runs
-from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Store
-from pdfqa_core.types import Document, Page, Progress
+from pdfqa_core.settings import ExtractionSettings, Settings
+from pdfqa_core.storage import Reading, Store
+from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
 
 LOCAL_OWNER = "local"
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
@@ -38,13 +43,21 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page with its image; `message` says why there is no image."""
+    """A page of `reading` with its image; `message` says why there is no image.
+
+    `locked`: there would be one if the password were known, see `enter_password`.
+    `readings` are all that have text, `found` those of the claims about this page whose text stands where they say.
+    """
 
     document: Document
     page: Page
+    reading: Reading
+    readings: tuple[Reading, ...]
     image: bytes
     mime: str
     message: str = ""
+    found: tuple[Claim, ...] = ()
+    locked: bool = False
 
 
 class DocumentServices:
@@ -60,6 +73,8 @@ class DocumentServices:
         self.store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         self.models: Models = models or LoadedModels(settings, workspace / "models")
         self._renderer = PageRenderer()
+        self._slots = Slots(settings.extraction.workers or cpu_count())
+        self._passwords = Passwords()
         self._runs = Runs()
         try:
             self.store.documents.remove_strays()
@@ -94,39 +109,59 @@ class DocumentServices:
 
     def ingest(
         self, owner: str, files: Sequence[Path | ingestion.Source], *, password: str | None = None, again: bool = False,
-        run: str = "",
+        extraction: ExtractionSettings | None = None, run: str = "",
     ) -> Iterator[Progress | Document]:  # fmt: skip
-        """Read PDFs into the workspace; yields progress, and a Document for each file.
+        """Read PDFs into the workspace, several side by side; yields progress, and a Document for each file.
 
-        Raises StoppedError when the run is stopped within a file; nothing is kept of that file. Raises UsageError
-        without an owner.
+        `extraction` says how, the workspace's settings where None is given. A file that can be searched already and has
+        been read in this way is not read again unless `again` is set; what cannot be read in this way keeps the reading
+        it had. A password that opens a file is kept in memory for the images of its pages. Raises StoppedError when the
+        run is stopped within a file; nothing is kept of such files. Raises UsageError without an owner.
         """
         if not owner:
             raise UsageError("This page does not know whose documents these are.", "Open it again.")
-        chosen = self.settings.extraction
-        limits = Limits(
-            max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,
-            memory_mb=chosen.memory_mb, seconds=chosen.seconds,
-        )  # fmt: skip
+        chosen = extraction or self.settings.extraction
         sources = [f if isinstance(f, ingestion.Source) else ingestion.Source(f, f.name) for f in files]
         self._check_room(owner, sources)
+        name = readings.name_of(chosen)
+        tried = {reading.document_id for reading in self.store.documents.readings(owner) if reading.extractor == name}
         with self._runs.start(run) as stop:
+            yield from ingestion.ingest(
+                sources, self.store.documents, self.store.store_pdf, self._read(chosen, password, stop, owner),
+                owner=owner, extractor=name, max_bytes=chosen.max_file_mb * 1_000_000, again=again, tried=tried,
+                workers=self._workers(chosen), stop=stop,
+            )  # fmt: skip
 
-            def read(
-                source: ingestion.Source, document_id: str, on_progress: Callable[[Progress], None]
-            ) -> ingestion.ReadResult:
-                return read_document(
-                    source.path, document_id, filename=source.filename, extractor=chosen.extractor, password=password,
-                    limits=limits, on_progress=on_progress, stop=stop,
+    def _workers(self, chosen: ExtractionSettings) -> int:
+        """Return how many processes may read for one call: as many as are wanted, and as the program may have."""
+        return min(chosen.workers or self._slots.count, self._slots.count)
+
+    def _read(
+        self, chosen: ExtractionSettings, password: str | None, stop: StopSignal, owner: str = ""
+    ) -> ingestion.Read:
+        """Return what reads a PDF in this way, in child processes; a password that opens it is kept for `owner`."""
+        limits = Limits(
+            max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,
+            memory_mb=chosen.memory_mb, seconds=chosen.seconds, page_seconds=chosen.page_seconds,
+        )  # fmt: skip
+
+        def read(
+            source: ingestion.Source, document_id: str, unfinished: int, on_progress: Callable[[Progress], None]
+        ) -> ingestion.ReadResult:
+            secret = password or self._passwords.get(owner, document_id)
+            if not self._slots.free:
+                on_progress(Progress(f"queueing {source.filename}"))
+            with self._slots.take(self._workers(chosen) // unfinished, stop) as workers:
+                result = read_document(
+                    source.path, document_id, filename=source.filename, extractor=chosen.extractor, password=secret,
+                    tables=chosen.tables, visual_pages=chosen.visual_pages, workers=workers, limits=limits,
+                    on_progress=on_progress, stop=stop,
                 )  # fmt: skip
+            if secret and owner and result.state.usable:
+                self._passwords.keep(owner, document_id, secret)
+            return result
 
-            for event in ingestion.ingest(
-                sources, self.store.documents, self.store.store_pdf, read, owner=owner, extractor=chosen.extractor,
-                max_bytes=chosen.max_file_mb * 1_000_000, again=again, stop=stop,
-            ):  # fmt: skip
-                if isinstance(event, Document) and again:
-                    self._forget(owner, event.id)
-                yield event
+        return read
 
     def _check_room(self, owner: str, sources: Sequence[ingestion.Source]) -> None:
         server = self.settings.server
@@ -146,10 +181,11 @@ class DocumentServices:
     def remove_document(self, owner: str, document_id: str) -> None:
         """Remove a document, its pages and its passages."""
         self.store.documents.remove(owner, document_id)
+        self._passwords.forget(owner, document_id)
         self._forget(owner, document_id)
 
     def _forget(self, owner: str, document_id: str) -> None:
-        """Drop what was derived from a document that is gone or was read again."""
+        """Drop what was derived from a document that is gone."""
 
     # ------------------------------------------------------------ the sample
 
@@ -202,29 +238,122 @@ class DocumentServices:
         document = self.store.documents.get(owner, document_id)
         return ingestion.Source(self.store.pdf_path(document_id), document.filename)
 
-    def page_view(self, owner: str, document_id: str, number: int, *, width: int = 1400) -> PageView:
-        """Return a page with its image, `width` pixels wide.
+    # ------------------------------------------------------------ readings
 
-        Raises UsageError if the owner has no such page, or may not read it: pages are kept once for all owners, so
-        another one may have opened the same file with its password.
+    def readable(
+        self, owner: str, settings: Settings, document_ids: Sequence[str] = ()
+    ) -> tuple[tuple[Document, Reading], ...]:
+        """Return the owner's documents that can be searched (of these), each with the reading that a recipe uses.
+
+        That is the one the recipe wants where it is usable, else the one that counts for the document.
+        """
+        made: dict[str, list[Reading]] = {}
+        for reading in self.store.documents.readings(owner):
+            made.setdefault(reading.document_id, []).append(reading)
+        name = self._wanted_name(settings)
+        found = []
+        for document in self.store.documents.list(owner):
+            used = readings.used(document, made.get(document.id, ()), name)
+            if used is not None and (not document_ids or document.id in document_ids):
+                found.append((document, used))
+        return tuple(found)
+
+    def _wanted_name(self, settings: Settings) -> str:
+        wanted = readings.wanted(settings, self.settings.extraction)
+        return readings.name_of(wanted) if wanted is not None else ""
+
+    def pages(self, owner: str, document_id: str, settings: Settings) -> tuple[Page, ...]:
+        """Return the pages of a document in the reading that a recipe uses; empty if it has no text."""
+        found = self.readable(owner, settings, (document_id,))
+        return self.store.documents.pages(owner, document_id, found[0][1].extractor) if found else ()
+
+    def reading_notes(self, owner: str, settings: Settings) -> tuple[str, ...]:
+        """Return a sentence on each document that a recipe uses in another reading than the one it wants, and why."""
+        name = self._wanted_name(settings)
+        if not name:
+            return ()
+        tried = {r.document_id: r for r in self.store.documents.readings(owner) if r.extractor == name}
+        notes = []
+        for document, reading in self.readable(owner, settings):
+            outcome = tried.get(document.id)
+            if reading.extractor == name:
+                continue
+            why = outcome.reason or f"it ended as {outcome.state}." if outcome else "it has not been read so yet."
+            notes.append(f"{document.filename} is used as read by {reading.extractor}, not by {name}: {why}")
+        return tuple(notes)
+
+    def choose_reading(self, owner: str, document_id: str, name: str) -> Document:
+        """Let the reading of this name count for the document. Raises UsageError if there is none that is usable."""
+        return self.store.documents.choose(owner, document_id, name)
+
+    def page_view(
+        self, owner: str, document_id: str, number: int, *, width: int = 1400, reading: str = "",
+        settings: Settings | None = None, claims: Sequence[Claim] = (),
+    ) -> PageView:  # fmt: skip
+        """Return a page with its image, `width` pixels wide, as the reading of this name has it.
+
+        Where none is named, it is one in which the claims stand: the one that a recipe (`settings`) uses, else another
+        in which all of them do. Raises UsageError if the owner has no such page, or may not read it: pages are kept
+        once for all owners, so another one may have opened the same file with its password.
         """
         document = self.store.documents.get(owner, document_id)
-        if not document.state.usable:
+        usable = {r.extractor: r for r in self.store.documents.readings(owner, document_id) if r.state.usable}
+        if not usable:
             raise UsageError(f"{document.filename} has no pages to show: {document.state}.", document.reason)
-        page = self.store.documents.page(owner, document_id, self.settings.extraction.extractor, number)
+        first = readings.used(document, usable.values(), reading or self._wanted_name(settings or self.settings))
+        names = [reading] if reading in usable else [first.extractor] if first else []
+        if reading not in usable and claims:
+            names += [name for name in usable if name not in names]
+        page, found = self._page_with(owner, document_id, number, names or list(usable), claims)
+        shown = usable[page[0]]
+        others = tuple(usable.values())
+        image, message, locked = b"", "", False
         try:
-            image = self._renderer.render(
-                self.store.pdf_path(document_id), number, width_px=width, filename=document.filename
-            )
+            image = self._image(owner, document, number, width)
+        except DocumentError as error:
+            locked = error.state is DocumentState.ENCRYPTED
+            message = "The page image needs the password: enter it again." if locked else str(error)
         except PdfQAError as error:
-            return PageView(document, page, b"", "", str(error))
-        return PageView(document, page, image, self._renderer.mime)
+            message = str(error)
+        mime = self._renderer.mime if image else ""
+        return PageView(document, page[1], shown, others, image, mime, message, found, locked)
+
+    def _image(self, owner: str, document: Document, number: int, width: int) -> bytes:
+        return self._renderer.render(
+            self.store.pdf_path(document.id), number, width_px=width, filename=document.filename,
+            password=self._passwords.get(owner, document.id),
+        )  # fmt: skip
+
+    def enter_password(self, owner: str, document_id: str, password: str) -> None:
+        """Keep the password of a document for the images of its pages, in memory, until the program ends.
+
+        Raises DocumentError with state ENCRYPTED if it does not open the document.
+        """
+        document = self.store.documents.get(owner, document_id)
+        path = self.store.pdf_path(document_id)
+        self._renderer.render(path, 1, width_px=THUMBNAIL_WIDTH, filename=document.filename, password=password)
+        self._passwords.keep(owner, document_id, password)
+
+    def _page_with(
+        self, owner: str, document_id: str, number: int, names: Sequence[str], claims: Sequence[Claim]
+    ) -> tuple[tuple[str, Page], tuple[Claim, ...]]:
+        """Return the first of these readings in which all claims stand, else the first one, with its page."""
+        here = [claim for claim in claims if (claim.span.document_id, claim.span.page) == (document_id, number)]
+        best: tuple[tuple[str, Page], tuple[Claim, ...]] | None = None
+        for name in names:
+            page = self.store.documents.page(owner, document_id, name, number)
+            found = tuple(claim for claim in here if readings.stands(page, claim))
+            if len(found) == len(here):
+                return (name, page), found
+            best = best or ((name, page), found)
+        assert best is not None
+        return best
 
     def thumbnail(self, owner: str, document_id: str, number: int) -> Picture:
         """Return a small image of a page; empty where it cannot be drawn."""
-        self.store.documents.get(owner, document_id)
+        document = self.store.documents.get(owner, document_id)
         try:
-            data = self._renderer.render(self.store.pdf_path(document_id), number, width_px=THUMBNAIL_WIDTH)
+            data = self._image(owner, document, number, THUMBNAIL_WIDTH)
         except PdfQAError:
             _log.warning("no thumbnail of page %d of %s", number, document_id[:12])
             return Picture(b"", "")

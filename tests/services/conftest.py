@@ -1,0 +1,49 @@
+"""Services over a real workspace with real PDFs; only the models are fakes."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER, Services
+from tests.services.helpers import BM25
+from tests.serving_fakes import PDF, FakeModels
+
+
+@pytest.fixture(scope="session")
+def read_workspace(tmp_path_factory):
+    """A workspace in which the sample report has been read; tests work on copies."""
+    folder = tmp_path_factory.mktemp("read") / "workspace"
+    with Services(folder, BM25, FakeModels()) as services:
+        list(services.ingest(LOCAL_OWNER, [PDF]))
+    return folder
+
+
+@pytest.fixture
+def open_services(tmp_path, read_workspace):
+    """Open services on a copy of the read workspace, or on an empty one."""
+    opened = []
+
+    def build(settings=BM25, llm=None, *, empty=False, **models):
+        folder = tmp_path / "workspace"
+        if not empty and not folder.exists():
+            shutil.copytree(read_workspace, folder)
+        opened.append(Services(folder, settings, FakeModels(llm, **models)))
+        return opened[-1]
+
+    yield build
+    for services in opened:
+        services.close()
+
+
+@pytest.fixture
+def services(open_services):
+    return open_services()
+
+
+@pytest.fixture
+def letter(make_pdf):
+    return make_pdf(
+        ["The quarry at Oldham sells granite by the tonne.", "Granite is blasted on Tuesdays."], name="letter.pdf"
+    )

@@ -1,0 +1,61 @@
+"""What the tests of the services share: settings without a model, and short ways to the results."""
+
+from __future__ import annotations
+
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Document, Stored
+from tests.conftest import FakeLLM
+from tests.serving_fakes import QUESTIONS
+
+BM25 = Settings().changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0)
+LITERAL = BM25.changed("reading", reader="extractive")
+METERS = QUESTIONS["q03"]["question"]
+SCREEN, FOLLOW_UP = QUESTIONS["q05"]["question"], "Who cleaned it before?"
+WORDS = "All meters are read every 15 minutes and never at night."
+HYBRID = BM25.changed("retrieval", retriever="hybrid")
+
+
+def documents(events):
+    return [event for event in events if isinstance(event, Document)]
+
+
+def only(services, owner=LOCAL_OWNER):
+    (document,) = services.store.documents.list(owner)
+    return document
+
+
+def built(services, settings=BM25, owner=LOCAL_OWNER):
+    return list(services.build_index(owner, settings))
+
+
+def asked(services, question, settings=None, owner=LOCAL_OWNER, **options):
+    """Return all events of an answer."""
+    return list(services.answer(owner, question, settings or services.settings, **options))
+
+
+def stored_of(events):
+    assert isinstance(events[-1], Stored)
+    return events[-1]
+
+
+def only_id(services, filename):
+    (document_id,) = services.document_ids(LOCAL_OWNER, [filename])
+    return document_id
+
+
+class StoppingLLM(FakeLLM):
+    """Calls `act` after so many words."""
+
+    def __init__(self, act, after=3):
+        super().__init__()
+        self.act, self.after, self.closed = act, after, False
+
+    def complete(self, messages, **options):
+        try:
+            for number, word in enumerate(super().complete(messages, **options)):
+                if number == self.after:
+                    self.act()
+                yield word
+        finally:
+            self.closed = True

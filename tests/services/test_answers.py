@@ -1,0 +1,244 @@
+"""Questions in conversations, and what is kept of the answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.loaded_models import ModelStatus
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Token
+from tests.conftest import FakeLLM
+from tests.services.helpers import (
+    BM25,
+    FOLLOW_UP,
+    LITERAL,
+    METERS,
+    SCREEN,
+    WORDS,
+    StoppingLLM,
+    asked,
+    documents,
+    stored_of,
+)
+from tests.serving_fakes import QUESTIONS
+
+
+def test_an_answer_is_told_and_stored(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    fake_llm.enqueue(["All meters are read every 15 minutes."])
+    events = asked(services, f" {METERS} ")
+    assert Rewritten(METERS) in events
+    retrieved = next(event for event in events if isinstance(event, Retrieved))
+    assert "".join(event.text for event in events if isinstance(event, Token)).strip().endswith("15 minutes.")
+    done, stored = events[-2:]
+    assert isinstance(done, Done)
+    assert done.answer == stored.turn.answer
+    answer = stored.turn.answer
+    assert (answer.text, answer.model, answer.reader, answer.stopped) == (
+        "All meters are read every 15 minutes.", "fake", "generative", False,
+    )  # fmt: skip
+    assert (answer.hits, answer.settings_fingerprint) == (retrieved.hits, BM25.fingerprint())
+    assert answer.citations[0].span.page == 4
+    conversation = services.store.conversations.get(LOCAL_OWNER, stored.conversation_id)
+    assert (conversation.title, conversation.turns) == (METERS, (stored.turn,))
+    assert stored.turn.number == 1
+    assert "15 minutes" in fake_llm.history[0][-1].content
+
+
+def test_a_follow_up_is_rewritten_from_the_history(open_services):
+    services = open_services(LITERAL)
+    first = stored_of(asked(services, SCREEN))
+    second = stored_of(asked(services, FOLLOW_UP, conversation_id=first.conversation_id))
+    assert second.conversation_id == first.conversation_id
+    assert second.turn.number == 2
+    assert second.turn.question == FOLLOW_UP
+    assert "drum screen" in second.turn.standalone_question
+    assert stored_of(asked(services, FOLLOW_UP)).turn.standalone_question == FOLLOW_UP
+    alone = LITERAL.changed("conversation", turns=0)
+    third = stored_of(asked(services, FOLLOW_UP, alone, conversation_id=first.conversation_id))
+    assert third.turn.standalone_question == FOLLOW_UP
+
+
+def test_the_rewriter_that_asks_the_model(open_services, fake_llm):
+    services = open_services(LITERAL.changed("conversation", rewriter="llm"), fake_llm)
+    first = stored_of(asked(services, SCREEN))
+    fake_llm.enqueue(["How often was the self-cleaning drum screen emptied?"])
+    second = stored_of(asked(services, "How often was it emptied?", conversation_id=first.conversation_id))
+    assert second.turn.standalone_question == "How often was the self-cleaning drum screen emptied?"
+    assert SCREEN in fake_llm.history[0][-1].content
+
+
+def test_the_last_turn_can_be_replaced_and_only_the_last(open_services):
+    services = open_services(LITERAL)
+    first = stored_of(asked(services, SCREEN))
+    chat = first.conversation_id
+    second = stored_of(asked(services, METERS, conversation_id=chat))
+    with pytest.raises(UsageError, match="Only the last question"):
+        asked(services, METERS, conversation_id=chat, replace_turn=first.turn.id)
+    with pytest.raises(UsageError, match="Only the last question"):
+        asked(services, METERS, replace_turn=second.turn.id)
+    third = stored_of(asked(services, FOLLOW_UP, conversation_id=chat, replace_turn=second.turn.id))
+    turns = services.store.conversations.get(LOCAL_OWNER, chat).turns
+    assert [turn.id for turn in turns] == [first.turn.id, third.turn.id]
+    assert third.turn.number == 2
+    assert "drum screen" in third.turn.standalone_question
+
+
+def test_a_stopped_answer_is_kept_as_far_as_it_was_written(open_services):
+    llm = StoppingLLM(lambda: services.stop("page"))
+    llm.enqueue([WORDS])
+    services = open_services(llm=llm)
+    stored = stored_of(asked(services, METERS, run="page"))
+    assert stored.turn.answer.stopped
+    assert WORDS.startswith(stored.turn.answer.text)
+    assert 0 < len(stored.turn.answer.text) < len(WORDS)
+    assert services.store.conversations.get(LOCAL_OWNER, stored.conversation_id).turns == (stored.turn,)
+
+
+def test_stop_of_another_run_does_not_matter(open_services):
+    llm = StoppingLLM(lambda: services.stop("another page"))
+    llm.enqueue([WORDS])
+    services = open_services(llm=llm)
+    assert stored_of(asked(services, METERS, run="page")).turn.answer.text == WORDS
+
+
+def test_an_abandoned_answer_is_kept_and_frees_model_and_name(open_services):
+    llm = StoppingLLM(lambda: None)
+    llm.enqueue([WORDS, WORDS])
+    services = open_services(llm=llm)
+    events = services.answer(LOCAL_OWNER, METERS, BM25, run="page")
+    while not isinstance(event := next(events), Token):
+        pass
+    with pytest.raises(PdfQAError, match="still busy"):
+        next(services.answer(LOCAL_OWNER, METERS, BM25, run="page"))
+    events.close()
+    assert llm.closed
+    (summary,) = services.store.conversations.list(LOCAL_OWNER)
+    (turn,) = services.store.conversations.get(LOCAL_OWNER, summary.id).turns
+    assert (turn.answer.text, turn.answer.stopped) == (event.text.strip(), True)
+    assert (turn.answer.reader, turn.answer.model) == ("generative", "fake")
+    assert turn.answer.hits
+    assert stored_of(asked(services, METERS, run="page")).turn.answer.text == WORDS
+
+
+def test_an_answer_abandoned_before_its_first_word_leaves_nothing(open_services):
+    services = open_services(LITERAL)
+    events = services.answer(LOCAL_OWNER, METERS, LITERAL, run="page")
+    while not isinstance(next(events), Retrieved):
+        pass
+    events.close()
+    assert services.store.conversations.list(LOCAL_OWNER) == ()
+
+
+def test_stop_while_the_index_is_built_ends_the_answer(open_services):
+    services = open_services(LITERAL.changed("retrieval", retriever="hybrid"))
+    found = []
+    for event in services.answer(LOCAL_OWNER, METERS, services.settings, run="page"):
+        found.append(event)
+        services.stop("page")
+    assert found[-1].turn.answer.stopped
+    assert found[-1].turn.answer.hits == ()
+    assert not services.index_ready(LOCAL_OWNER, services.settings)
+
+
+def test_stop_while_the_model_is_loaded_keeps_the_evidence(open_services):
+    class Loading(FakeLLM):
+        def prepare(self, stop):
+            yield Progress("loading")
+            services.stop()
+            raise StoppedError("Loading was stopped.")
+
+    services = open_services(llm=Loading())
+    stored = stored_of(asked(services, METERS))
+    assert (stored.turn.answer.stopped, stored.turn.answer.text, len(stored.turn.answer.hits)) == (True, "", 5)
+
+
+def test_what_was_written_before_a_failure_is_kept(open_services):
+    def fail():
+        raise PdfQAError("The server went away.")
+
+    llm = StoppingLLM(fail)
+    llm.enqueue([WORDS])
+    services = open_services(llm=llm)
+    with pytest.raises(PdfQAError, match="went away"):
+        asked(services, METERS, run="page")
+    (summary,) = services.store.conversations.list(LOCAL_OWNER)
+    answer = services.store.conversations.get(LOCAL_OWNER, summary.id).turns[0].answer
+    assert answer.stopped
+    assert WORDS.startswith(answer.text)
+
+
+def test_a_conversation_keeps_to_its_documents_unless_told_otherwise(services, letter):
+    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    first = stored_of(asked(services, "Where is granite sold?", LITERAL, document_ids=[document.id]))
+    chat = first.conversation_id
+    assert services.store.conversations.get(LOCAL_OWNER, chat).document_ids == (document.id,)
+    alone = LITERAL.changed("conversation", rewriter="none")
+    second = stored_of(asked(services, METERS, alone, conversation_id=chat))
+    assert {hit.passage.document_id for hit in second.turn.answer.hits} <= {document.id}
+    third = stored_of(asked(services, METERS, alone, conversation_id=chat, document_ids=()))
+    assert third.turn.answer.hits[0].passage.document_id != document.id
+
+
+def test_a_refusal_is_stored_with_its_evidence(open_services):
+    services = open_services(LITERAL.changed("reading", confidence_threshold=1))
+    answer = stored_of(asked(services, QUESTIONS["q14"]["question"])).turn.answer
+    assert answer.refused
+    assert answer.hits
+    assert answer.confidence < 1
+
+
+@pytest.mark.parametrize("question", ["", "  \n"])
+def test_an_empty_question_is_not_asked(services, question):
+    with pytest.raises(UsageError, match="question is empty"):
+        asked(services, question)
+
+
+def test_without_documents_there_is_nothing_to_ask(open_services):
+    services = open_services(empty=True)
+    with pytest.raises(PdfQAError, match="no documents to ask about"):
+        asked(services, METERS)
+    asked_twice = services.answer(LOCAL_OWNER, METERS, BM25, run="page")
+    with pytest.raises(PdfQAError, match="no documents to ask about"):
+        list(asked_twice)
+
+
+def test_without_a_model_the_answer_is_literal_and_says_so(services):
+    answer = stored_of(asked(services, METERS)).turn.answer
+    assert answer.reader == "extractive"
+    assert "every 15 minutes" in answer.text
+    assert len(answer.notes) == 1
+    assert "there is no language model: There is no language model. Install one." in answer.notes[0]
+
+
+def test_a_model_that_did_not_load_is_not_asked(open_services, fake_llm):
+    status = ModelStatus("missing", "no language model", "The file is damaged.")
+    settings = LITERAL.changed("conversation", rewriter="llm")
+    services = open_services(settings, fake_llm, status=status)
+    assert stored_of(asked(services, METERS, BM25)).turn.answer.notes[0].endswith("The file is damaged.")
+    first = stored_of(asked(services, SCREEN))
+    assert first.turn.answer.notes == ()
+    second = stored_of(asked(services, FOLLOW_UP, conversation_id=first.conversation_id))
+    assert "drum screen" in second.turn.standalone_question
+    assert "Completed with words" in second.turn.answer.notes[0]
+    assert fake_llm.history == []
+
+
+def test_the_study_of_a_turn_is_made_once(open_services):
+    services = open_services(LITERAL)
+    first = stored_of(asked(services, METERS))
+    second = stored_of(asked(services, SCREEN, conversation_id=first.conversation_id))
+    study = services.study_of(LOCAL_OWNER, first.conversation_id, first.turn.id)
+    assert (study.name, study.turn_ids) == (METERS, (first.turn.id, second.turn.id))
+    assert services.study_of(LOCAL_OWNER, first.conversation_id, second.turn.id) == study
+    other = stored_of(asked(services, METERS))
+    assert services.study_of(LOCAL_OWNER, other.conversation_id, other.turn.id).name == f"{METERS} (2)"
+
+
+def test_a_long_question_makes_a_short_title(open_services):
+    services = open_services(LITERAL)
+    stored = stored_of(asked(services, "meters " * 40))
+    title = services.store.conversations.get(LOCAL_OWNER, stored.conversation_id).title
+    assert len(title) < 60
+    assert title.endswith("…")

@@ -1,0 +1,229 @@
+"""Passages, indexes and search."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.types import Progress
+from tests.services.helpers import (
+    BM25,
+    HYBRID,
+    METERS,
+    built,
+    documents,
+    only,
+)
+from tests.serving_fakes import QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "chunking",
+    [
+        {"chunker": "paragraphs"}, {"chunker": "snippets"}, {"chunker": "snippets", "min_length": 40, "max_length": 90},
+        {"chunker": "windows"}, {"chunker": "windows", "unit": "tokens", "size": 60, "step": 30},
+    ],
+)  # fmt: skip
+def test_every_chunker_makes_passages_that_are_the_text_of_their_spans(services, chunking):
+    settings = BM25.changed("chunking", **chunking)
+    document = only(services)
+    passages = services.passages(LOCAL_OWNER, settings)
+    pages = {p.number: p for p in services.store.documents.pages(LOCAL_OWNER, document.id, "direct")}
+    assert len(passages) > 10
+    assert len({passage.id for passage in passages}) == len(passages)
+    assert services.passage_counts(LOCAL_OWNER, settings) == {document.id: len(passages)}
+    assert services.passages(LOCAL_OWNER, settings, [document.id]) == passages
+    assert services.passages(LOCAL_OWNER, settings, ["other"]) == []
+    for passage in passages:
+        for span in passage.spans:
+            assert pages[span.page].text[span.start : span.end] in passage.text
+    assert all(passage.heading for passage in passages)
+
+
+def test_without_headings(services):
+    passages = services.passages(LOCAL_OWNER, BM25.changed("chunking", headings=False))
+    assert {passage.heading for passage in passages} == {""}
+
+
+@pytest.mark.parametrize(
+    ("chunking", "name"),
+    [
+        ({}, "bm25 over windows of 120 words, step 60, with headings"),
+        ({"headings": False}, "bm25 over windows of 120 words, step 60"),
+        ({"chunker": "snippets", "length": 80}, "bm25 over snippets of 80 words, with headings"),
+        (
+            {"chunker": "snippets", "min_length": 40, "max_length": 90, "unit": "tokens"},
+            "bm25 over snippets of 40 to 90 tokens, with headings",
+        ),
+        ({"chunker": "paragraphs"}, "bm25 over paragraphs, with headings"),
+    ],
+)
+def test_the_name_of_a_recipe(chunking, name):
+    assert Services.recipe_name(BM25.changed("chunking", **chunking)) == name
+
+
+def test_search_before_the_index_is_built_is_told(services):
+    assert not services.index_ready(LOCAL_OWNER, BM25)
+    assert services.index_stats(LOCAL_OWNER, BM25) is None
+    with pytest.raises(PdfQAError, match="not built yet") as raised:
+        services.search(LOCAL_OWNER, METERS, BM25)
+    assert raised.value.hint == "Build it first."
+
+
+def test_building_makes_the_index_ready_and_search_finds_the_gold_page(services):
+    steps = built(services)
+    assert steps[-1].phase
+    assert services.index_ready(LOCAL_OWNER, BM25)
+    assert services.index_stats(LOCAL_OWNER, BM25).passages == len(services.passages(LOCAL_OWNER, BM25))
+    hits = services.search(LOCAL_OWNER, METERS, BM25)
+    assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5]
+    assert set(QUESTIONS["q03"]["pages"]) & set(hits[0].passage.pages)
+    assert len(services.search(LOCAL_OWNER, METERS, BM25, k=2)) == 2
+    assert built(services) == []
+
+
+def test_an_empty_question_is_a_usage_error(services):
+    built(services)
+    with pytest.raises(UsageError, match="question is empty"):
+        services.search(LOCAL_OWNER, " ", BM25)
+
+
+@pytest.mark.parametrize("retriever", ["dense", "hybrid", "rrf", "convex"])
+def test_the_retrievers_that_use_embeddings(services, retriever):
+    settings = BM25.changed("retrieval", retriever=retriever)
+    assert services.index_seconds(LOCAL_OWNER, settings) > 0
+    steps = built(services, settings)
+    assert services.index_seconds(LOCAL_OWNER, settings) == 0
+    count = len(services.passages(LOCAL_OWNER, settings))
+    assert Progress("Embedding passages", count, count) in steps
+    assert set(QUESTIONS["q03"]["pages"]) & {
+        p for h in services.search(LOCAL_OWNER, METERS, settings) for p in h.passage.pages
+    }
+
+
+def test_late_interaction_encodes_tokens_while_the_index_is_built(services):
+    built(services)
+    late = BM25.changed("retrieval", retriever="late_interaction")
+    assert not services.index_ready(LOCAL_OWNER, late)
+    assert services.index_seconds(LOCAL_OWNER, late) > 0
+    built(services, late)
+    assert services.index_ready(LOCAL_OWNER, late)
+    files = list((services.workspace / "indexes").glob("*/tokens-*/*.npy"))
+    assert len(files) == 1
+    assert all("late_interaction" in hit.parts for hit in services.search(LOCAL_OWNER, METERS, late))
+    services.remove_document(LOCAL_OWNER, only(services).id)
+    assert not files[0].exists()
+
+
+def test_a_recipe_may_rerank_and_spread_its_hits(services):
+    settings = BM25.changed("retrieval", reranker="short", rerank_candidates=9, per_page=1)
+    built(services, settings)
+    hits = services.search(LOCAL_OWNER, METERS, settings)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all({"bm25", "rerank"} == set(hit.parts) for hit in hits)
+    assert len({hit.passage.spans[0].page for hit in hits}) == len(hits) > 1
+
+
+def encoded(services):
+    """Return how many passages were embedded since the last call."""
+    texts = services.models.encoder().encoded
+    count = len(texts)
+    texts.clear()
+    return count
+
+
+def test_adding_a_document_embeds_that_document_only(services, letter):
+    built(services, HYBRID)
+    assert encoded(services) == len(services.passages(LOCAL_OWNER, HYBRID))
+    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    assert not services.index_ready(LOCAL_OWNER, HYBRID)
+    built(services, HYBRID)
+    assert encoded(services) == len(services.passages(LOCAL_OWNER, HYBRID, [document.id])) == 1
+    assert services.search(LOCAL_OWNER, "granite", HYBRID)[0].passage.document_id == document.id
+
+
+def test_an_index_is_found_again_by_the_next_program(open_services):
+    first = open_services()
+    built(first, HYBRID)
+    hits = first.search(LOCAL_OWNER, METERS, HYBRID)
+    first.close()
+    second = open_services()
+    assert not second.index_ready(LOCAL_OWNER, HYBRID)
+    built(second, HYBRID)
+    assert encoded(second) == 0
+    assert second.search(LOCAL_OWNER, METERS, HYBRID) == hits
+
+
+def test_a_removed_document_leaves_nothing_behind(services, letter):
+    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    both = HYBRID, BM25
+    for settings in both:
+        built(services, settings)
+    files = set((services.workspace / "indexes").rglob("*.np[yz]"))
+    services.remove_document(LOCAL_OWNER, document.id)
+    assert len(files - set((services.workspace / "indexes").rglob("*.np[yz]"))) == 4
+    assert not services.store.pdf_path(document.id).exists()
+    for settings in both:
+        assert not services.index_ready(LOCAL_OWNER, settings)
+        built(services, settings)
+        assert document.id not in {
+            h.passage.document_id for h in services.search(LOCAL_OWNER, "granite heat", settings)
+        }
+    encoded(services)
+    documents(services.ingest(LOCAL_OWNER, [letter]))
+    built(services, HYBRID)
+    assert encoded(services) == 1
+
+
+def test_another_chunker_makes_another_index(services):
+    other = BM25.changed("chunking", chunker="paragraphs")
+    built(services)
+    assert not services.index_ready(LOCAL_OWNER, other)
+    built(services, other)
+    assert services.index_ready(LOCAL_OWNER, BM25)
+    assert services.index_ready(LOCAL_OWNER, other)
+    assert services.index_stats(LOCAL_OWNER, BM25).passages != services.index_stats(LOCAL_OWNER, other).passages
+    assert len(list((services.workspace / "indexes").iterdir())) == 2
+
+
+def test_settings_of_other_chunkers_and_of_search_keep_the_index(services):
+    built(services)
+    for same in (
+        BM25.changed("chunking", length=99),
+        BM25.changed("retrieval", k=9, k1=2),
+        BM25.changed("llm", seed=9),
+    ):
+        assert services.index_ready(LOCAL_OWNER, same)
+    assert not services.index_ready(LOCAL_OWNER, BM25.changed("chunking", step=40))
+
+
+def test_tokens_of_another_encoder_make_other_passages(services):
+    settings = BM25.changed("chunking", unit="tokens")
+    built(services, settings)
+    assert not services.index_ready(LOCAL_OWNER, settings.changed("retrieval", embedding_model="other"))
+
+
+def test_a_scope_limits_the_hits(services, letter):
+    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    built(services)
+    hits = services.search(LOCAL_OWNER, "granite heat meters", BM25, document_ids=[document.id])
+    assert {hit.passage.document_id for hit in hits} == {document.id}
+
+
+def test_stopping_the_build_keeps_what_is_finished(services):
+    steps = services.build_index(LOCAL_OWNER, HYBRID, run="page")
+    next(steps)
+    services.stop("page")
+    with pytest.raises(StoppedError):
+        list(steps)
+    assert not services.index_ready(LOCAL_OWNER, HYBRID)
+    built(services, HYBRID)
+    assert services.index_ready(LOCAL_OWNER, HYBRID)
+
+
+def test_only_so_many_indexes_stay_open(services):
+    for step in range(50, 60):
+        built(services, BM25.changed("chunking", step=step))
+    ready = [services.index_ready(LOCAL_OWNER, BM25.changed("chunking", step=step)) for step in range(50, 60)]
+    assert ready == [False] * 2 + [True] * 8

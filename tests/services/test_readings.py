@@ -1,0 +1,232 @@
+"""Documents that were read in several ways, and which of their readings is used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.readings import Claim, name_of, stands, wanted
+from pdfqa_core.settings import ExtractionSettings, Settings
+from pdfqa_core.types import Block, DocumentState, Page, Progress, Span
+from tests.services.helpers import BM25, METERS, built, documents, only, only_id
+
+PLAIN = ExtractionSettings(tables=False)
+BY_VISUAL = BM25.changed("chunking", read_by="visual")
+UNTABLED = BM25.changed("extraction", tables=False)
+
+
+def add_reading(services, text, name="visual", *, counts=True, confidence=0.9):
+    """Store a reading of the only document, all of whose pages say `text`."""
+    document = only(services)
+    pages = [
+        replace(page, text=text, lines=(), blocks=(Block(0, len(text)),), source="ocr", confidence=confidence)
+        for page in services.store.documents.pages(LOCAL_OWNER, document.id, "direct")
+    ]
+    services.store.documents.add(document, name, pages, counts=counts)
+    return document
+
+
+def all_text(services):
+    return " ".join(passage.text for passage in services.passages(LOCAL_OWNER, BM25))
+
+
+def only_words(text, words):
+    return set(text.split()) == set(words.split())
+
+
+# ------------------------------------------------------------------ names
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({}, "direct"), ({"tables": False}, "direct, no tables"), ({"visual_pages": "all"}, "direct"),
+        ({"extractor": "visual", "visual_pages": "all"}, "visual, all pages"), ({"workers": 3}, "direct"),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_reading_says_what_its_text_depends_on(changes, name):
+    assert name_of(ExtractionSettings(**changes)) == name
+
+
+def test_a_recipe_wants_what_it_names_or_what_differs_from_the_workspace():
+    own = ExtractionSettings()
+    assert wanted(Settings(), own) is None
+    assert name_of(wanted(Settings().changed("chunking", read_by="direct"), own)) == "direct"
+    assert name_of(wanted(Settings().changed("extraction", extractor="visual"), own)) == "visual"
+    assert wanted(Settings().changed("extraction", workers=3), own) is None
+    assert wanted(Settings().changed("extraction", extractor="visual"), ExtractionSettings(extractor="visual")) is None
+
+
+# ------------------------------------------------------------------ which reading is used
+
+
+def test_the_reading_that_counts_is_used_and_shown(services):
+    assert "seals" not in all_text(services)
+    document = add_reading(services, "seals sleep on the quay")
+    assert only(services).extractor == "visual"
+    assert only_words(all_text(services), "seals sleep on the quay")
+    view = services.page_view(LOCAL_OWNER, document.id, 1, width=200)
+    assert (view.page.text, view.reading.extractor) == ("seals sleep on the quay", "visual")
+    assert [reading.extractor for reading in view.readings] == ["direct", "visual"]
+    assert services.page_view(LOCAL_OWNER, document.id, 1, width=200, reading="direct").reading.extractor == "direct"
+    services.choose_reading(LOCAL_OWNER, document.id, "direct")
+    assert services.page_view(LOCAL_OWNER, document.id, 1, width=200).reading.extractor == "direct"
+    with pytest.raises(UsageError, match="no text as read by 'other'"):
+        services.choose_reading(LOCAL_OWNER, document.id, "other")
+
+
+def test_a_recipe_uses_the_reading_it_wants(services):
+    add_reading(services, "seals sleep on the quay", counts=False)
+    built(services)
+    assert "seals" not in services.search(LOCAL_OWNER, METERS, BM25)[0].passage.text
+    assert not services.index_ready(LOCAL_OWNER, BY_VISUAL)
+    built(services, BY_VISUAL)
+    assert "seals" in services.search(LOCAL_OWNER, "seals", BY_VISUAL)[0].passage.text
+    assert services.index_ready(LOCAL_OWNER, BM25)
+    assert services.search(LOCAL_OWNER, "seals", BM25) == []
+    assert services.pages(LOCAL_OWNER, only(services).id, BY_VISUAL)[0].text == "seals sleep on the quay"
+    assert Settings().chunking.read_by not in services.recipe_name(BM25).split()
+    assert services.recipe_name(BY_VISUAL).endswith("with headings as read by visual")
+
+
+def test_another_text_of_the_same_reading_makes_another_index(services):
+    add_reading(services, "seals sleep on the quay")
+    built(services)
+    assert services.search(LOCAL_OWNER, "seals", BM25)
+    add_reading(services, "herons stand in the mud")
+    assert not services.index_ready(LOCAL_OWNER, BM25)
+    built(services)
+    assert services.search(LOCAL_OWNER, "seals", BM25) == []
+    assert "herons" in services.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
+
+
+def test_an_index_on_disk_is_not_used_for_another_text(open_services):
+    first = open_services()
+    built(first)
+    first.close()
+    second = open_services()
+    add_reading(second, "herons stand in the mud")
+    second.close()
+    third = open_services()
+    built(third)
+    assert third.search(LOCAL_OWNER, METERS, BM25) == []
+    assert "herons" in third.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
+
+
+# ------------------------------------------------------------------ reading again
+
+
+def test_building_reads_what_has_not_been_read_so_and_only_once(services, letter):
+    documents(services.ingest(LOCAL_OWNER, [letter]))
+    assert [d.filename for d in services.unread(LOCAL_OWNER, UNTABLED)] == ["harbour-heat.pdf", "letter.pdf"]
+    steps = built(services, UNTABLED)
+    assert Progress("Reading harbour-heat.pdf", 8, 8) in steps
+    assert services.unread(LOCAL_OWNER, UNTABLED) == ()
+    assert services.index_ready(LOCAL_OWNER, UNTABLED)
+    assert services.reading_notes(LOCAL_OWNER, UNTABLED) == ()
+    assert {d.extractor for d in services.store.documents.list(LOCAL_OWNER)} == {"direct"}
+    assert [r.extractor for _, r in services.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"] * 2
+    assert services.search(LOCAL_OWNER, "granite", UNTABLED)[0].passage.document_id == only_id(services, "letter.pdf")
+    assert built(services, UNTABLED) == []
+
+
+def test_what_cannot_be_read_so_keeps_its_reading_and_is_told(services):
+    document, short = only(services), UNTABLED.changed("extraction", max_pages=2)
+    built(services, short)
+    (note,) = services.reading_notes(LOCAL_OWNER, short)
+    assert note.startswith("harbour-heat.pdf is used as read by direct, not by direct, no tables: harbour-heat.pdf has")
+    assert only(services) == document
+    assert set(services.passage_counts(LOCAL_OWNER, short)) == {document.id}
+    assert services.unread(LOCAL_OWNER, short) == ()
+
+
+def test_a_stored_pdf_that_was_damaged_since_changes_nothing(services):
+    document = only(services)
+    services.store.pdf_path(document.id).write_bytes(b"%PDF-1.7\nand nothing more")
+    built(services, UNTABLED)
+    assert only(services) == document
+    assert [reading.extractor for reading in services.store.documents.readings(LOCAL_OWNER)] == ["direct"]
+    assert "not been read so yet" in services.reading_notes(LOCAL_OWNER, UNTABLED)[0]
+
+
+def test_stopping_while_documents_are_read_for_a_recipe(services):
+    steps = services.build_index(LOCAL_OWNER, UNTABLED, run="page")
+    assert next(steps).phase.startswith("checking")
+    services.stop("page")
+    with pytest.raises(StoppedError):
+        list(steps)
+    assert not services.index_ready(LOCAL_OWNER, UNTABLED)
+    assert len(services.unread(LOCAL_OWNER, UNTABLED)) == 1
+    built(services, UNTABLED)
+    assert services.index_ready(LOCAL_OWNER, UNTABLED)
+
+
+def test_a_document_is_read_again_in_the_way_that_is_asked_for(services):
+    document = only(services)
+    source = services.original(LOCAL_OWNER, document.id)
+    (read,) = documents(services.ingest(LOCAL_OWNER, [source], again=True, extraction=PLAIN))
+    assert (read.id, read.extractor, read.state) == (document.id, "direct, no tables", DocumentState.READY)
+    assert only(services) == replace(document, extractor="direct, no tables")
+    assert [d.reason for d in documents(services.ingest(LOCAL_OWNER, [source]))] == [
+        "harbour-heat.pdf is already there."
+    ]
+    assert only(services).extractor == "direct, no tables"
+
+
+def test_an_encrypted_document_is_read_for_a_recipe_while_its_password_is_known(open_services, tmp_path):
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
+
+    path = tmp_path / "locked.pdf"
+    canvas = Canvas(str(path), encrypt=StandardEncryption("secret", strength=128))
+    canvas.drawString(70, 700, "Behind the lock lies granite.")
+    canvas.save()
+    services = open_services(empty=True)
+    documents(services.ingest(LOCAL_OWNER, [path]))
+    assert services.unread(LOCAL_OWNER, UNTABLED) == ()
+    documents(services.ingest(LOCAL_OWNER, [path], password="secret"))
+    assert only(services).state is DocumentState.READY
+    services.close()
+    forgetful = open_services(empty=True)
+    built(forgetful, UNTABLED)
+    (note,) = forgetful.reading_notes(LOCAL_OWNER, UNTABLED)
+    assert note.startswith("locked.pdf is used as read by direct, not by direct, no tables: locked.pdf is protected")
+    assert len(forgetful.passages(LOCAL_OWNER, UNTABLED)) == 1
+    assert forgetful.unread(LOCAL_OWNER, UNTABLED) == ()
+    forgetful.enter_password(LOCAL_OWNER, only(forgetful).id, "secret")
+    assert [d.filename for d in forgetful.unread(LOCAL_OWNER, UNTABLED)] == ["locked.pdf"]
+    built(forgetful, UNTABLED)
+    assert forgetful.reading_notes(LOCAL_OWNER, UNTABLED) == ()
+    assert [r.extractor for _, r in forgetful.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"]
+
+
+# ------------------------------------------------------------------ where text stands
+
+
+def test_text_stands_where_its_words_are():
+    page = Page("d", 2, "2", 595, 842, "Heat from the sea.\n\n| Year | Tonnes |\n| --- | --- |\n| 2023 | 1,204 |")
+    assert stands(page, Claim(Span("d", 2, 0, 18), "… Heat from  the sea. And more."))
+    assert stands(page, Claim(Span("d", 2, 20, len(page.text)), "Year Tonnes 2023 1,204"))
+    assert not stands(page, Claim(Span("d", 2, 0, 18), "Oil from the desert"))
+    assert not stands(page, Claim(Span("d", 2, 0, 900), "Heat from the sea."))
+    assert not stands(page, Claim(Span("d", 1, 0, 18), "Heat from the sea."))
+    assert not stands(page, Claim(Span("e", 2, 0, 18), "Heat from the sea."))
+
+
+def test_evidence_is_shown_in_the_reading_it_was_taken_from(services):
+    built(services)
+    hit = services.search(LOCAL_OWNER, METERS, BM25)[0]
+    claims = [Claim(span, hit.passage.text) for span in hit.passage.spans]
+    document, number = hit.passage.document_id, hit.passage.spans[0].page
+    here = tuple(claim for claim in claims if claim.span.page == number)
+    view = services.page_view(LOCAL_OWNER, document, number, width=200, claims=claims)
+    assert (view.reading.extractor, view.found) == ("direct", here)
+    add_reading(services, "seals sleep on the quay, and herons stand in the mud " * 40)
+    view = services.page_view(LOCAL_OWNER, document, number, width=200, claims=claims)
+    assert (view.reading.extractor, view.found) == ("direct", here)
+    lost = [Claim(span, "words that stand nowhere in it") for span in hit.passage.spans]
+    view = services.page_view(LOCAL_OWNER, document, number, width=200, claims=lost)
+    assert (view.reading.extractor, view.found) == ("visual", ())

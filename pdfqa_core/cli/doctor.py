@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,13 @@ from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import ModelError, PdfQAError
 from pdfqa_core.settings import Settings
 
-PACKAGES = ("gradio", "pypdfium2", "sentence-transformers", "torch", "llama-cpp-python", "hnswlib", "SQLAlchemy")
+PACKAGES = (
+    "gradio", "pypdfium2", "pdfplumber", "sentence-transformers", "torch", "llama-cpp-python", "hnswlib", "PyStemmer",
+    "stop-words", "SQLAlchemy",
+)  # fmt: skip
+
+OCR_PACKAGES = ("rapidocr", "rapid-layout", "onnxruntime", "opencv-python-headless")
+OCR_SAMPLE = "What does the plan cover?"
 
 REINSTALL = "Install again with: pip install -r requirements.txt"
 
@@ -36,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("packages", _packages),
         ("workspace", lambda: _workspace(workspace)),
         ("reading PDFs", _reading),
+        ("OCR", _ocr),
         ("encoder", _encoder),
         ("language model", lambda: _language_model(workspace, settings)),
     ]
@@ -93,6 +101,24 @@ def _reading() -> str:
         raise PdfQAError("The sample PDF is missing.", f"It belongs into {SAMPLE}.")
     result = read_document(path, "doctor", limits=Limits())
     return f"{result.state}, {result.page_count} pages of {path.name}"
+
+
+def _ocr() -> str:
+    from PIL import Image, ImageDraw, ImageFont
+
+    from pdfqa_core.extraction.worker import Limits, read_document
+
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in OCR_PACKAGES]
+    picture = Image.new("L", (900, 250), 255)
+    ImageDraw.Draw(picture).text((60, 90), OCR_SAMPLE, fill=0, font=ImageFont.load_default(48))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ocr.pdf"
+        picture.save(path, resolution=150)
+        result = read_document(path, "doctor", extractor="visual", limits=Limits())
+    said = " ".join(page.text for page in result.pages)
+    if said != OCR_SAMPLE:
+        raise PdfQAError(f"OCR reads {said!r} where {OCR_SAMPLE!r} is drawn. {result.reason}".rstrip(), REINSTALL)
+    return f"{', '.join(versions)}; reads {said!r} from a picture"
 
 
 def _encoder() -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import UsageError
+from pdfqa_core.ingest import short_name
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Progress
+from pdfqa_core.types import Document, Progress
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,17 +24,33 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.set_defaults(run=run)
 
 
+def read_password(file: Path) -> str:
+    """Return the first line of a password file. Raises UsageError if it cannot be read or is empty."""
+    try:
+        password = file.read_text(encoding="utf-8-sig").partition("\n")[0].rstrip("\r")
+    except OSError as error:
+        raise UsageError(f"The password file cannot be read: {error}.", "Check --password-file.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The password file {file} is not UTF-8 text.", "Save it as UTF-8.") from error
+    if not password:
+        raise UsageError(f"The first line of the password file {file} is empty.", "Write the password there.")
+    return password
+
+
+def _confidence(services: Services, document: Document) -> float | None:
+    """Return the mean confidence of OCR in 0..1; None where nothing was read by OCR."""
+    if not document.state.usable:
+        return None
+    readings = services.store.documents.readings(LOCAL_OWNER, document.id)
+    return next((reading.confidence for reading in readings if reading.extractor == document.extractor), None)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Ingest the files; exit status 1 if one of them ended in a state that cannot be searched."""
     missing = [str(path) for path in arguments.pdf if not path.is_file()]
     if missing:
         raise UsageError(f"There is no such file: {', '.join(missing)}.", "Check the path.")
-    password = None
-    if arguments.password_file:
-        try:
-            password = arguments.password_file.read_text(encoding="utf-8").split("\n", 1)[0]
-        except OSError as error:
-            raise UsageError(f"The password file cannot be read: {error}.", "Check --password-file.") from error
+    password = read_password(arguments.password_file) if arguments.password_file else None
     with Services(workspace_of(arguments), settings_of(arguments)) as services:
         rows = []
         for event in services.ingest(LOCAL_OWNER, arguments.pdf, password=password):
@@ -50,6 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
                     "reason": event.reason,
                     "pages": event.page_count,
                     "passages": passages,
+                    "extractor": event.extractor,
+                    "authors": event.authors,
+                    "confidence": _confidence(services, event),
                 }
             )
             if not arguments.json:
@@ -58,5 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             progress.show(step)
         progress.clear()
     if arguments.json:
+        given = [short_name(path.name) for path in arguments.pdf]  # they are finished in another order
+        rows.sort(key=lambda row: given.index(row["filename"]) if row["filename"] in given else len(given))
         print(json.dumps({"documents": rows}, ensure_ascii=False))
     return 0 if all(row["passages"] for row in rows) else 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Document, Hit
 
@@ -19,6 +20,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument("question", metavar="QUESTION")
     command.add_argument(
         "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
+    )
+    command.add_argument(
+        "--pages", type=page_range, metavar="FIRST-LAST", help="only passages that touch these pages, such as 3-9 or 7"
     )
     add_common(command)
     add_settings(command, "chunking", "retrieval")
@@ -34,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         for step in services.build_index(LOCAL_OWNER, settings):
             progress.show(step)
         progress.clear()
-        hits = services.search(LOCAL_OWNER, arguments.question, settings, document_ids=scope)
+        hits = services.search(LOCAL_OWNER, arguments.question, settings, document_ids=scope, pages=arguments.pages)
         documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
     rows = [hit_row(hit, documents) for hit in hits]
     if arguments.json:

@@ -134,12 +134,13 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     monkeypatch.setenv("PDFQA_MODEL", str(tmp_path / "none.gguf"))
     done = run("doctor", "--json")
     checks = {row["name"]: row for row in done.data["checks"]}
-    assert list(checks) == ["machine", "packages", "workspace", "reading PDFs", "encoder", "language model"]
+    assert list(checks) == ["machine", "packages", "workspace", "reading PDFs", "OCR", "encoder", "language model"]
     assert done.status == 1
     assert [name for name, row in checks.items() if not row["ok"]] == ["language model"]
     assert checks["language model"]["hint"] == "Check the path."
     assert checks["workspace"]["detail"] == str(empty)
     assert "8 pages" in checks["reading PDFs"]["detail"]
+    assert "onnxruntime" in checks["OCR"]["detail"]
     assert "384 dimensions" in checks["encoder"]["detail"]
     assert done.err == ""
 
@@ -148,5 +149,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 6
+    assert done.out.count("ok  ") == 7
     assert "NO " not in done.out

@@ -34,11 +34,14 @@ def test_ingest(empty, run, make_pdf):
     assert done.status == 0
     assert set(done.data) == {"documents"}
     first, second = done.data["documents"]
-    assert {**first, "document_id": "", "passages": 0} == {
+    assert {**first, "document_id": "", "passages": 0, "authors": ""} == {
         "filename": "harbour-heat.pdf", "document_id": "", "state": "ready", "reason": "", "pages": 8, "passages": 0,
+        "extractor": "direct", "authors": "", "confidence": None,
     }  # fmt: skip
     assert (len(first["document_id"]), first["passages"] > 20, second["pages"], second["passages"]) == (64, True, 1, 1)
     assert list((empty / "indexes").glob("*/manifest.json"))
+    other = run("ingest", letter, "--no-tables", *BM25, "--json")
+    assert (other.status, other.data["documents"][0]["extractor"]) == (0, "direct, no tables")
     again = run("ingest", letter, *BM25)
     assert again.status == 0
     assert again.out == "letter.pdf: ready, 1 pages, 1 passages  letter.pdf is already there.\n"
@@ -89,6 +92,20 @@ def test_search_for_people(workspace, run):
     assert found.out.startswith("1. harbour-heat.pdf, p. 3, 4  (score ")
     assert found.out.count("harbour-heat.pdf") == 2
     assert run("search", "???", *BM25).out == "Nothing was found.\n"
+
+
+def test_search_on_some_pages(workspace, run):
+    hits = run("search", METERS, *BM25, "--pages", "4-5", "--json").data["hits"]
+    assert hits
+    assert all(set(hit["pages"]) & {4, 5} for hit in hits)
+    assert {page for hit in run("search", METERS, *BM25, "--json").data["hits"] for page in hit["pages"]} - {4, 5}
+
+
+@pytest.mark.parametrize("pages", ["five", "9-3", "0-2"])
+def test_pages_that_are_no_range(workspace, run, pages):
+    found = run("search", METERS, *BM25, "--pages", pages)
+    assert found.status == 2
+    assert "no range of pages" in found.err
 
 
 # ------------------------------------------------------------------ ask

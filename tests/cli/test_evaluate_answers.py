@@ -1,0 +1,104 @@
+"""The example of eight answers, from the command line, and files that are wrong."""
+
+import json
+
+import pytest
+
+from pdfqa_core.csv_format import read_csv
+
+PREDICTIONS = [
+    {"answer": "Arthur's Magazine", "citations": [1, 2]},
+    {"answer": "respiratory droplets", "citations": [1, 3]},
+    {"answer": "point guard", "citations": [2, 4, 5]},
+    {"answer": "1844", "citations": [1]},
+    {"answer": "insufficient context", "citations": []},
+    {"answer": "2.5 million", "citations": [1, 2]},
+    {"answer": "Tesla", "citations": [2]},
+    {"answer": "insufficient context", "citations": []},
+]
+GOLD = [
+    {"answer": "Arthur's Magazine", "citations": [1, 2]},
+    {"answer": "respiratory droplets and aerosols", "citations": [1, 3]},
+    {"answer": "point guard", "citations": [2, 4]},
+    {"answer": "1844", "citations": [1, 3]},
+    {"answer": "insufficient context", "citations": []},
+    {"answer": "2.5 million", "citations": [1, 2]},
+    {"answer": "SpaceX", "citations": [1, 3]},
+    {"answer": "insufficient context", "citations": []},
+]
+
+
+@pytest.fixture
+def score(run, tmp_path):
+    """Score predictions against gold answers, both as values or as raw text."""
+
+    def go(predictions, gold, *options):
+        paths = []
+        for name, value in (("predictions.json", predictions), ("gold.json", gold)):
+            paths.append(tmp_path / name)
+            data = value if isinstance(value, str | bytes) else json.dumps(value)
+            paths[-1].write_bytes(data if isinstance(data, bytes) else data.encode())
+        return run("evaluate", "answers", "--data", paths[0], "--gold", paths[1], *options)
+
+    return go
+
+
+def test_the_example_batch_gives_its_published_means(score):
+    found = score(PREDICTIONS, GOLD, "--json")
+    assert found.status == 0
+    (system,) = found.data["systems"]
+    means = {name: values["mean"] for name, values in system["metrics"].items()}
+    expected = {
+        "answer_f1": 0.8333, "answer_em": 0.75, "citation_precision": 0.8333, "citation_recall": 0.8125,
+        "citation_f1": 0.8083, "insufficient_context_detection": 1.0,
+    }  # fmt: skip
+    assert {name: round(means[name], 4) for name in expected} == expected
+    detection = system["metrics"]["insufficient_context_detection"]
+    assert (detection["n"], detection["unscored"]) == (2, 6)
+    assert len(system["items"]) == 8
+    assert system["metrics"]["answer_f1"]["low"] < 0.8333 < system["metrics"]["answer_f1"]["high"]
+
+
+def test_ids_match_items_in_any_order_and_references_may_be_several(score, tmp_path):
+    gold = [{"id": "a", "answer": ["x y", "z"]}, {"id": 2, "answer": "b"}]
+    found = score([{"id": "2", "answer": "b"}, {"id": "a", "answer": "z"}], gold, "--csv", tmp_path / "rows.csv")
+    assert found.status == 0
+    assert "Answer EM" in found.out
+    assert "undefined  (n = 0, 2 unscored)" in found.out  # no citations anywhere
+    table = read_csv((tmp_path / "rows.csv").read_bytes())
+    values = {row.cells[1]: row.cells[3] for row in table.rows if row.cells[2] == "answer_em"}
+    assert values == {"a": "1.0", "2": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("predictions", "gold", "message"),
+    [
+        (PREDICTIONS[:3], GOLD, "3 predictions and 8 gold answers"),
+        ([{"id": "a", "answer": "x"}], [{"id": "b", "answer": "x"}], "no prediction with the id 'b'"),
+        ([{"id": "a", "answer": "x"}, {"answer": "y"}], GOLD, "predictions.json, row 2: there is no id"),
+        ([{"id": "a", "answer": "x"}, {"id": "a", "answer": "y"}], GOLD, "row 2: the id 'a' is used in row 1"),
+        ([{"answer": None}], GOLD, "row 1: the answer is no text but NoneType"),
+        ([{"answer": ["a", "b"]}], GOLD, "row 1: the answer is no text but list"),
+        ([{"citations": []}], GOLD, "row 1: there is no answer"),
+        ([{"answer": "a", "citations": "1"}], GOLD, "row 1: citations are no list"),
+        ([{"answer": "a", "citations": [None]}], GOLD, "row 1: None is no citation"),
+        (["a"], GOLD, "row 1: not an object"),
+        ('[{"answer": "a", "citations": [NaN]}]', GOLD, "NaN is no value"),
+        ('{"answer": "a"}\n{oops', GOLD, "line 2: no valid JSON"),
+        ("", GOLD, "predictions.json is empty"),
+        ("[]", GOLD, "holds no answers"),
+        (b'[{"answer": "\xff"}]', GOLD, "not UTF-8"),
+        ("[" * 100_000, GOLD, "nested too deeply"),
+    ],
+)
+def test_what_is_wrong_is_one_clear_error(score, predictions, gold, message):
+    found = score(predictions, gold, "--json")
+    assert found.status == 2
+    assert message in found.data["error"]["what"]
+    assert found.data["error"]["hint"]
+
+
+def test_an_unknown_measure_names_the_known_ones(score):
+    found = score(PREDICTIONS, GOLD, "--measures", "accuracy", "--json")
+    assert found.status == 2
+    assert "answer_f1" in found.data["error"]["hint"]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 import socket
+from typing import Any
 
 import gradio as gr
 
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.ui import annotate, chat, documents, models, retrieval, theme
+from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, theme
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
-from pdfqa_core.ui.session import Session
+from pdfqa_core.ui.recipe import settings_from, values_of
+from pdfqa_core.ui.session import ChatState, Session
 
 NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
 
@@ -21,37 +24,62 @@ def build_page(services: Services) -> gr.Blocks:
     with gr.Blocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
         session = gr.State(Session(NOBODY if services.settings.server.demo else LOCAL_OWNER, services.settings))
         visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
+        recipe = gr.BrowserState([], storage_key="pdfqa-recipe")  # so that loading the page again changes nothing
+        conversation = gr.BrowserState("", storage_key="pdfqa-conversation")
         header = live_html(_header(services), elem_id="pq-header")
         pulse = gr.Timer(1.0)
         with gr.Tabs(elem_id="pq-tabs"):
             with gr.Tab("Documents", id="documents") as documents_tab:
                 show_documents = documents.build(services, session)
             with gr.Tab("Retrieval", id="retrieval") as retrieval_tab:
-                show_retrieval = retrieval.build(services, session)
+                show_retrieval, fill_recipe = retrieval.build(services, session)
             with gr.Tab("Chat", id="chat") as chat_tab:
                 show_chat = chat.build(services, session)
             with gr.Tab("Annotate", id="annotate") as annotate_tab:
                 show_annotate = annotate.build(services, session)
+            with gr.Tab("Evaluate", id="evaluate") as evaluate_tab:
+                show_evaluate = evaluate.build(services, session)
             with gr.Tab("Models", id="models") as models_tab:
                 show_models = models.build(services, session)
-        arrived = page.load(lambda v, s: _arrive(services, v, s), [visitor, session], [visitor, session], **AT_ONCE)
-        arrived.then(show_documents.handler, show_documents.inputs, show_documents.outputs, **AT_ONCE)
+        chat_state = show_chat.inputs[0]
+
+        def arrive(*known: Any) -> tuple[str, Session, ChatState]:
+            return _arrive(services, *known)
+
+        arrived = page.load(arrive, [visitor, recipe, conversation], [visitor, session, chat_state], **AT_ONCE)
+        session.change(lambda now: values_of(now.settings), session, recipe, **AT_ONCE)
+        chat_state.change(lambda now: now.conversation_id, chat_state, conversation, **AT_ONCE)
+        for shown in (show_documents, fill_recipe):
+            arrived.then(shown.handler, shown.inputs, shown.outputs, **AT_ONCE)
         for tab, shown in (
             (documents_tab, show_documents), (retrieval_tab, show_retrieval), (chat_tab, show_chat),
-            (annotate_tab, show_annotate), (models_tab, show_models),
+            (annotate_tab, show_annotate), (evaluate_tab, show_evaluate), (models_tab, show_models),
         ):  # fmt: skip
             tab.select(shown.handler, shown.inputs, shown.outputs, **AT_ONCE)
         pulse.tick(lambda: _pulse(services), None, [header, pulse], **AT_ONCE)
     return page
 
 
-def _arrive(services: Services, visitor: str | None, session: Session) -> tuple[str, Session]:
-    """Give the page its owner: everybody on one's own computer, each visitor for themself on a public demo."""
-    if not services.settings.server.demo:
-        return "", Session(LOCAL_OWNER, services.settings)
-    visitor = visitor if visitor and len(visitor) >= 32 else secrets.token_urlsafe(32)
-    services.purge_visitors()
-    return visitor, Session(f"visitor-{visitor}", services.settings)
+def _arrive(
+    services: Services, visitor: str | None, recipe: list[Any] | None, conversation: str | None
+) -> tuple[str, Session, ChatState]:
+    """Give the page its owner: everybody on one's own computer, each visitor for themself on a public demo.
+
+    The recipe and the conversation that were open when the page was loaded last are opened again.
+    """
+    owner = LOCAL_OWNER
+    if services.settings.server.demo:
+        visitor = visitor if visitor and len(visitor) >= 32 else secrets.token_urlsafe(32)
+        services.purge_visitors()
+        owner = f"visitor-{visitor}"
+    settings = services.settings
+    try:
+        settings = settings_from(recipe, settings, models=not settings.server.demo) if recipe else settings
+    except (PdfQAError, ValueError):  # of another version of the program
+        settings = services.settings
+    known = {one.id for one in services.store.conversations.list(owner)}
+    state = ChatState(str(conversation)) if conversation in known else ChatState()
+    return visitor or "", Session(owner, settings), state
 
 
 def _header(services: Services) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -383,16 +383,17 @@ class Handlers:
 
     def page_clicked(self, work: Work, session: Session, event: gr.EventData) -> str:
         """Turn the page."""
-        return self._page(work, session, int(clicked(event).get("number", 0)))
+        return self._page(work, session, clicked(event))
 
-    def _page(self, work: Work, session: Session, number: int = 0) -> str:
+    def _page(self, work: Work, session: Session, request: Mapping[str, str] | None = None) -> str:
         hit = next((h for h in self._turn(work, session).answer.hits if h.rank == work.rank), None)
         if hit is None:
             return ""
         passage = hit.passage
         return page_html(
-            self.services, session.owner, passage.document_id, number or main_page(passage), marks=passage.spans
-        )
+            self.services, session.owner, passage.document_id, main_page(passage), settings=session.settings,
+            passage=passage, request=request,
+        )  # fmt: skip
 
     def export(self, kind: str, work: Work, session: Session) -> str:
         """Write the ratings that may be seen into a file for the browser: one's own, all once everybody is done."""

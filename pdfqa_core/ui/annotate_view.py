@@ -10,8 +10,9 @@ from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols.annotation import ANSWER, INTENT, AnnotationProgress, Disagreement, judged, split_item
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.types import Rating, Turn
-from pdfqa_core.ui.chat_view import marked_words, place, turn_view
+from pdfqa_core.ui.chat_view import place, turn_view
 from pdfqa_core.ui.components import clock, render
+from pdfqa_core.ui.passage_text import Piece, pieces
 
 KEYS = "QWERTUIOPADFGHJKLZVM"
 WORDS = {"1": "relevant", "0": "not relevant"}
@@ -24,7 +25,7 @@ class HitRow:
     rank: int
     place: str
     rated: str
-    text_parts: tuple[tuple[str, bool], ...]
+    text: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def item_html(one: StudyTurn, own: Mapping[tuple[str, str], Rating], chosen: int
             hit.rank,
             place(hit, one.filenames),
             WORDS.get(own[key].value, "") if (key := (f"{turn.id}#{hit.rank}", "passage")) in own else "",
-            marked_words(hit.passage.text, turn.standalone_question),
+            pieces(hit.passage.text, turn.standalone_question),
         )
         for hit in turn.answer.hits
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import Services
-from pdfqa_core.types import Conversation, Done, Hit, Progress, Retrieved, Rewritten, Span, Stored, Token, Turn
+from pdfqa_core.types import Citation, Conversation, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
 from pdfqa_core.ui import chat_view
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.page_view import empty_page, main_page, page_html
@@ -148,25 +148,29 @@ class Handlers:
         answer = turn.answer
         return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer)
 
-    def _page(self, turn: Turn | None, state: ChatState, session: Session, number: int = 0) -> str:
+    def _page(
+        self, turn: Turn | None, state: ChatState, session: Session, request: Mapping[str, str] | None = None
+    ) -> str:
         hit = next((h for h in turn.answer.hits if h.rank == state.rank), None) if turn else None
         if turn is None or hit is None:
             return empty_page(NO_PAGE)
-        quotes: tuple[Span, ...] = ()
-        if 0 <= state.citation < len(turn.answer.citations):
-            quotes = (turn.answer.citations[state.citation].span,)
-        return self._hit_page(hit, session, number, quotes)
+        citations = turn.answer.citations
+        quote = citations[state.citation] if 0 <= state.citation < len(citations) else None
+        return self._hit_page(hit, session, quote, request)
 
-    def _hit_page(self, hit: Hit, session: Session, number: int, quotes: tuple[Span, ...] = ()) -> str:
-        first = quotes[0].page if quotes else main_page(hit.passage)
+    def _hit_page(
+        self, hit: Hit, session: Session, quote: Citation | None = None, request: Mapping[str, str] | None = None
+    ) -> str:
         try:
             return page_html(
                 self.services,
                 session.owner,
                 hit.passage.document_id,
-                number or first,
-                marks=hit.passage.spans,
-                quotes=quotes,
+                quote.span.page if quote else main_page(hit.passage),
+                settings=session.settings,
+                passage=hit.passage,
+                quote=quote,
+                request=request,
             )
         except PdfQAError as error:
             return error_html(error)
@@ -217,7 +221,7 @@ class Handlers:
                         pass
                     case Retrieved(hits=hits):
                         update[parts.evidence] = chat_view.evidence(hits, names, searched, hits[0].rank if hits else 0)
-                        update[parts.page] = self._hit_page(hits[0], session, 0) if hits else empty_page(NO_PAGE)
+                        update[parts.page] = self._hit_page(hits[0], session) if hits else empty_page(NO_PAGE)
                     case Token(text=piece):
                         text, phase = text + piece, "writing"
                     case Done():
@@ -321,8 +325,7 @@ class Handlers:
 
     def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:
         """Turn the page, keeping the marks of the chosen hit."""
-        data = clicked(event)
-        return self._page(self._turn(state, session), state, session, int(data.get("number", 1)))
+        return self._page(self._turn(state, session), state, session, clicked(event))
 
     def scope_changed(self, scope: list[str], state: ChatState, session: Session) -> Session:
         """Remember which documents are asked about."""

@@ -8,9 +8,9 @@ from itertools import groupby
 
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.storage import ConversationSummary
-from pdfqa_core.text import content_terms, terms, words
 from pdfqa_core.types import Answer, Hit, Turn
 from pdfqa_core.ui.components import day, render
+from pdfqa_core.ui.passage_text import Piece, pieces
 
 Names = Mapping[str, str]  # file names by document id
 
@@ -59,7 +59,7 @@ class HitView:
     share: int
     score_title: str
     cited: bool
-    text_parts: tuple[tuple[str, bool], ...]
+    text: tuple[Piece, ...]
 
 
 def place(hit: Hit, names: Names) -> str:
@@ -150,22 +150,6 @@ def live_turn(question: str, searched: str, text: str, phase: str) -> str:
     return render("live_turn", turn=view, phase=phase)
 
 
-def marked_words(text: str, question: str) -> tuple[tuple[str, bool], ...]:
-    """Return the text in pieces, each with whether it is a content word of the question."""
-    wanted = set(content_terms(question))
-    parts: list[tuple[str, bool]] = []
-    last = 0
-    for start, end in words(text):
-        if wanted.intersection(terms(text[start:end])):
-            if start > last:
-                parts.append((text[last:start], False))
-            parts.append((text[start:end], True))
-            last = end
-    if last < len(text):
-        parts.append((text[last:], False))
-    return tuple(parts)
-
-
 def evidence(
     answer_hits: Sequence[Hit],
     names: Names,
@@ -182,7 +166,7 @@ def evidence(
             round(100 * max(0.0, hit.score) / best) if best > 0 else 0,
             ", ".join(f"{name} {value:.3f}" for name, value in {hit.retriever: hit.score, **hit.parts}.items()),
             answer is not None and _cited(answer, hit),
-            marked_words(hit.passage.text, question),
+            pieces(hit.passage.text, question),
         )
         for hit in answer_hits
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,14 +11,18 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
 from pdfqa_core.services import Services
+from pdfqa_core.settings import ExtractionSettings
+from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, DocumentState, Progress
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, plural, render, switch
-from pdfqa_core.ui.page_view import empty_page, page_html
+from pdfqa_core.ui.page_view import empty_page, page_and_lock
 from pdfqa_core.ui.session import Session, Shown
 
+FRAME = 0.05  # seconds between two updates of the page while files are read
 NO_PAGE = "Choose a document to see its pages here."
 _TONES = {
     DocumentState.READY: "ok",
@@ -27,18 +32,31 @@ _TONES = {
 }
 
 
+EXTRACTORS = {
+    "direct": "reads the text in the file; the fastest",
+    "pdfplumber": "reads the text in the file in another way, many times slower; for comparison",
+    "visual": "looks at the pages: OCR and layout; slow",
+}
+OCR = "visual"
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table."""
+    """A line of the table. `ocr` is what the button that reads it with OCR says; empty: no such button."""
 
     id: str
     title: str
+    authors: str
     filename: str
     pages: int
     passages: int
     words: str
     tone: str
     reason: str
+    read: str
+    unsure: str
+    ocr: str
+    urgent: bool
     size: int
     added_at: datetime
 
@@ -50,6 +68,7 @@ class WorkItem:
     words: str
     done: int = 0
     total: int = 0
+    left: str = ""
 
     @property
     def percent(self) -> float:
@@ -68,9 +87,62 @@ def state_words(document: Document) -> str:
             return str(document.state)
 
 
+def read_words(reading: Reading | None) -> str:
+    """Return how a document was read: "text", "OCR 3 of 8 pages", "text (pdfplumber)"."""
+    if reading is None:
+        return ""
+    name, comma, more = reading.extractor.partition(",")
+    if not reading.ocr_pages:
+        words = "text" if name in ("direct", OCR) else f"text ({name})"
+    elif reading.ocr_pages == reading.page_count:
+        words = "OCR"
+    else:
+        words = f"OCR {reading.ocr_pages} of {plural(reading.page_count, 'page')}"
+    return f"{words}{comma}{more}" if more.strip() == "no tables" else words
+
+
+def unsure_words(reading: Reading | None) -> str:
+    """Return a warning where OCR was not sure of what it read."""
+    if reading is None or reading.confidence is None or reading.confidence >= LOW_CONFIDENCE:
+        return ""
+    return f"OCR is not sure of it: confidence {reading.confidence:.2f}. Compare the text with the pages."
+
+
+def left_words(seconds: float | None) -> str:
+    """Return the time left in words: "about 2 min left"; empty where it is not known."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"about {max(5, 5 * round(seconds / 5))} s left"
+    return f"about {round(seconds / 60)} min left"
+
+
 def work_html(*steps: Progress) -> str:
     """Return progress bars, one per step."""
-    return render("work", items=[WorkItem(step.phase, step.done, step.total) for step in steps])
+    items = [WorkItem(step.phase, step.done, step.total, left_words(step.seconds_left)) for step in steps]
+    return render("work", items=items)
+
+
+class InFlight:
+    """The files being read, which may be several side by side, and how far each is."""
+
+    def __init__(self, files: int) -> None:
+        self._files = files
+        self._finished = 0
+        self._steps: dict[str, Progress] = {}
+
+    def take(self, event: Progress | Document) -> None:
+        """Take note of an event of reading; phases end with the name of their file."""
+        if isinstance(event, Document):
+            self._finished += 1
+            self._steps = {key: step for key, step in self._steps.items() if not key.endswith(event.filename)}
+        else:
+            self._steps[event.phase.partition(" ")[2]] = event
+
+    def html(self) -> str:
+        """Return a bar for all files and one for each that is being read."""
+        whole = [Progress("all files", self._finished, self._files)] if self._files > 1 else []
+        return work_html(*whole, *self._steps.values())
 
 
 class Handlers:
@@ -81,76 +153,142 @@ class Handlers:
 
     def table(self, session: Session, chosen: str = "") -> str:
         """Return the table of the owner's documents."""
+        store = self.services.store.documents
         counts = self.services.passage_counts(session.owner, session.settings)
-        documents = self.services.store.documents.list(session.owner)
+        readings = {(r.document_id, r.extractor): r for r in store.readings(session.owner)}
         rows = [
-            Row(
-                d.id, d.title or d.filename, d.filename, d.page_count, counts.get(d.id, 0), state_words(d),
-                _TONES.get(d.state, "bad"), d.reason, d.size, d.added_at,
-            )
-            for d in documents
-        ]  # fmt: skip
+            self._row(document, readings.get((document.id, document.extractor)), counts.get(document.id, 0))
+            for document in store.list(session.owner)
+        ]
         has_sample = self.services.has_sample(session.owner)
         return render("documents", documents=rows, chosen=chosen, has_sample=has_sample)
+
+    def _row(self, document: Document, reading: Reading | None, passages: int) -> Row:
+        readable = document.state.usable or document.state is DocumentState.NO_TEXT
+        wanting = document.state in (DocumentState.NO_TEXT, DocumentState.PARTIAL)
+        offered = readable and OCR in self.services.names("extractor")
+        return Row(
+            document.id, document.title or document.filename, document.authors, document.filename,
+            document.page_count, passages, state_words(document), _TONES.get(document.state, "bad"), document.reason,
+            read_words(reading) if document.state.usable else "", unsure_words(reading),
+            ("Read with OCR" if wanting else "read again with OCR") if offered else "", wanting, document.size,
+            document.added_at,
+        )  # fmt: skip
 
     def show(self, session: Session, chosen: str) -> tuple[Any, ...]:
         """Return table, page and password field for the chosen document."""
         document = self._find(session, chosen)
         if document is None:
             return self.table(session), empty_page(NO_PAGE), gr.Group(visible=False)
-        locked = document.state is DocumentState.ENCRYPTED
-        return self.table(session, chosen), self._page(session, document, 1), gr.Group(visible=locked)
+        page, locked = self._page(session, document)
+        return self.table(session, chosen), page, gr.Group(visible=locked)
 
     def _find(self, session: Session, document_id: str) -> Document | None:
         return next((d for d in self.services.store.documents.list(session.owner) if d.id == document_id), None)
 
-    def _page(self, session: Session, document: Document, number: int) -> str:
-        if not document.page_count or document.state is DocumentState.ENCRYPTED:
-            return empty_page(f"{document.filename} has no pages to show: {document.reason or state_words(document)}")
+    def _page(
+        self, session: Session, document: Document, number: int = 1, request: Mapping[str, str] | None = None
+    ) -> tuple[str, bool]:
+        """Return the page view, and whether the document's password is wanted."""
+        if not document.state.usable:
+            words = f"{document.filename} has no pages to show: {document.reason or state_words(document)}"
+            return empty_page(words), document.state is DocumentState.ENCRYPTED
         try:
-            return page_html(self.services, session.owner, document.id, number, regions=True, with_text=True)
+            return page_and_lock(
+                self.services, session.owner, document.id, number, settings=session.settings, request=request,
+                compare=True,
+            )  # fmt: skip
         except PdfQAError as error:
-            return error_html(error)
+            return error_html(error), False
 
-    def add(self, files: Sequence[str] | None, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
-        """Read the uploaded files one after the other; Gradio's copies are deleted."""
+    def _extraction(self, session: Session, extractor: str, tables: bool, visual_pages: str) -> ExtractionSettings:
+        settings = self.services.settings.changed(
+            "extraction", extractor=extractor, tables=tables, visual_pages=visual_pages
+        )
+        return settings.extraction
+
+    def add(
+        self, files: Sequence[str] | None, session: Session, extractor: str, tables: bool, visual_pages: str,
+        request: gr.Request,
+    ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
+        """Read the uploaded files; Gradio's copies are deleted."""
         paths = [Path(file) for file in files or ()]
         try:
-            yield from self._ingest(paths, session, request)
+            extraction = self._extraction(session, extractor, tables, visual_pages)
+            yield from self._ingest(paths, session, request, extraction)
         finally:
             for path in paths:
                 path.unlink(missing_ok=True)
 
-    def unlock(self, password: str, chosen: str, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
-        """Read an encrypted document again with its password, which is not stored."""
+    def unlock(
+        self, password: str, chosen: str, session: Session, extractor: str, tables: bool, visual_pages: str,
+        request: gr.Request,
+    ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
+        """Read an encrypted document with its password, or show its pages again; the password is not stored."""
+        document = self._find(session, chosen)
+        if document is not None and document.state.usable:
+            yield self._entered(password, chosen, session)
+            return
         source = self.services.original(session.owner, chosen)
-        yield from self._ingest([source], session, request, password=password, again=True)
+        extraction = self._extraction(session, extractor, tables, visual_pages)
+        yield from self._ingest([source], session, request, extraction, password=password, again=True)
+
+    def _entered(self, password: str, chosen: str, session: Session) -> tuple[Any, ...]:
+        message = ""
+        try:
+            self.services.enter_password(session.owner, chosen, password)
+        except PdfQAError as error:
+            message = error_html(error)
+        table, page, group = self.show(session, chosen)
+        return message, gr.Button(visible=False), table, page, group, chosen, gr.skip(), ""
+
+    def read_again(
+        self, chosen: str, session: Session, extractor: str, tables: bool, visual_pages: str, request: gr.Request
+    ) -> Iterator[tuple[Any, ...]]:
+        """Read the open document again in the way that is set."""
+        if not chosen:
+            raise UsageError("No document is open.", "Choose one in the table first.")
+        source = self.services.original(session.owner, chosen)
+        extraction = self._extraction(session, extractor, tables, visual_pages)
+        yield from self._ingest([source], session, request, extraction, again=True)
+
+    def _with_ocr(self, document_id: str, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+        """Read a document with OCR: the pages that need it, or all of them where every page has text."""
+        document = self.services.store.documents.get(session.owner, document_id)
+        pages = "all" if document.state is DocumentState.READY else "auto"
+        extraction = self._extraction(session, OCR, self.services.settings.extraction.tables, pages)
+        source = self.services.original(session.owner, document_id)
+        yield from self._ingest([source], session, request, extraction, again=True)
 
     def _ingest(
         self,
         files: Sequence[Path | Source],
         session: Session,
         request: gr.Request,
+        extraction: ExtractionSettings,
         *,
         password: str | None = None,
         again: bool = False,
     ) -> Iterator[tuple[Any, ...]]:
         key, chosen, message = f"ingest-{request.session_hash}", "", ""
-        finished = 0
+        in_flight = InFlight(len(files))
         notes: list[str] = []
         upload: Any = None  # emptied once, at the start: what is dropped meanwhile is read afterwards
+        shown = 0.0
         try:
-            for event in self.services.ingest(session.owner, files, password=password, again=again, run=key):
+            for event in self.services.ingest(
+                session.owner, files, password=password, again=again, extraction=extraction, run=key
+            ):
+                in_flight.take(event)
                 table: Any = gr.skip()
-                steps = [Progress("all files", finished, len(files))] if len(files) > 1 else []
                 if isinstance(event, Document):
-                    finished += 1
                     notes += self._not_stored(session, event)
                     chosen = event.id if event.state.usable or not chosen else chosen
                     table = self.table(session, chosen)
-                else:
-                    steps.append(event)
-                yield work_html(*steps), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, upload, ""
+                elif time.monotonic() - shown < FRAME:
+                    continue
+                shown = time.monotonic()
+                yield in_flight.html(), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, upload, ""
                 upload = gr.skip()
         except PdfQAError as error:
             message = error_html(error)
@@ -159,9 +297,9 @@ class Handlers:
         yield message, gr.Button(visible=False), table, page, group, chosen, upload, ""
 
     def _not_stored(self, session: Session, read: Document) -> list[str]:
-        """Return what the table does not say about a file: that it was there already."""
+        """Return what the table does not say about a file: that it was there already, or keeps another reading."""
         stored = self._find(session, read.id)
-        return [read.reason] if stored is not None and stored.reason != read.reason else []
+        return [read.reason] if stored is not None and read.reason and stored.reason != read.reason else []
 
     def sample(self, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Add the sample document."""
@@ -187,6 +325,9 @@ class Handlers:
             case "sample":
                 yield from self.sample(session, request)
                 return
+            case "ocr":
+                yield from self._with_ocr(data["document"], session, request)
+                return
             case "remove":
                 self.services.remove_document(session.owner, data["document"])
                 chosen = "" if chosen == data["document"] else chosen
@@ -195,13 +336,19 @@ class Handlers:
         table, page, group = self.show(session, chosen)
         yield "", gr.Button(visible=False), table, page, group, chosen, None, ""
 
-    def page_clicked(self, session: Session, event: gr.EventData) -> str:
-        """Turn the page."""
+    def page_clicked(self, session: Session, event: gr.EventData) -> tuple[Any, ...]:
+        """Turn the page, show another reading of it, or let that one count."""
         data = clicked(event)
         document = self._find(session, data.get("document", ""))
         if document is None:
-            return empty_page(NO_PAGE)
-        return self._page(session, document, min(max(1, int(data.get("number", 1))), document.page_count))
+            return gr.skip(), empty_page(NO_PAGE), gr.Group(visible=False)
+        table: Any = gr.skip()
+        if data.get("action") == "choose":
+            document = self.services.choose_reading(session.owner, document.id, data["reading"])
+            table = self.table(session, document.id)
+        number = min(max(1, int(data.get("number") or 1)), document.page_count)
+        page, locked = self._page(session, document, number, {**data, "number": str(number)})
+        return table, page, gr.Group(visible=locked)
 
 
 def build(services: Services, session: gr.State) -> Shown:
@@ -217,21 +364,47 @@ def build(services: Services, session: gr.State) -> Shown:
                 elem_id="documents-upload",
                 height=112,
             )
+            with gr.Accordion("More: how PDFs are read", open=False, elem_id="documents-more"):
+                form = _form(services)
+                again = gr.Button("Read the open document again like this", size="sm", elem_id="documents-again")
             work = live_html(elem_id="documents-work")
             stop = gr.Button("Stop", visible=False, size="sm", elem_classes=["pq-stop"], elem_id="documents-stop")
             table = live_html(elem_id="documents-table")
-            with gr.Group(visible=False) as locked:
-                password = gr.Textbox(label="Password", type="password", info="Used to read the document, never stored")
-                unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
-        with gr.Column():
+        with gr.Column(elem_id="documents-right"):
             page = live_html(empty_page(NO_PAGE), elem_id="documents-page")
+            with gr.Group(visible=False) as locked:
+                password = gr.Textbox(
+                    label="Password", type="password", info="Opens the document until the program ends; never stored"
+                )
+                unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
     outputs = [work, stop, table, page, locked, chosen, upload, password]
-    upload.upload(
-        guarded(handlers.add), [upload, session], outputs, concurrency_limit=None, trigger_mode="always_last", **QUIET
-    )
-    unlock.click(guarded(handlers.unlock), [password, chosen, session], outputs, concurrency_limit=None, **QUIET)
-    password.submit(guarded(handlers.unlock), [password, chosen, session], outputs, concurrency_limit=None, **QUIET)
+    reading = {"outputs": outputs, "concurrency_limit": None, **QUIET}
+    upload.upload(guarded(handlers.add), [upload, session, *form], trigger_mode="always_last", **reading)
+    for trigger in (unlock.click, password.submit):
+        trigger(guarded(handlers.unlock), [password, chosen, session, *form], **reading)
+    again.click(guarded(handlers.read_again), [chosen, session, *form], **reading)
     stop.click(handlers.stop, None, None, **AT_ONCE)
-    table.click(guarded(handlers.table_clicked), [chosen, session], outputs, concurrency_limit=None, **QUIET)
-    page.click(guarded(handlers.page_clicked), [session], page, **AT_ONCE)
+    table.click(guarded(handlers.table_clicked), [chosen, session], **reading)
+    page.click(guarded(handlers.page_clicked), [session], [table, page, locked], **AT_ONCE)
     return Shown(handlers.show, [session, chosen], [table, page, locked])
+
+
+def _form(services: Services) -> list[Any]:
+    """Return the fields that say how new PDFs are read."""
+    settings, names = services.settings.extraction, services.names("extractor")
+    known = [name for name in EXTRACTORS if name in names]
+    extractor = gr.Radio(
+        [*known, *(name for name in names if name not in known)],
+        value=settings.extractor,
+        label="Extractor",
+        info=" · ".join(f"{name}: {EXTRACTORS[name]}" for name in known),
+    )
+    tables = gr.Checkbox(settings.tables, label="Tables", info="find tables and keep their rows and columns")
+    visual_pages = gr.Radio(
+        ["auto", "all"],
+        value=settings.visual_pages,
+        label="Pages read by OCR",
+        info="of extractor visual; auto: only those without usable text",
+        visible=OCR in names,
+    )
+    return [extractor, tables, visual_pages]

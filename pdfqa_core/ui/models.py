@@ -55,7 +55,7 @@ def models_html(services: Services) -> str:
         memory=f"{memory.total / 1e9:.0f}",
         free=f"{memory.available / 1e9:.0f}",
         threads=settings.threads,
-        folder=services.models.folder,
+        folder="" if services.settings.server.demo else services.models.folder,
         rows=[_row(entry, services, memory.total / 1e6) for entry in read_catalogue()],
     )
 

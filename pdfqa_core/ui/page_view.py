@@ -1,36 +1,63 @@
-"""The image of a page with boxes drawn on it: paragraphs, a passage's lines, a quote's words."""
+"""The image of a page with boxes drawn on it: its blocks, a passage's lines, a quote's words."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pdfqa_core.services import Services
-from pdfqa_core.types import Box, Page, Passage, Span
+from pdfqa_core.services import Claim, PageView, Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Block, BlockKind, Box, Citation, Page, Passage, Span
 from pdfqa_core.ui.components import render
 
 NOT_FOUND = "The passage could not be found on this page, so nothing is marked."
+QUOTE_NOT_FOUND = "The quoted words could not be found in the passage, so the whole passage is marked."
+WIDTH = 1400  # pixels of an image that fits the width of a column
+WIDEST = 4000
+
+# What the legend says of each kind of block, in its order.
+KINDS: Mapping[BlockKind, str] = {
+    BlockKind.HEADING: "names the passages below it",
+    BlockKind.TEXT: "a paragraph",
+    BlockKind.LIST: "an item of a list",
+    BlockKind.TABLE: "its cells keep their rows and columns",
+    BlockKind.CAPTION: "of a figure or table",
+    BlockKind.FOOTNOTE: "kept apart from the text above it",
+    BlockKind.HEADER: "repeated at the top of pages, left out of passages",
+    BlockKind.FOOTER: "repeated at the foot of pages, left out of passages",
+    BlockKind.HIDDEN: "not visible on the page, left out of passages and prompts",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A rectangle in percent of the page with the CSS class it is drawn with."""
+    """A rectangle in percent of the page with the CSS class it is drawn with and what it says under the pointer."""
 
     kind: str
     left: float
     top: float
     width: float
     height: float
+    title: str = ""
 
 
-def _percent(box: Box, page: Page, kind: str) -> Marked:
+@dataclass(frozen=True, slots=True)
+class HiddenText:
+    """Words that a reader of the page does not see, and where on it they are."""
+
+    text: str
+    place: str
+
+
+def _percent(box: Box, page: Page, kind: str, title: str = "") -> Marked:
     return Marked(
         kind,
         round(100 * box.x0 / page.width, 3),
         round(100 * box.top / page.height, 3),
         round(100 * (box.x1 - box.x0) / page.width, 3),
         round(100 * (box.bottom - box.top) / page.height, 3),
+        title,
     )
 
 
@@ -39,19 +66,53 @@ def _boxes(page: Page, spans: Sequence[Span], kind: str) -> list[Marked]:
     return [_percent(box, page, kind) for span in here for box in page.boxes(span.start, span.end)]
 
 
-def _block_boxes(page: Page) -> list[Marked]:
+def _around(boxes: Sequence[Box]) -> Box:
+    return Box(
+        min(b.x0 for b in boxes), min(b.top for b in boxes), max(b.x1 for b in boxes), max(b.bottom for b in boxes)
+    )
+
+
+def _parts(page: Page, block: Block) -> Iterator[Box]:
+    """Yield the rectangles of a block: one, or one for each column that its lines run through."""
+    run: list[Box] = []
+    for box in page.boxes(block.start, block.end):
+        if run and block.kind is not BlockKind.TABLE and box.bottom <= run[-1].top:
+            yield _around(run)
+            run = []
+        run.append(box)
+    if run:
+        yield _around(run)
+
+
+def block_boxes(page: Page) -> list[Marked]:
+    """Return the rectangles of a page's blocks, and within tables those of their cells."""
     found = []
     for block in page.blocks:
-        boxes = page.boxes(block.start, block.end)
-        if boxes:
-            around = Box(
-                min(b.x0 for b in boxes),
-                min(b.top for b in boxes),
-                max(b.x1 for b in boxes),
-                max(b.bottom for b in boxes),
-            )
-            found.append(_percent(around, page, f"{block.kind}"))
+        title = f"{block.kind}: {KINDS[block.kind]}"
+        found += [_percent(box, page, f"region {block.kind}", title) for box in _parts(page, block)]
+        if block.kind is BlockKind.TABLE:
+            found += [_percent(box, page, "cell") for box in page.boxes(block.start, block.end)]
     return found
+
+
+def hidden_texts(page: Page) -> list[HiddenText]:
+    """Return the hidden words of a page with their place in words."""
+    found = []
+    for block in page.blocks:
+        if block.kind is BlockKind.HIDDEN:
+            boxes = page.boxes(block.start, block.end)
+            place = _place(_around(boxes), page) if boxes else "without a place"
+            found.append(HiddenText(page.text[block.start : block.end], place))
+    return found
+
+
+def _place(box: Box, page: Page) -> str:
+    if box.x1 <= box.x0 or box.bottom <= box.top:
+        return "beyond the edge of the page"
+    down, across = (box.top + box.bottom) / 2 / page.height, (box.x0 + box.x1) / 2 / page.width
+    row = "at the top" if down < 1 / 3 else "in the middle" if down < 2 / 3 else "at the bottom"
+    column = "left" if across < 1 / 3 else "" if across < 2 / 3 else "right"
+    return f"{row}, {column}" if column else row
 
 
 def main_page(passage: Passage) -> int:
@@ -68,33 +129,98 @@ def page_html(
     document_id: str,
     number: int,
     *,
+    settings: Settings | None = None,
+    passage: Passage | None = None,
+    quote: Citation | None = None,
     marks: Sequence[Span] = (),
-    quotes: Sequence[Span] = (),
-    regions: bool = False,
-    with_text: bool = False,
+    request: Mapping[str, str] | None = None,
+    compare: bool = False,
 ) -> str:
-    """Return the page view of page `number` with the lines of `marks` and, stronger, of `quotes` drawn on it.
+    """Return the page view of page `number` with a passage's lines and, stronger, a quote's words drawn on it.
 
-    `regions` outlines every block under the pointer. Raises PdfQAError if the document is not the owner's.
+    They are drawn only where their text stands on the page; `marks` are drawn as they are. `request` is what the view
+    itself asked for, by its buttons: a page, a reading, the width of the image. With `compare` the view offers the
+    other readings of the document. Raises PdfQAError if the document is not the owner's.
     """
-    view = services.page_view(owner, document_id, number)
-    drawn = _boxes(view.page, marks, "mark") + _boxes(view.page, quotes, "quote")
-    asked = any(span.page == number and span.document_id == document_id for span in (*marks, *quotes))
-    return render(
+    return page_and_lock(
+        services, owner, document_id, number, settings=settings, passage=passage, quote=quote, marks=marks,
+        request=request, compare=compare,
+    )[0]  # fmt: skip
+
+
+def page_and_lock(
+    services: Services,
+    owner: str,
+    document_id: str,
+    number: int,
+    *,
+    settings: Settings | None = None,
+    passage: Passage | None = None,
+    quote: Citation | None = None,
+    marks: Sequence[Span] = (),
+    request: Mapping[str, str] | None = None,
+    compare: bool = False,
+) -> tuple[str, bool]:
+    """Return the page view as `page_html` does, and whether its image needs the document's password."""
+    request = request or {}
+    passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
+    quote_claims = [Claim(quote.span, quote.quote)] if quote else []
+    view = services.page_view(
+        owner,
+        document_id,
+        int(request.get("number") or number),
+        width=min(WIDEST, max(WIDTH, int(request.get("width") or 0))),
+        reading=request.get("reading", ""),
+        settings=settings,
+        claims=(*passage_claims, *quote_claims),
+    )
+    quoted = [claim.span for claim in quote_claims if claim in view.found]
+    drawn = _boxes(view.page, [*marks, *(c.span for c in passage_claims if c in view.found)], "mark")
+    drawn += _boxes(view.page, quoted, "quote")
+    page = view.page
+    kinds = {block.kind for block in page.blocks}
+    html = render(
         "page_view",
         image=base64.b64encode(view.image).decode() if view.image else "",
         mime=view.mime,
-        message=view.message or (NOT_FOUND if asked and not drawn else ""),
+        message=view.message or _not_found(view, passage_claims, quote_claims, bool(drawn), bool(quoted)),
         document_id=document_id,
         title=view.document.title,
-        number=number,
-        label=view.page.label,
+        number=page.number,
+        label=page.label,
         count=view.document.page_count,
-        warnings=view.page.warnings,
-        regions=_block_boxes(view.page) if regions else [],
+        points=page.width,
+        ratio=f"{page.width:g} / {page.height:g}",
+        reading=view.reading.extractor,
+        chosen=view.document.extractor,
+        asked=request.get("reading", ""),
+        passage_id=passage.id if passage else "",
+        readings=[reading.extractor for reading in view.readings] if compare and len(view.readings) > 1 else [],
+        elsewhere=not compare and passage is not None and view.reading.extractor != view.document.extractor,
+        by_ocr=page.source == "ocr",
+        confidence=page.confidence,
+        warnings=page.warnings,
+        hidden=hidden_texts(page),
+        regions=block_boxes(page),
+        legend=[(f"{kind}", words) for kind, words in KINDS.items() if kind in kinds],
         marks=drawn,
-        text=view.page.text if with_text else None,
+        pages=passage.pages if passage and len(passage.pages) > 1 else (),
+        text=page.text,
     )
+    return html, view.locked
+
+
+def _not_found(
+    view: PageView, passage_claims: Sequence[Claim], quote_claims: Sequence[Claim], drawn: bool, quoted: bool
+) -> str:
+    """Return what to say where something that is said to stand on this page could not be drawn."""
+
+    def here(claims: Sequence[Claim]) -> bool:
+        return any(claim.span.page == view.page.number for claim in claims)
+
+    if (here(passage_claims) or here(quote_claims)) and not drawn:
+        return NOT_FOUND
+    return QUOTE_NOT_FOUND if here(quote_claims) and not quoted else ""
 
 
 def empty_page(message: str) -> str:

@@ -3,59 +3,46 @@
 from __future__ import annotations
 
 import base64
+import re
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
 
+from pdfqa_core.chunking import JOINER
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import words
-from pdfqa_core.types import Hit
-from pdfqa_core.ui.chat_view import marked_words, place
+from pdfqa_core.types import Hit, Passage, Span, passage_id
+from pdfqa_core.ui.chat_view import place
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import main_page, page_html
+from pdfqa_core.ui.passage_text import Piece, pieces
+from pdfqa_core.ui.recipe import (
+    CHUNKERS,
+    FIELDS,
+    PRESETS,
+    READ_BY,
+    RETRIEVERS,
+    UNSET,
+    build_form,
+    ordered,
+    settings_from,
+    values_of,
+)
 from pdfqa_core.ui.session import Session, Shown
 
-PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "Quick": {"chunking": {"chunker": "paragraphs"}, "retrieval": {"retriever": "bm25", "k": 5}},
-    "Balanced": {
-        "chunking": {"chunker": "windows", "unit": "words", "size": 120, "step": 60, "headings": True},
-        "retrieval": {"retriever": "hybrid", "k": 5},
-    },
-    "Thorough": {
-        "chunking": {"chunker": "windows", "unit": "words", "size": 200, "step": 50, "headings": True},
-        "retrieval": {"retriever": "hybrid", "k": 10, "candidates": 300},
-    },
-}
-CHUNKERS = {
-    "paragraphs": "each paragraph of the page is a passage",
-    "snippets": "pieces of one length, ending at a sentence end where a range is given",
-    "windows": "a window that slides over the text, so that neighbours overlap",
-}
-RETRIEVERS = {
-    "bm25": "counts matching words; instant, no encoder",
-    "dense": "compares meanings by an encoder",
-    "hybrid": "meaning times matching words (LaPraDoR)",
-    "rrf": "adds up the ranks of both",
-}
 READ_FIRST = "Add documents first, then try questions here."
 TRY = "Type a question to see which passages each recipe finds. No language model is involved."
-
-# Settings of the recipe in the order of the form; the handlers get their values in this order.
-FIELDS = (
-    ("chunking", "chunker"), ("chunking", "unit"), ("chunking", "length"),
-    ("chunking", "min_length"), ("chunking", "max_length"), ("chunking", "size"), ("chunking", "step"),
-    ("chunking", "headings"), ("retrieval", "retriever"), ("retrieval", "k"), ("retrieval", "k1"),
-    ("retrieval", "b"), ("retrieval", "candidates"), ("retrieval", "rrf_k"), ("reading", "reader"),
-    ("reading", "passages"), ("reading", "confidence_threshold"), ("conversation", "rewriter"), ("llm", "max_tokens"),
-)  # fmt: skip
-WHOLE = {"length", "min_length", "max_length", "size", "step", "k", "candidates", "rrf_k", "passages", "max_tokens"}
+BINS = 12  # of the histogram of lengths
+_PLACE = re.compile(r"(\d{1,7}):(\d{1,9})-(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +53,10 @@ class HitCard:
     place: str
     document_id: str
     passage_id: str
+    spans: str
     bars: tuple[tuple[float, str], ...]
     scores: str
-    text_parts: tuple[tuple[str, bool], ...]
+    text: tuple[Piece, ...]
     thumbnail: str
     mime: str
 
@@ -82,24 +70,18 @@ class Column:
     milliseconds: int
 
 
-def settings_from(values: Sequence[Any], base: Settings) -> Settings:
-    """Return `base` with the form's values. Raises UsageError that names the wrong field."""
-    changes: dict[str, dict[str, Any]] = {}
-    for (section, name), value in zip(FIELDS, values, strict=True):
-        whole = name in WHOLE and isinstance(value, float) and value.is_integer()
-        changes.setdefault(section, {})[name] = int(value) if whole else value
-    if not changes["chunking"]["min_length"]:
-        changes["chunking"]["min_length"] = None
-    if not changes["chunking"]["max_length"]:
-        changes["chunking"]["max_length"] = None
-    for section, fields in changes.items():
-        base = base.changed(section, **fields)
-    return base
-
-
-def values_of(settings: Settings) -> list[Any]:
-    """Return the form's values for settings."""
-    return [getattr(getattr(settings, section), name) for section, name in FIELDS]
+def histogram(lengths: Sequence[int]) -> tuple[tuple[int, int, int, float], ...]:
+    """Return up to BINS bins of equal width as (first length, last length, how many, percent of the fullest bin)."""
+    if len(set(lengths)) < 2:
+        return ()
+    least, most = min(lengths), max(lengths)
+    width = max(1, -(-(most - least + 1) // BINS))
+    counts = Counter((length - least) // width for length in lengths)
+    fullest = max(counts.values())
+    return tuple(
+        (least + n * width, min(most, least + (n + 1) * width - 1), counts[n], round(100 * counts[n] / fullest, 1))
+        for n in range((most - least) // width + 1)
+    )
 
 
 def _bars(hit: Hit, best: float) -> tuple[tuple[float, str], ...]:
@@ -128,6 +110,7 @@ class Handlers:
         lengths = [len(words(passage.text)) for passage in passages]
         built = services.index_ready(session.owner, settings)
         seconds = services.index_seconds(session.owner, settings)
+        stats = services.index_stats(session.owner, settings) if built else None
         examples = [
             (
                 place(Hit(passage, 0, 1, ""), names) + (f" · {passage.heading}" if passage.heading else ""),
@@ -144,8 +127,12 @@ class Handlers:
             documents=len(names),
             built=built,
             recipe=services.recipe_name(settings),
+            unread=len(services.unread(session.owner, settings)),
+            notes=services.reading_notes(session.owner, settings) if built else (),
             estimate="" if seconds < 2 else f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min",
             examples=examples,
+            bins=histogram(lengths),
+            stats=stats,
         )
 
     def show(self, session: Session) -> tuple[str, gr.Dropdown]:
@@ -155,6 +142,10 @@ class Handlers:
         choices = [(d.title or d.filename, d.id) for d in documents]
         return self.preview(session), gr.Dropdown(choices=choices, value=chosen)
 
+    def fill(self, session: Session) -> tuple[Any, ...]:
+        """Return the form as the session's settings have it."""
+        return *self._visible(session.settings), *values_of(session.settings)
+
     def scope_changed(self, scope: list[str], session: Session) -> Session:
         """Remember which documents are searched, here and in the chat."""
         return replace(session, scope=tuple(scope))
@@ -162,10 +153,13 @@ class Handlers:
     def changed(self, session: Session, *values: Any) -> tuple[Any, ...]:
         """Take the form's values into the session and show what they make."""
         try:
-            session = replace(session, settings=settings_from(values, session.settings))
+            session = replace(session, settings=self._settings(session, values))
             return session, self.preview(session), *self._visible(session.settings)
         except PdfQAError as error:
             return session, error_html(error), *[gr.skip() for _ in self._visible(session.settings)]
+
+    def _settings(self, session: Session, values: Sequence[Any]) -> Settings:
+        return settings_from(values, session.settings, models=not self.services.settings.server.demo)
 
     def preset(self, name: str, session: Session) -> tuple[Any, ...]:
         """Set the form to a preset."""
@@ -181,6 +175,7 @@ class Handlers:
         return (
             gr.Group(visible=chunker == "snippets"),
             gr.Group(visible=chunker == "windows"),
+            gr.Radio(info=READ_BY.get(settings.chunking.read_by, "")),
             gr.Radio(info=CHUNKERS.get(chunker, "")),
             gr.Radio(info=RETRIEVERS.get(retriever, "")),
         )
@@ -189,7 +184,7 @@ class Handlers:
         """Build the index of the form's recipe with progress; Stop keeps what is finished."""
         key = f"index-{request.session_hash}"
         try:
-            settings_from(values, session.settings)
+            self._settings(session, values)
         except PdfQAError as error:
             yield error_html(error), gr.skip(), gr.skip(), gr.skip()
             return
@@ -206,7 +201,7 @@ class Handlers:
         """Stop building."""
         self.services.stop(run=f"index-{request.session_hash}")
 
-    def search(self, question: str, other: str, session: Session) -> Iterator[tuple[str, Any]]:
+    def search(self, question: str, other: str, pages: str, session: Session) -> Iterator[tuple[str, Any]]:
         """Show what the recipe finds, beside another retriever when one is chosen."""
         if not question.strip():
             yield render("hits", columns=(), message=TRY), gr.skip()
@@ -217,6 +212,7 @@ class Handlers:
             yield render("hits", columns=(), message=READ_FIRST), gr.skip()
             return
         try:
+            wanted = page_range(pages) if pages.strip() else None
             retrievers = [session.settings.retrieval.retriever, *([other] if other in RETRIEVERS else [])]
             columns = []
             for name in dict.fromkeys(retrievers):
@@ -224,7 +220,7 @@ class Handlers:
                 for step in self.services.build_index(session.owner, settings):
                     yield work_html(step), gr.skip()
                 started = time.perf_counter()
-                hits = self.services.search(session.owner, question, settings, document_ids=session.scope)
+                hits = self.services.search(session.owner, question, settings, document_ids=session.scope, pages=wanted)
                 elapsed = time.perf_counter() - started
                 cards = tuple(self._card(hit, question, names, hits[0].score, session) for hit in hits)
                 columns.append(Column(name, cards, round(1000 * elapsed)))
@@ -238,29 +234,43 @@ class Handlers:
         image = self.services.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
         scores = " · ".join(f"{name} {value:.3f}" for name, value in {hit.retriever: hit.score, **hit.parts}.items())
         return HitCard(
-            hit.rank, place(hit, names), hit.passage.document_id, hit.passage.id, _bars(hit, best), scores,
-            marked_words(hit.passage.text, question), base64.b64encode(image.data).decode(), image.mime,
+            hit.rank, place(hit, names), hit.passage.document_id, hit.passage.id,
+            ",".join(f"{span.page}:{span.start}-{span.end}" for span in hit.passage.spans), _bars(hit, best), scores,
+            pieces(hit.passage.text, question), base64.b64encode(image.data).decode(), image.mime,
         )  # fmt: skip
 
     def hit_clicked(self, session: Session, event: gr.EventData) -> str:
         """Show the page of a hit with its passage marked."""
         data = clicked(event)
-        document_id, passage_id = data.get("document", ""), data.get("passage", "")
-        passages = self.services.passages(session.owner, session.settings, (document_id,)) if passage_id else []
-        passage = next((p for p in passages if p.id == passage_id), None)
-        number = int(data.get("number", 0)) or (main_page(passage) if passage else 1)
-        return page_html(self.services, session.owner, document_id, number, marks=passage.spans if passage else ())
+        document_id, wanted = data.get("document", ""), data.get("passage", "")
+        passages = self.services.passages(session.owner, session.settings, (document_id,)) if wanted else []
+        passage = next((p for p in passages if p.id == wanted), None)
+        if passage is None and wanted:
+            passage = self._merged(session, document_id, wanted, data.get("spans", ""))
+        return page_html(
+            self.services, session.owner, document_id, main_page(passage) if passage else 1, settings=session.settings,
+            passage=passage, request=data,
+        )  # fmt: skip
+
+    def _merged(self, session: Session, document_id: str, wanted: str, places: str) -> Passage | None:
+        """Return the passage that overlapping ones were merged to; its id says which spans it must have."""
+        spans = tuple(Span(document_id, *map(int, place)) for place in _PLACE.findall(places))
+        if not spans or passage_id("merged", spans) != wanted:
+            return None
+        texts = {page.number: page.text for page in self.services.pages(session.owner, document_id, session.settings)}
+        text = JOINER.join(texts.get(span.page, "")[span.start : span.end] for span in spans)
+        return Passage(wanted, spans, text)
 
 
-def build(services: Services, session: gr.State) -> Shown:
-    """Build the tab."""
+def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
+    """Build the tab; return what fills it when it is opened, and what fills its form when the page is loaded."""
     handlers = Handlers(services)
     settings = services.settings
     switch("retrieval-columns", "Recipe", "Test")
     with gr.Row(elem_classes=["pq-columns"], elem_id="retrieval-columns"):
         with gr.Column():
             preset = gr.Radio(list(PRESETS), label="Preset", info="A starting point; change anything below")
-            form, groups = _form(services, settings)
+            form, groups = build_form(services, settings)
             preview = live_html(elem_id="retrieval-preview")
             work = live_html(elem_id="retrieval-work")
             with gr.Row():
@@ -275,94 +285,37 @@ def build(services: Services, session: gr.State) -> Shown:
                     elem_id="retrieval-question",
                 )
                 other = gr.Dropdown(
-                    ["nothing", *_ordered(services.names("retriever"), RETRIEVERS)],
+                    ["nothing", *ordered(services.names("retriever"), RETRIEVERS)],
                     value="nothing",
                     label="Compare with",
                     scale=2,
                 )
                 search = gr.Button("Search", variant="primary", scale=1, min_width=88, elem_id="retrieval-search")
-            scope = gr.Dropdown(
-                [], multiselect=True, label="Search in", info="Empty: all documents", elem_id="retrieval-scope"
-            )
+            with gr.Row(equal_height=True):
+                scope = gr.Dropdown(
+                    [], multiselect=True, label="Search in", info="Empty: all documents", scale=6,
+                    elem_id="retrieval-scope",
+                )  # fmt: skip
+                pages = gr.Textbox(
+                    label="Pages", info="such as 3-9; empty: all", scale=2, min_width=120, elem_id="retrieval-pages"
+                )
             hits = live_html(render("hits", columns=(), message=TRY), elem_id="retrieval-hits")
             page = live_html(elem_id="retrieval-page")
-    shown = [session, preview, *groups, form["chunker"], form["retriever"]]
+    shown = [session, preview, *groups, form["read_by"], form["chunker"], form["retriever"]]
     fields = [form[name] for _, name in FIELDS]
     for field in fields:
-        field.input(handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last")
+        taken = field.input(
+            handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last"
+        )
+        taken.failure(lambda: error_html(UNSET), None, preview, **AT_ONCE)  # Gradio refuses a slider without a number
     preset.input(guarded(handlers.preset), [preset, session], [*shown, *fields], **QUIET)
     build_button.click(
         handlers.build_index, [session, *fields], [work, build_button, stop, preview], concurrency_limit=None, **QUIET
     )
     stop.click(handlers.stop, None, None, **AT_ONCE)
-    for trigger in (question.submit, search.click, other.input):
-        trigger(handlers.search, [question, other, session], [hits, preview], concurrency_limit=None, **QUIET)
+    for trigger in (question.submit, search.click, other.input, pages.submit):
+        trigger(handlers.search, [question, other, pages, session], [hits, preview], concurrency_limit=None, **QUIET)
     hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    return Shown(handlers.show, [session], [preview, scope])
-
-
-def _ordered(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
-    """Return the names in the order in which the page explains them, others behind."""
-    return sorted(names, key=lambda name: list(known).index(name) if name in known else len(known))
-
-
-def _form(services: Services, settings: Settings) -> tuple[dict[str, Any], list[gr.Group]]:
-    """Return the recipe's fields by setting name, and the groups that show only for some chunkers."""
-    form: dict[str, Any] = {}
-    chunking, retrieval = settings.chunking, settings.retrieval
-    form["chunker"] = gr.Radio(
-        _ordered(services.names("chunker"), CHUNKERS),
-        value=chunking.chunker,
-        label="Passages",
-        info=CHUNKERS[chunking.chunker],
-    )
-    with gr.Group(visible=chunking.chunker == "snippets") as snippets, gr.Row():
-        form["length"] = gr.Number(chunking.length, label="Length", precision=0)
-        form["min_length"] = gr.Number(chunking.min_length, label="or from", precision=0)
-        form["max_length"] = gr.Number(chunking.max_length, label="to", precision=0)
-    with gr.Group(visible=chunking.chunker == "windows") as windows, gr.Row():
-        form["size"] = gr.Number(chunking.size, label="Window size", precision=0)
-        form["step"] = gr.Number(chunking.step, label="Step", precision=0)
-    form["retriever"] = gr.Radio(
-        _ordered(services.names("retriever"), RETRIEVERS),
-        value=retrieval.retriever,
-        label="Retriever",
-        info=RETRIEVERS[retrieval.retriever],
-    )
-    form["k"] = gr.Slider(1, 20, value=retrieval.k, step=1, label="Passages found (k)")
-    form["headings"] = gr.Checkbox(
-        chunking.headings, label="Index with title and heading", info="Helps when documents resemble each other"
-    )
-    with gr.Accordion("Answering", open=False):
-        form["reader"] = gr.Radio(
-            list(services.names("reader")), value=settings.reading.reader, label="Reader",
-            info="generative: the language model writes; extractive: the best sentences, word for word",
-        )  # fmt: skip
-        form["passages"] = gr.Slider(
-            1, 10, value=settings.reading.passages, step=1, label="Passages read",
-            info="More may help a larger model; each costs time before the first word",
-        )  # fmt: skip
-        form["confidence_threshold"] = gr.Slider(
-            0, 1, value=settings.reading.confidence_threshold, step=0.01, label="Evidence needed",
-            info="Below this the answer is “insufficient context”; 0: always answer",
-        )  # fmt: skip
-        form["rewriter"] = gr.Radio(
-            list(services.names("rewriter")), value=settings.conversation.rewriter, label="Follow-up questions",
-            info="none: searched as typed; concatenation: with terms of earlier questions; llm: rewritten by the model",
-        )  # fmt: skip
-        form["max_tokens"] = gr.Slider(
-            16, 1024, value=settings.llm.max_tokens, step=16, label="Longest answer (tokens)"
-        )
-    with gr.Accordion("More", open=False):
-        form["unit"] = gr.Radio(
-            ["words", "tokens"], value=chunking.unit, label="Lengths in", info="tokens: of the embedding model"
-        )
-        with gr.Row():
-            form["k1"] = gr.Number(retrieval.k1, label="BM25 k1", info="term saturation")
-            form["b"] = gr.Number(retrieval.b, label="BM25 b", info="length normalisation")
-        with gr.Row():
-            form["candidates"] = gr.Number(retrieval.candidates, label="Candidates", info="per list", precision=0)
-            form["rrf_k"] = gr.Number(retrieval.rrf_k, label="RRF constant", precision=0)
-    return form, [snippets, windows]
+    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], [*shown[2:], *fields])

@@ -34,6 +34,17 @@ class ChatState:
 
 
 @dataclass(frozen=True, slots=True)
+class EvaluateState:
+    """The shown evaluation (when it was made, ISO 8601), its baseline, which questions, and the opened one."""
+
+    evaluation: str = ""
+    baseline: str = ""
+    only: str = "all"
+    item: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """What fills a tab when it is opened: a handler, what it reads and what it fills."""
 

@@ -71,7 +71,7 @@ def test_a_pdf_is_added_and_its_pages_can_be_turned(page: Page):
     assert image.get_attribute("src") != first
     expect(view.get_by_role("button", name="previous page")).to_be_enabled()
     view.locator("summary").click()
-    expect(view.locator("#text-of-2")).to_contain_text("heat pump")
+    expect(view.locator(".page-text")).to_contain_text("heat pump")
 
 
 def test_another_chunker_changes_the_count_and_the_search_shows_ranked_passages(page: Page):
@@ -253,6 +253,7 @@ def test_a_conversation_is_renamed_reopened_with_its_evidence_and_deleted(page: 
 
     page.reload()
     open_tab(page, "Chat")
+    expect(page.locator("#chat-transcript .question")).to_have_text([FACTOR])  # it is still open
     page.locator(".conversations .open", has_text=REFRIGERANT[:40]).click()
     expect(page.locator("#chat-transcript .question")).to_have_text(list(ASKED))
     expect(page.locator("#chat-evidence .passage")).to_have_count(5)

@@ -23,7 +23,7 @@
     if (unfold) unfold.textContent = unfold.closest(".passage").classList.toggle("open") ? "show less" : "show all";
     const zoom = event.target.closest("[data-zoom]");
     if (zoom) setZoom(zoom.closest(".page-view"), zoom.dataset.zoom);
-    const copy = event.target.closest("[data-copy], [data-copy-from]");
+    const copy = event.target.closest("[data-copy], [data-copy-next]");
     if (copy) copyText(copy);
     const jump = event.target.closest("[data-tab]");
     if (jump) openTab(jump.dataset.tab);
@@ -48,21 +48,123 @@
     document.querySelectorAll(`[data-view-of="${columns}"]`).forEach((b) => b.classList.toggle("on", b.dataset.view === view));
   }
 
-  let zoomLevel = 1;
-  function setZoom(view, change) {
-    if (!view) return;
-    zoomLevel = change === "fit" ? 1 : Math.min(4, Math.max(0.5, zoomLevel * (change === "in" ? 1.25 : 0.8)));
+  // The page view. Its size, the place one looks at and "Show blocks" outlive the HTML, which is new for every page.
+  const LEVELS = [50, 75, 100, 125, 150, 200, 300]; // percent of the size on paper
+  const LARGEST = 4000; // pixels, the widest image that the server draws
+  const places = new Map(); // by tab: which page is shown, where it is scrolled to, whether it had the focus
+  let zoom = "fit";
+  let sharper = 0;
+  const remembered = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
+  const remember = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private window */ } };
+  const paperWidth = (view) => (view.dataset.points * 96) / 72;
+  const place = (view) => {
+    const key = view.closest(".pq-live")?.id || "";
+    if (!places.has(key)) places.set(key, { shows: "", x: 0, y: 0, focused: false });
+    return places.get(key);
+  };
+  function setZoom(view, to) {
+    const frame = view?.querySelector(".frame");
+    if (!frame) return;
+    const now = zoom === "fit" ? (100 * frame.clientWidth) / paperWidth(view) : zoom;
+    if (to === "in") zoom = LEVELS.find((level) => level > now + 1) || LEVELS.at(-1);
+    else if (to === "out") zoom = LEVELS.findLast((level) => level < now - 1) || LEVELS[0];
+    else zoom = to === "fit" ? "fit" : Number(to);
+    const x = (frame.scrollLeft + frame.clientWidth / 2) / frame.scrollWidth;
+    const y = (frame.scrollTop + frame.clientHeight / 2) / frame.scrollHeight;
     applyZoom(view);
+    frame.scrollLeft = x * frame.scrollWidth - frame.clientWidth / 2;
+    frame.scrollTop = y * frame.scrollHeight - frame.clientHeight / 2;
   }
   function applyZoom(view) {
-    const sheet = view.querySelector(".sheet");
-    if (sheet) sheet.style.width = `${zoomLevel * 100}%`;
-    const level = view.querySelector(".level");
-    if (level) level.textContent = `${Math.round(zoomLevel * 100)} %`;
+    const sheet = view.querySelector(".sheet"), select = view.querySelector("[data-zoom-to]");
+    if (!sheet) return;
+    sheet.style.width = zoom === "fit" ? "100%" : `${(paperWidth(view) * zoom) / 100}px`;
+    select.value = String(zoom);
+    const needed = Math.min(LARGEST, Math.ceil((sheet.clientWidth * devicePixelRatio) / 200) * 200);
+    view.querySelectorAll(".toolbar [data-action=page]").forEach((b) => { b.dataset.width = needed || ""; });
+    const image = sheet.querySelector("img");
+    clearTimeout(sharper);
+    if (image.complete) askSharper(view, image, needed);
+    else image.addEventListener("load", () => askSharper(view, image, needed), { once: true });
   }
+  function askSharper(view, image, needed) {
+    const at = place(view), wanted = `${view.dataset.shows}@${needed}`;
+    if (needed < image.naturalWidth * 1.15 || at.asked === wanted) return;
+    sharper = setTimeout(() => {
+      if (!view.isConnected) return;
+      at.asked = wanted;
+      goTo(view, view.querySelector(".jump input").defaultValue);
+    }, 300);
+  }
+  function goTo(view, number) {
+    const button = view.querySelector(".goto"), input = view.querySelector(".jump input");
+    const wanted = Math.min(Number(input.max), Math.max(1, Math.round(Number(number)) || Number(input.defaultValue)));
+    button.dataset.number = wanted;
+    input.value = wanted;
+    button.click();
+  }
+  function showPage(view) {
+    const at = place(view), frame = view.querySelector(".frame");
+    view.classList.toggle("blocks", remembered("pdfqa-blocks") === "1");
+    const box = view.querySelector("[data-blocks]");
+    if (box) box.checked = view.classList.contains("blocks");
+    if (!frame) return;
+    applyZoom(view);
+    const drawn = view.querySelectorAll(view.querySelector("i.quote") ? "i.quote" : "i.mark");
+    const mark = [...drawn].sort((one, other) => one.offsetTop - other.offsetTop)[0];
+    const marks = [...view.querySelectorAll("i.mark, i.quote")].map((one) => one.style.cssText).join();
+    if (at.shows === view.dataset.shows && at.marks === marks) {
+      frame.scrollLeft = at.x * frame.scrollWidth;
+      frame.scrollTop = at.y * frame.scrollHeight;
+    } else if (mark) {
+      frame.scrollTop = mark.offsetTop - frame.clientHeight / 4;
+      frame.scrollLeft = Math.max(0, mark.offsetLeft - 24);
+      view.scrollIntoView({ block: "nearest", behavior: "instant" });
+    } else {
+      frame.scrollLeft = at.x * frame.scrollWidth;
+    }
+    at.shows = view.dataset.shows;
+    at.marks = marks;
+    if (at.focused) frame.focus({ preventScroll: true });
+  }
+  document.addEventListener("scroll", (event) => {
+    const frame = event.target;
+    if (!frame.matches?.(".page-view .frame") || !frame.scrollHeight) return;
+    Object.assign(place(frame.closest(".page-view")), {
+      x: frame.scrollLeft / frame.scrollWidth, y: frame.scrollTop / frame.scrollHeight,
+    });
+  }, true);
+  document.addEventListener("focusin", (event) => {
+    const view = event.target.closest(".page-view");
+    if (view) place(view).focused = !event.target.closest(".page-text, summary");
+    else places.forEach((at) => { at.focused = false; });
+  });
+  document.addEventListener("change", (event) => {
+    const view = event.target.closest(".page-view");
+    if (!view) return;
+    if (event.target.matches("[data-zoom-to]")) setZoom(view, event.target.value);
+    if (event.target.matches(".jump input")) goTo(view, event.target.value);
+    if (event.target.matches("[data-blocks]")) {
+      remember("pdfqa-blocks", event.target.checked ? "1" : "");
+      view.classList.toggle("blocks", event.target.checked);
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const view = event.target.closest(".page-view");
+    if (!view || event.target.closest("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const frame = view.querySelector(".frame");
+    const back = event.key === "ArrowLeft", on = event.key === "ArrowRight";
+    if (back || on) {
+      const room = back ? frame?.scrollLeft > 1 : frame?.scrollLeft + frame?.clientWidth < frame?.scrollWidth - 1;
+      if (room) return; // an enlarged page is scrolled to its edge first
+      event.preventDefault();
+      view.querySelector(back ? ".turn-back" : ".turn-on").click();
+    }
+    if (["+", "=", "-"].includes(event.key)) { event.preventDefault(); setZoom(view, event.key === "-" ? "out" : "in"); }
+  });
 
   async function copyText(button) {
-    const text = button.dataset.copy || document.getElementById(button.dataset.copyFrom)?.innerText || "";
+    const text = button.dataset.copy || button.nextElementSibling?.innerText || "";
     const label = button.textContent;
     try {
       await navigator.clipboard.writeText(text);
@@ -110,20 +212,8 @@
     },
     shown(element) {
       if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
-      const view = element.querySelector(".page-view");
-      if (view) {
-        applyZoom(view);
-        const mark = view.querySelector("i.quote, i.mark");
-        const image = view.querySelector("img");
-        const scroll = () => {
-          const column = view.closest("#chat-page") || view.closest(".column");
-          if (!mark || !column) return;
-          const place = mark.getBoundingClientRect(), frame = column.getBoundingClientRect();
-          if (place.top < frame.top + 60 || place.bottom > frame.bottom - 20)
-            column.scrollBy({ top: place.top - frame.top - frame.height / 4, behavior: "instant" });
-        };
-        if (image && !image.complete) image.addEventListener("load", scroll, { once: true }); else scroll();
-      }
+      const view = element.querySelector(".page-view[data-shows]");
+      if (view) showPage(view);
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;

@@ -1,0 +1,164 @@
+"""What the Evaluate tab shows: the table of results, the list of questions, the places of one question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.protocols.retrieval import compare
+from pdfqa_core.services.evaluation import RetrievalEvaluation
+from pdfqa_core.types import Span
+from pdfqa_core.ui.components import megabytes, plural
+
+SHOWN = ("HR@1", "HR@5", "MRR", "nDCG@10", "R@10")
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A mean with its interval, in percent of the bar, and how it compares with the baseline."""
+
+    value: str
+    title: str
+    interval: bool = False
+    low: float = 0.0
+    width: float = 0.0
+    mean: float = 0.0
+    mark: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A system in the table of results."""
+
+    name: str
+    baseline: bool
+    cells: tuple[Cell, ...]
+    latency: str
+    passages: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The rank of the first relevant passage of one question and system."""
+
+    words: str
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """A question in the list."""
+
+    id: str
+    question: str
+    ranks: tuple[Rank, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A gold place as a button."""
+
+    name: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit of one question."""
+
+    document_id: str
+    page: int
+    place: str
+    relevant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SystemHits:
+    """The first hits of a system for one question."""
+
+    name: str
+    hits: tuple[Found, ...]
+
+
+def _cell(summary: Summary, difference: Summary | None, p: float | None) -> Cell:
+    if summary.mean is None:
+        return Cell("–", f"nothing scored, {summary.unscored} unscored")
+    value = f"{summary.mean:.3f}".removeprefix("0") if summary.mean < 1 else "1.00"
+    if summary.low is None or summary.high is None:
+        return Cell(value, f"n = {summary.n}: too few for an interval")
+    title = f"95 % interval {summary.low:.3f} to {summary.high:.3f}, n = {summary.n}"
+    mark = tone = ""
+    if difference is not None and difference.mean is not None and p is not None:
+        title += f"; difference {difference.mean:+.3f}, p = {p:.3f}"
+        if p < SIGNIFICANT:
+            mark, tone = ("▲", "good") if difference.mean > 0 else ("▼", "bad")
+    width = 100 * (summary.high - summary.low)
+    return Cell(
+        value, title, True, round(100 * summary.low, 1), round(width, 1), round(100 * summary.mean, 1), mark, tone
+    )
+
+
+def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Return the names without what all of them share, and that ("over windows of 120 words"); unique as before."""
+    parts = [name.partition(" over ") for name in names]
+    heads, tails = [head for head, _, _ in parts], [tail for _, _, tail in parts]
+    if len(names) > 1 and all(tails) and len(set(tails)) == 1 and len(set(heads)) == len(names):
+        return tuple(heads), f"over {tails[0]}"
+    if len(names) > 1 and all(tails) and len(set(heads)) == 1 and len(set(tails)) == len(names):
+        return tuple(tails), heads[0]
+    return tuple(names), ""
+
+
+@lru_cache(maxsize=64)
+def rows_of(evaluation: RetrievalEvaluation, baseline: str) -> tuple[Row, ...]:
+    """Return the table of results."""
+    systems = evaluation.systems
+    compared = {one.system: one for one in compare(systems, baseline, SHOWN)}
+    shorts, _ = short_names([system.name for system in systems])
+    found = []
+    for short, system in zip(shorts, systems, strict=True):
+        other = compared.get(system.name)
+        cells = tuple(
+            _cell(
+                system.summary(name),
+                other.differences.get(name) if other else None,
+                other.p_values.get(name) if other else None,
+            )
+            for name in SHOWN
+        )
+        median, slow = (1000 * seconds for seconds in system.latency)
+        found.append(
+            Row(
+                name=short,
+                baseline=other is None,
+                cells=cells,
+                latency=f"{median:.1f} ms a search (95 %: {slow:.1f})",
+                passages=plural(system.passages, "passage"),
+                size=f"index {megabytes(system.index_bytes)}, ready in {system.build_seconds:.1f} s",
+            )
+        )
+    return tuple(found)
+
+
+def place_of(place: str) -> tuple[str, int, Span | None]:
+    """Return document, page and span of a gold place's name ("document#page" or "document#page:start-end")."""
+    document, _, rest = place.partition("#")
+    page, _, stretch = rest.partition(":")
+    if not stretch:
+        return document, int(page), None
+    start, _, end = stretch.partition("-")
+    return document, int(page), Span(document, int(page), int(start), int(end))
+
+
+def rank_of(rank: int | None, base: int | None, own: bool) -> Rank:
+    """Return a rank in words with its comparison to the baseline's rank; `own`: it is the baseline's."""
+    words = "–" if rank is None else str(rank)
+    if own or rank == base:
+        return Rank(words)
+    better = rank is not None and (base is None or rank < base)
+    return Rank(f"{words} {'↑' if better else '↓'}", "good" if better else "bad")

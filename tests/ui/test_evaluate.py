@@ -1,0 +1,51 @@
+"""Measuring retrieval in the page: questions, systems, table, one question's evidence, files."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pdfqa_core.csv_format import read_csv
+from tests.ui.serving import WAIT
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_sample_is_measured_and_a_question_opens_its_gold_page(page: Page) -> None:
+    page.get_by_role("tab", name="Evaluate").click()
+    page.locator("#evaluate-questions").get_by_role("button", name="Add the sample").click()
+    expect(page.locator("#evaluate-questions")).to_contain_text("15 questions, 10 with gold places")
+    page.locator("#evaluate-retrievers").get_by_label("dense").uncheck()
+    page.locator("#evaluate-retrievers").get_by_label("hybrid").uncheck()
+    page.locator("#evaluate-chunkers").get_by_label("snippets").check()
+    expect(page.locator("#evaluate-systems .chip")).to_have_count(2)
+    page.locator("button#evaluate-go").click()
+    results = page.locator("#evaluate-results")
+    expect(results).to_contain_text("10 of 15 questions scored, 5 unscored", timeout=2 * WAIT)
+    expect(results.locator("tr.chosen")).to_contain_text("baseline")
+    expect(results.locator("tbody tr, table > tr")).to_have_count(2)
+    questions = page.locator("#evaluate-items tr[data-action]")
+    expect(questions).to_have_count(10)
+    questions.filter(has_text="Ropewalk Court").click()
+    expect(page.locator("#evaluate-item")).to_contain_text("Gold: harbour-heat.pdf, p. 3")
+    expect(page.locator("#evaluate-page .sheet [class*=mark]").first).to_be_visible()
+    with page.expect_download() as download:
+        page.locator("button#evaluate-csv").click()
+    table = read_csv(download.value.path().read_bytes())
+    assert len(table.rows) == 2 * 15 * 5
+    assert {row.cells[table.header.index("item")] for row in table.rows} >= {"q01", "q15"}
+    page.get_by_role("tab", name="Documents").click()
+    page.locator("#documents-table").get_by_role("button", name="remove").click()
+    expect(page.locator("#documents-table tr[data-document]")).to_have_count(0)
+
+
+def test_a_wrong_file_says_which_row(page: Page, tmp_path) -> None:
+    wrong = tmp_path / "gold.jsonl"
+    wrong.write_text('{"question": "x?", "page": 1}\n{"answer": "no question"}\n')
+    page.get_by_role("tab", name="Evaluate").click()
+    page.get_by_label("My file").check()
+    expect(page.locator("#evaluate-questions")).to_contain_text("Bring a file of questions")
+    page.locator("#evaluate-file input[type=file]").set_input_files(wrong)
+    expect(page.locator("#evaluate-questions [role=alert]")).to_contain_text("row 2: there is no question")
+    page.locator("button#evaluate-go").click()
+    expect(page.locator("#evaluate-work")).to_contain_text("row 2: there is no question")

@@ -5,7 +5,7 @@ the cited pages, and seconds per answer; last the ratio of the two readers' ROUG
 The passages are the ones that the default recipe finds (hybrid over windows of 120 words; bm25 with --quick, which
 needs no encoder), the same for both readers.
 
-    python benchmarks/answer_northwind.py [--quick] [--model NAME_OR_PATH] [--passages 2] [--show]
+    python benchmarks/answer_northwind.py [--quick] [--model NAME_OR_PATH] [--passages 2] [--merge] [--show]
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import string
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +25,11 @@ from northwind import DATA, ROOT, passages, read
 from pdfqa_core.chunking import Windows
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import resolve
+from pdfqa_core.metrics.rouge import rouge_l
+from pdfqa_core.metrics.token_f1 import token_f1
 from pdfqa_core.reading import ExtractiveReader, GenerativeReader
 from pdfqa_core.retrieval import Encoder, Index, retrievers
+from pdfqa_core.retrieval.evidence import merged
 from pdfqa_core.types import Answer, Done, Hit, Reader
 
 QUICK = 8
@@ -51,29 +52,6 @@ def read_items(file: Path) -> list[Item]:
         pages = frozenset((name, int(page)) for name, page in _CITED.findall(row["truth"]))
         items.append(Item(row["question"], _CITED.sub("", row["truth"]).strip(), pages))
     return items
-
-
-def token_f1(prediction: str, reference: str) -> float:
-    """Token F1 after SQuAD's normalisation."""
-
-    def normal(text: str) -> Counter[str]:
-        bare = text.lower().translate(str.maketrans("", "", string.punctuation))
-        return Counter(re.sub(r"\b(a|an|the)\b", " ", bare).split())
-
-    left, right = normal(prediction), normal(reference)
-    shared = (left & right).total()
-    return 2 * shared / (left.total() + right.total()) if shared else 0.0
-
-
-def rouge_l(prediction: str, reference: str) -> float:
-    """ROUGE-L F (Lin 2004): the longest common subsequence of the lower-cased words of letters and digits."""
-    left, right = (re.findall(r"[a-z0-9]+", text.lower()) for text in (prediction, reference))
-    row = [0] * (len(right) + 1)
-    for word in left:
-        before = 0
-        for place, other in enumerate(right, 1):
-            before, row[place] = row[place], before + 1 if word == other else max(row[place], row[place - 1])
-    return 2 * row[-1] / (len(left) + len(right)) if row[-1] else 0.0
 
 
 @dataclass
@@ -102,8 +80,8 @@ def run(reader: Reader, items: Sequence[Item], found: Sequence[Sequence[Hit]], s
         began = time.perf_counter()
         answer = last_answer(reader.read(item.question, hits))
         result.seconds.append(time.perf_counter() - began)
-        result.rouge.append(rouge_l(answer.text, item.reference))
-        result.f1.append(token_f1(answer.text, item.reference))
+        result.rouge.append(rouge_l(answer.text, [item.reference]) or 0.0)
+        result.f1.append(token_f1(answer.text, [item.reference]) or 0.0)
         cited = {(c.span.document_id, c.span.page) for c in answer.citations if c.verified}
         right = len(cited & item.pages)
         result.precision.append(right / len(cited) if cited else 0.0)
@@ -132,6 +110,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=2)
     parser.add_argument("--max-tokens", type=int, default=128)
     parser.add_argument("--questions", default="questions_50.jsonl", help="a file beside the PDFs")
+    parser.add_argument("--merge", action="store_true", help="overlapping passages are read as one")
     parser.add_argument("--show", action="store_true", help="print every answer")
     chosen = parser.parse_args()
     if not DATA.is_dir():
@@ -144,7 +123,8 @@ def main() -> None:
     made = passages(read(DATA), Windows(size=120, step=60))
     index = Index.in_memory(made, None if chosen.quick else Encoder())
     search = retrievers.get("bm25" if chosen.quick else "hybrid")(index)
-    found = [search.search(item.question, 5) for item in items]
+    found = [search.search(item.question, 15) for item in items]
+    found = [merged(hits) if chosen.merge else hits for hits in found]
     pages = [{(h.passage.document_id, p) for h in hits[: chosen.passages] for p in h.passage.pages} for hits in found]
     reached = fmean(bool(seen & item.pages) for seen, item in zip(pages, items, strict=True))
     print(f"{len(items)} questions, the first {chosen.passages} passages hold the cited page for {reached:.0%}")

@@ -7,15 +7,47 @@ without a relevant one scores 0 and counts. Baseline: plain dense retrieval over
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from northwind import Item, arguments, check, items, on_gold, passages, read
 
 from pdfqa_core.chunking import Paragraphs, Snippets, Windows
-from pdfqa_core.retrieval import Encoder, Index, retrievers
+from pdfqa_core.retrieval import CrossEncoderScorer, Encoder, Index, LateEncoder, make_retriever, retrievers
 
-NAMES = ("bm25", "dense", "hybrid", "rrf")
+NAMES = ("bm25", "dense", "hybrid", "rrf", "convex")
+# What else is tried over the passages of the default: parameters of `make_retriever`.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "bm25, stems": {"retriever": "bm25", "stemming": True},
+    "bm25, all words": {"retriever": "bm25", "stop_words": False},
+    "hybrid, stems": {"retriever": "hybrid", "stemming": True},
+    "convex, weight 0.3": {"retriever": "convex", "weight": 0.3},
+    "convex, weight 0.7": {"retriever": "convex", "weight": 0.7},
+    "convex, stems": {"retriever": "convex", "stemming": True},
+    "hybrid, merged": {"retriever": "hybrid", "merge_overlaps": True},
+    "hybrid, 1 a page": {"retriever": "hybrid", "per_page": 1},
+}
+LATE: dict[str, dict[str, Any]] = {
+    "late interaction": {"retriever": "late_interaction"},
+    "late of 20 of hybrid": {"retriever": "late_interaction", "first_stage": "hybrid", "candidates": 20},
+    "late of 100 of bm25": {"retriever": "late_interaction", "first_stage": "bm25", "candidates": 100},
+}
 DEPTH = 100
 QUICK_PAGES = 18
+
+
+class Models:
+    """The models of late interaction and re-ranking."""
+
+    def __init__(self) -> None:
+        self.late = LateEncoder()
+
+    def token_encoder(self, path_or_name: str = "") -> LateEncoder:
+        """Return the bundled encoder, untrained for late interaction."""
+        return self.late
+
+    def reranker(self, path_or_name: str) -> CrossEncoderScorer:
+        """Return a cross-encoder."""
+        return CrossEncoderScorer(path_or_name)
 
 
 def ranks(retriever: object, questions: Sequence[Item]) -> list[int]:
@@ -33,7 +65,7 @@ def mrr(found: Sequence[int]) -> float:
 
 def line(name: str, found: Sequence[int]) -> str:
     shares = "  ".join(f"{sum(0 < r <= k for r in found) / len(found):.2f}" for k in (1, 3, 5))
-    return f"  {name:<8} {mrr(found):.3f}  {shares}"
+    return f"  {name:<20} {mrr(found):.3f}  {shares}"
 
 
 def main() -> None:
@@ -60,7 +92,9 @@ def main() -> None:
 
     chunks = passages(documents, Snippets(length=256, **tokens), headings=False)
     baseline = ranks(retrievers.get("dense")(Index.in_memory(chunks, encoder)), questions)
-    print(f"{len(questions)} questions, {sum(map(len, documents.values()))} pages     MRR   HR@1  HR@3  HR@5")
+    print(
+        f"{len(questions)} questions, {sum(map(len, documents.values()))} pages                 MRR   HR@1  HR@3  HR@5"
+    )
     print(f"baseline: dense over {len(chunks)} chunks of 256 tokens, no headings")
     print(line("dense", baseline))
     default = 0.0
@@ -74,6 +108,9 @@ def main() -> None:
             if position == 0 and name == "hybrid":
                 default = mrr(found)
         if position == 0:
+            models = Models()
+            for name, parameters in (VARIANTS if options.quick else {**VARIANTS, **LATE}).items():
+                print(line(name, ranks(make_retriever(index, parameters, models), questions)), flush=True)
             item = questions[0]
             hits = retrievers.get("hybrid")(index).search(item.question, 5)
             print(f"  first 5 hold {sorted(item.gold)[0]}: {any(on_gold(h.passage, item.gold) for h in hits)}")

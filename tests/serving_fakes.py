@@ -10,7 +10,7 @@ from pdfqa_core.loaded_models import ModelStatus
 from pdfqa_core.services import SAMPLE
 from pdfqa_core.text import words
 from tests.conftest import FakeLLM
-from tests.retrieval.fakes import FakeEncoder
+from tests.retrieval.fakes import FakeEncoder, LengthScorer, WordVectors
 
 PDF = SAMPLE / "harbour-heat.pdf"
 QUESTIONS = {
@@ -37,6 +37,12 @@ class FakeModels:
 
     def encoder(self, path_or_name=""):
         return self.encoders.setdefault(path_or_name, WordEncoder(model_hash=f"fake-{path_or_name}"))
+
+    def token_encoder(self, path_or_name=""):
+        return WordVectors(model_hash=f"words-{path_or_name}")
+
+    def reranker(self, path_or_name):
+        return LengthScorer()
 
     def llm(self):
         if self._llm is None:

@@ -21,7 +21,19 @@ LADDER = (
     ("services", "loaded_models"),
     ("pipeline", "ingest", "protocols", "synthesis", "training", "exports"),
     ("extraction", "chunking", "retrieval", "llm", "reading", "conversation", "metrics", "storage"),
-    ("settings", "registry", "text", "page_codec", "json_codec", "csv_format", "background", "errors", "types", "root"),
+    (
+        "settings",
+        "registry",
+        "text",
+        "page_codec",
+        "json_codec",
+        "csv_format",
+        "background",
+        "time_left",
+        "errors",
+        "types",
+        "root",
+    ),
 )
 TOP, SERVICES, PARTS, GROUND = LADDER[0], LADDER[1], LADDER[3], LADDER[4]
 PLACE = {member: rung for rung, members in enumerate(LADDER) for member in members}
@@ -29,7 +41,19 @@ TOGETHER = {PLACE["app"], PLACE["services"], PLACE["types"]}
 
 ONLY_ON_TOP = ("gradio", "argparse")
 ONLY_IN_STORAGE = ("sqlalchemy", "alembic")
-HEAVY = ("torch", "sentence_transformers", "transformers", "llama_cpp", "onnxruntime", "sklearn", "scipy", "hnswlib")
+HEAVY = (
+    "torch",
+    "sentence_transformers",
+    "transformers",
+    "llama_cpp",
+    "onnxruntime",
+    "rapidocr",
+    "rapid_layout",
+    "cv2",
+    "sklearn",
+    "scipy",
+    "hnswlib",
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Ingestion on its own, with a store and a reader that is scripted; `test_services.py` has it with real PDFs."""
+"""Ingestion on its own, with a store and a reader that is scripted; `tests/services` has it with real PDFs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 import os
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from pdfqa_core.errors import StoppedError
-from pdfqa_core.ingest import Source, ingest, sha256
+from pdfqa_core.ingest import Source, ingest, sha256, short_name
 from pdfqa_core.storage import Store
 from pdfqa_core.types import Block, Document, DocumentState, Page, Progress
 
@@ -24,6 +24,7 @@ class Result:
     page_count: int = 1
     pages: tuple[Page, ...] = ()
     pages_without_text: tuple[int, ...] = ()
+    authors: str = "Its author"
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Reader:
     results: dict[str, Result] = field(default_factory=dict)
     read: list[str] = field(default_factory=list)
 
-    def __call__(self, source, document_id, report):
+    def __call__(self, source, document_id, unfinished, report):
         self.read.append(source.filename)
         report(Progress(f"Reading {source.filename}", 1, 1))
         text = source.path.read_text()
@@ -79,6 +80,7 @@ def test_a_file_becomes_a_document_with_pages_and_its_original(run, store, file)
     document = events[-1]
     assert document.id == hashlib.sha256(b"one text").hexdigest() == sha256(source.path)
     assert (document.title, document.filename, document.page_count, document.size) == ("Its title", "one.pdf", 1, 8)
+    assert document.authors == "Its author"
     assert store.documents.list("me") == (document,)
     assert store.documents.page("me", document.id, "direct", 1).text == "one text"
     assert store.pdf_path(document.id).read_bytes() == b"one text"
@@ -112,6 +114,19 @@ def test_a_known_file_is_read_again_when_asked(run, file):
     source = file("same", "first.pdf")
     run([source], read)
     assert documents(run([source], read, again=True))[0].reason == ""
+    assert read.read == ["first.pdf", "first.pdf"]
+
+
+def test_a_known_file_is_read_with_an_extractor_that_has_not_been_tried_on_it(run, store, file):
+    read = Reader()
+    sources = [file("same", "first.pdf"), file("same", "second.pdf")]
+    known = documents(run(sources[:1], read))[0]
+    found = documents(run(sources, read, extractor="visual", tried=()))
+    assert [(d.extractor, d.reason) for d in found] == [
+        ("visual", ""), ("visual", "second.pdf is already there as first.pdf."),
+    ]  # fmt: skip
+    assert store.documents.list("me")[0].extractor == "visual"
+    assert documents(run(sources[:1], read, extractor="visual", tried=[known.id]))[0].reason
     assert read.read == ["first.pdf", "first.pdf"]
 
 
@@ -186,15 +201,180 @@ def test_stop_between_files_keeps_those_that_are_finished(store, file):
         if isinstance(event, Document):
             found.append(event.filename)
             stop.set()
-    assert (found, read.read) == (["a.pdf"], ["a.pdf"])
+    assert found == ["a.pdf"]
     assert [d.filename for d in store.documents.list("me")] == ["a.pdf"]
 
 
 def test_stop_within_a_file_keeps_nothing_of_it(run, store, file):
-    def read(source, document_id, report):
+    def read(source, document_id, unfinished, report):
         raise StoppedError("Reading was stopped.")
 
     with pytest.raises(StoppedError):
         run([file("a", "a.pdf")], read)
     assert store.documents.list("me") == ()
     assert list((store.workspace / "pdfs").glob("*")) == []
+
+
+# ------------------------------------------------------------------ side by side
+
+
+class Together:
+    """A reader whose files wait until so many of them are read at the same time."""
+
+    def __init__(self, count):
+        self.barrier = threading.Barrier(count, timeout=10)
+        self.unfinished = []
+
+    def __call__(self, source, document_id, unfinished, report):
+        self.unfinished.append(unfinished)
+        report(Progress(f"Reading {source.filename}", 1, 2))
+        self.barrier.wait()
+        return Result(title=source.filename)
+
+
+def test_files_are_read_side_by_side_and_stored_by_the_caller(store, file):
+    me, stored_by = threading.get_ident(), []
+
+    class Watched:
+        def list(self, owner):
+            return store.documents.list(owner)
+
+        def add(self, document, extractor="", read_pages=()):
+            stored_by.append(threading.get_ident())
+            store.documents.add(document, extractor, read_pages)
+
+    read = Together(3)
+    sources = [file(name, f"{name}.pdf") for name in "abcdef"]
+    events = list(
+        ingest(sources, Watched(), store.store_pdf, read, owner="me", extractor="direct", max_bytes=1000, workers=3)
+    )
+    assert sorted(d.filename for d in documents(events)) == [f"{name}.pdf" for name in "abcdef"]
+    assert stored_by == [me] * 6
+    assert max(read.unfinished) == 6
+    assert {event.phase for event in events if isinstance(event, Progress)} == {
+        f"{verb} {name}.pdf" for verb in ("checking", "Reading", "storing") for name in "abcdef"
+    }
+
+
+def test_a_file_that_fails_beside_others_does_not_stop_them(store, file):
+    def read(source, document_id, unfinished, report):
+        if source.filename == "b.pdf":
+            return Result(DocumentState.BROKEN, "b.pdf is damaged.")
+        return Result()
+
+    sources = [file(name, f"{name}.pdf") for name in "abcd"]
+    found = documents(
+        ingest(sources, store.documents, store.store_pdf, read, owner="me", extractor="direct", max_bytes=9, workers=2)
+    )
+    assert {d.filename: d.state.usable for d in found} == {
+        "a.pdf": True, "b.pdf": False, "c.pdf": True, "d.pdf": True,
+    }  # fmt: skip
+
+
+def test_twins_side_by_side_are_read_once(store, file):
+    read = Reader()
+    sources = [file("same", f"{number}.pdf") for number in range(6)]
+    found = documents(
+        ingest(sources, store.documents, store.store_pdf, read, owner="me", extractor="direct", max_bytes=9, workers=4)
+    )
+    assert len(read.read) == 1
+    assert sorted(d.reason for d in found)[0] == ""
+    assert [d.reason.endswith(f"already there as {read.read[0]}.") for d in found if d.reason] == [True] * 5
+
+
+def test_stop_ends_all_files_that_are_read_and_keeps_the_finished(store, file):
+    stop, reading, ended = threading.Event(), [], []
+
+    def read(source, document_id, unfinished, report):
+        if source.filename == "a.pdf":
+            return Result()
+        reading.append(source.filename)
+        if len(reading) == 2:
+            stop.set()
+        stop.wait(10)
+        ended.append(source.filename)
+        raise StoppedError("Reading was stopped.")
+
+    sources = [file(name, f"{name}.pdf") for name in "abcdef"]
+    events = ingest(
+        sources, store.documents, store.store_pdf, read, owner="me", extractor="direct", max_bytes=9, workers=2,
+        stop=stop,
+    )  # fmt: skip
+    while not isinstance(next(events), Document):
+        pass
+    with pytest.raises(StoppedError):
+        list(events)
+    assert sorted(ended) == sorted(reading)
+    assert len(reading) == 2
+    assert [d.filename for d in store.documents.list("me")] == ["a.pdf"]
+
+
+def test_nobody_waits_any_more(store, file):
+    gone = threading.Event()
+
+    def read(source, document_id, unfinished, report):
+        report(Progress(f"Reading {source.filename}", 1, 1))
+        if source.filename == "d.pdf":
+            gone.set()
+        return Result()
+
+    events = ingest(
+        [file(name, f"{name}.pdf") for name in "abcd"], store.documents, store.store_pdf, read, owner="me",
+        extractor="direct", max_bytes=9,
+    )  # fmt: skip
+    while not isinstance(next(events), Document):
+        pass
+    events.close()
+    for thread in threading.enumerate():
+        if thread.name == "ingest":
+            thread.join(10)
+            assert not thread.is_alive()
+    assert not gone.is_set()
+    assert [d.filename for d in store.documents.list("me")] == ["a.pdf"]
+
+
+def test_an_error_of_the_reader_is_passed_on(run, file):
+    def read(source, document_id, unfinished, report):
+        raise ValueError("a fault of the program")
+
+    with pytest.raises(ValueError, match="a fault of the program"):
+        run([file("a", "a.pdf"), file("b", "b.pdf")], read, workers=2)
+
+
+# ------------------------------------------------------------------ names
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("report.pdf", "report.pdf"),
+        ("two\nlines\t.pdf", "two lines .pdf"),
+        ("safe\u202efdp.exe", "safe fdp.exe"),
+        ("caf\udce9.pdf", "caf\ufffd.pdf"),
+        ("\x00\x01", "unnamed"),
+        ("", "unnamed"),
+    ],
+)
+def test_names_are_made_fit_to_be_shown(name, shown):
+    assert short_name(name) == shown
+
+
+def test_a_name_of_five_megabytes_is_shortened_everywhere(run, store, file):
+    long = "The annual report " * 290_000 + "2024 final.pdf"
+    assert len(long) > 5_000_000
+    broken = Result(DocumentState.BROKEN, "")
+
+    def read(source, document_id, unfinished, report):
+        report(Progress(f"Reading {source.filename}", 1, 1))
+        return replace(broken, reason=f"{source.filename} is damaged.")
+
+    source = Source(file("x", "x.pdf").path, long)
+    events = run([source], read)
+    (document,) = documents(events)
+    assert document.filename.startswith("The annual report The")
+    assert document.filename.endswith("2024 final.pdf")
+    assert len(document.filename) <= 120
+    assert len(document.title) <= 120
+    assert len(document.reason) < 200
+    assert max(len(event.phase) for event in events if isinstance(event, Progress)) < 150
+    assert store.documents.list("me") == (document,)

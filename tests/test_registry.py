@@ -46,7 +46,7 @@ def test_a_name_is_taken_once(colours):
 @pytest.mark.parametrize(
     ("kind", "some"),
     [
-        ("extractor", {"direct"}),
+        ("extractor", {"direct", "pdfplumber"}),
         ("chunker", {"paragraphs", "snippets", "windows"}),
         ("retriever", {"bm25", "dense", "hybrid", "rrf"}),
         ("reader", {"generative", "extractive"}),

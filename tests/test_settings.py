@@ -66,8 +66,8 @@ def test_all_wrong_values_are_named_at_once():
 @pytest.mark.parametrize(
     ("section", "field"),
     [
-        ("extraction", "extractor"), ("chunking", "chunker"), ("retrieval", "retriever"), ("reading", "reader"),
-        ("conversation", "rewriter"), ("llm", "engine"),
+        ("extraction", "extractor"), ("chunking", "chunker"), ("chunking", "read_by"), ("retrieval", "retriever"),
+        ("reading", "reader"), ("conversation", "rewriter"), ("llm", "engine"),
     ],
 )  # fmt: skip
 def test_an_unknown_strategy_is_a_usage_error_with_the_choices(section, field):
@@ -79,15 +79,18 @@ def test_an_unknown_strategy_is_a_usage_error_with_the_choices(section, field):
 
 OTHER = {  # another valid value for every setting
     "extraction": {
-        "extractor": "x", "max_file_mb": 7, "max_pages": 7, "max_characters": 7000, "memory_mb": 700, "seconds": 7,
+        "extractor": "x", "tables": False, "visual_pages": "all", "workers": 7, "max_file_mb": 7, "max_pages": 7,
+        "max_characters": 7000, "memory_mb": 700, "seconds": 7, "page_seconds": 7,
     },
     "chunking": {
         "chunker": "snippets", "unit": "tokens", "length": 77, "size": 77, "step": 17, "headings": False,
-        "min_length": (5, {"max_length": 70}), "max_length": (71, {"min_length": 5}),
+        "read_by": "x", "min_length": (5, {"max_length": 70}), "max_length": (71, {"min_length": 5}),
     },
     "retrieval": {
-        "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "embedding_model": "x", "candidates": 7, "rrf_k": 7,
-        "exact_below": 7,
+        "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "language": "german", "stemming": True, "stop_words": False,
+        "embedding_model": "x", "candidates": 7, "rrf_k": 7, "weight": 0.7,
+        "exact_below": 7, "late_model": "x", "first_stage": "bm25", "reranker": "x", "rerank_candidates": 7,
+        "per_page": 7, "merge_overlaps": True,
     },
     "llm": {
         "engine": "openai", "model": "x", "url": "x", "context_size": 777, "threads": 7, "gpu_layers": 7,

@@ -60,6 +60,12 @@ def test_no_pin_is_below_its_floor():
     assert [name for name in FLOORS if name in pins and pins[name] < Version(FLOORS[name])] == []
 
 
+def test_both_opencv_packages_are_one_version_because_they_share_their_files():
+    found = requirements("requirements.txt")
+    assert str(found["opencv-python"].specifier) == str(found["opencv-python-headless"].specifier)
+    assert importlib.metadata.version("opencv-python") == importlib.metadata.version("opencv-python-headless")
+
+
 def test_torch_stays_where_it_needs_no_cuda_packages():
     assert str(requirements("requirements.txt")["torch"].specifier) == "==2.13.0"
 

@@ -1,0 +1,99 @@
+"""The difficult page is what its program draws, and the extractors keep what they are known to read on it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pypdfium2
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PDF = ROOT / "docs" / "difficult.pdf"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scripts():
+    added = [str(ROOT / "scripts"), str(ROOT / "benchmarks")]
+    sys.path[:0] = added
+    yield
+    for entry in added:
+        sys.path.remove(entry)
+
+
+@pytest.fixture(scope="module")
+def born_digital(tmp_path_factory) -> Path:
+    import make_difficult
+
+    path = tmp_path_factory.mktemp("page") / "page.pdf"
+    path.write_bytes(make_difficult.pages())
+    return path
+
+
+def text(path: Path, number: int) -> str:
+    with pypdfium2.PdfDocument(path) as document:
+        return document[number - 1].get_textpage().get_text_range()
+
+
+def readable(extractor: str, path: Path) -> str:
+    from pdfqa_core.extraction import extractors
+    from pdfqa_core.types import READABLE
+
+    (page,) = extractors.get(extractor)().extract(path, "doc")
+    return "\n\n".join(page.text[b.start : b.end] for b in page.blocks if b.kind in READABLE)
+
+
+def test_the_committed_page_is_what_the_program_draws(born_digital):
+    assert text(PDF, 1) == text(born_digital, 1)
+
+
+def test_the_scan_has_no_text_and_is_small_enough():
+    assert text(PDF, 2).strip() == ""
+    assert PDF.stat().st_size < 600_000
+
+
+def test_words_are_parted_at_line_ends_and_nothing_hangs_out(born_digital):
+    import make_difficult
+    from reportlab.pdfbase.pdfmetrics import stringWidth
+
+    for width in (150, 190, make_difficult.COLUMN):
+        lines = make_difficult.broken(make_difficult.OPENING, "Times-Roman", 12, width)
+        assert sum(line.endswith("-") for line in lines) >= 1
+        assert all(stringWidth(line, "Times-Roman", 12) <= width for line in lines)
+    assert "|" not in text(born_digital, 1)
+
+
+def test_direct_reads_every_sentence_whole_and_in_order(born_digital):
+    import difficult_page
+    import make_difficult
+
+    words = readable("direct", born_digital)
+    places = difficult_page.found_sentences(words, make_difficult.SENTENCES)
+    assert len(places) == len(make_difficult.SENTENCES)
+    assert places == sorted(places)
+    assert difficult_page.right_cells(words) == (16, 4)
+
+
+@pytest.mark.parametrize("extractor", ["direct", "pdfplumber"])
+def test_the_hidden_sentence_is_kept_out(born_digital, extractor):
+    import make_difficult
+
+    words = readable(extractor, born_digital)
+    assert "mooring is free" not in words
+    assert make_difficult.TITLE in words
+
+
+def test_the_measures_tell_good_from_bad():
+    import difficult_page
+    import make_difficult
+
+    good = "\n".join(make_difficult.SENTENCES)
+    assert len(difficult_page.found_sentences(good, make_difficult.SENTENCES)) == len(make_difficult.SENTENCES)
+    assert difficult_page.found_sentences("", make_difficult.SENTENCES) == []
+    words = make_difficult.SENTENCES[5].split()
+    mixed = " ".join(f"{word} other{i}" for i, word in enumerate(words))
+    assert difficult_page.found_sentences(mixed, [make_difficult.SENTENCES[5]]) == []
+    assert difficult_page.longest_rise([1, 5, 2, 3, 9, 4]) == 4
+    header = "| Gauge | Tidal range (m) 2019 | Tidal range (m) 2024 | Current (knots) 2019 | 2024 |"
+    table = f"{header}\n| --- | --- | --- | --- | --- |\n| Fish quay | 4.15 | 1.1 | 3.95 | 0.8 |"
+    assert difficult_page.right_cells(table) == (2, 3)

@@ -218,12 +218,34 @@ class Citation:
     end: int = 0
 
 
+class Support(StrEnum):
+    """How far the passages that a reader saw say what a sentence of its answer says."""
+
+    SUPPORTED = "supported"
+    PARTLY = "partly supported"
+    NOT_FOUND = "not found"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSentence:
+    """The sentence `text[start:end]` of an answer, compared with the passages.
+
+    `numbers` are the places (start, end in the answer's text) of numbers that stand in no cited passage.
+    """
+
+    start: int
+    end: int
+    support: Support
+    numbers: tuple[tuple[int, int], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a reader made of a question and its hits.
 
     `refused`: the evidence does not answer the question. `stopped`: a person stopped the generation, `text` is what
-    had been written. `confidence` is the retrieval confidence in 0..1 that the threshold was compared with.
+    had been written. `confidence` is the confidence in 0..1 that the threshold was compared with, `signals` what it was
+    made of ("retrieval", "model"). `sentences` says of each sentence of the text how well the passages support it.
     `seconds` are by phase ("rewrite", "retrieve", "first_token", "read", "total"). `notes` are sentences for the user.
     """
 
@@ -240,6 +262,8 @@ class Answer:
     completion_tokens: int = 0
     confidence: float | None = None
     notes: tuple[str, ...] = ()
+    sentences: tuple[CheckedSentence, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +450,23 @@ class Message:
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is drawn. Temperature 0 takes the most likely one, whatever else is set.
+
+    `top_k` 0, `top_p` 1, `min_p` 0 and `repeat_penalty` 1 are off.
+    """
+
+    temperature: float = 0.0
+    seed: int = 0
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+
+
+GREEDY = Sampling()
+
 class StopSignal(Protocol):
     """What a `threading.Event` offers to those who must notice a stop."""
 
@@ -471,10 +512,18 @@ class LLM(Protocol):
         max_tokens: int,
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
+        sampling: Sampling = GREEDY,
     ) -> Iterator[str]:
         """Yield the reply piece by piece; ends early when `stop` is set. `schema` is a JSON schema to obey."""
+        ...
+
+    def choose(
+        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
+    ) -> Mapping[str, float]:
+        """Return the probability of each of `choices` as the reply, scaled so that they add up to 1.
+
+        From the probabilities of tokens, never from generated text. Raises ModelError if the engine cannot tell.
+        """
         ...
 
     def count_tokens(self, messages: Sequence[Message]) -> int:

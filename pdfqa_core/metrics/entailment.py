@@ -1,0 +1,311 @@
+"""Entailment: how much of an answer follows from its context and from the gold answer, and how much of that from it.
+
+Three pairs of premise and hypothesis text per item: (context, answer), (end of the question + gold answer, answer),
+(end of the question + answer, gold answer). Every segment of the hypothesis text becomes statements, each tagged as
+entailed (ENT), contradicted (CONT) or neither (NEUT); a segment's score is the share of ENT, a pair's the mean over
+its segments. What tags is given: a language model, or an NLI cross-encoder. Source: ai-dial-rag-eval.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.pronouns import Resolved, replace_pronouns
+from pdfqa_core.metrics.refusal import classify_refusals
+from pdfqa_core.metrics.replies import Decision, OnDone, UnusableReplyError, for_each, json_reply, parallel
+from pdfqa_core.metrics.segments import segments
+from pdfqa_core.metrics.token_f1 import harmonic
+from pdfqa_core.types import LLM, Message, StopSignal
+
+_GROUP, _SOURCE = "Entailment", "ai-dial-rag-eval"
+FAITHFULNESS = declare(
+    Measure(
+        "entailment_context_answer",
+        "Faithfulness",
+        "mean over the answer's segments: share of its statements that the retrieved context entails",
+        _SOURCE,
+        group=_GROUP,
+    )
+)
+PRECISION = declare(
+    Measure(
+        "entailment_gold_answer",
+        "Entailment precision",
+        "mean over the answer's segments: share of its statements that question and gold answer entail",
+        _SOURCE,
+        group=_GROUP,
+    )
+)
+RECALL = declare(
+    Measure(
+        "entailment_answer_gold",
+        "Entailment recall",
+        "mean over the gold answer's segments: share of its statements that question and answer entail",
+        _SOURCE,
+        group=_GROUP,
+    )
+)
+F1 = declare(
+    Measure("entailment_f1", "Entailment F1", "2PR / (P + R) of entailment precision and recall", group=_GROUP)
+)
+
+
+class Tag(StrEnum):
+    """What the premise says of a statement."""
+
+    ENT = "ENT"
+    CONT = "CONT"
+    NEUT = "NEUT"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of a hypothesis with its tag; `probability` of entailment where the tagger gives one."""
+
+    text: str
+    tag: Tag
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A segment with its statements; without any it is unscored and `reason` says why."""
+
+    text: str
+    statements: tuple[Statement, ...] = ()
+    reason: str = ""
+
+    @property
+    def score(self) -> float | None:
+        """The share of statements that are entailed; None without statements."""
+        if not self.statements:
+            return None
+        return sum(statement.tag is Tag.ENT for statement in self.statements) / len(self.statements)
+
+
+class Tagger(Protocol):
+    """What decides on (premise, hypothesis) pairs."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for people and result files."""
+        ...
+
+    def tag(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        stop: StopSignal | None = None,
+        on_done: OnDone | None = None,
+    ) -> list[Hypothesis]:
+        """Return the hypothesis of each pair with its statements; unscored ones have none. Raises ModelError."""
+        ...
+
+
+# ------------------------------------------------------------------ a language model as tagger
+
+PROMPT = (
+    "Premise: {premise}\n\n"
+    "Hypothesis: {hypothesis}\n\n"
+    "Split the hypothesis into statements, each of them a part of the hypothesis in its own words. Tag each statement: "
+    "ENT if the premise entails it, CONT if the premise contradicts it, NEUT if the premise does neither.\n"
+    'Reply in JSON: {{"statements": [{{"statement": "…", "tag": "ENT"}}]}}'
+)
+MOST_STATEMENTS = 12
+_MAX_TOKENS = 512
+_STATEMENT: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"statement": {"type": "string"}, "tag": {"type": "string", "enum": [tag.value for tag in Tag]}},
+    "required": ["statement", "tag"],
+    "additionalProperties": False,
+}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "statements": {"type": "array", "items": _STATEMENT, "minItems": 1, "maxItems": MOST_STATEMENTS},
+    },
+    "required": ["statements"],
+    "additionalProperties": False,
+}
+
+
+def tag_prompt(premise: str, hypothesis: str) -> list[Message]:
+    """Return the prompt about one hypothesis."""
+    return [Message("user", PROMPT.format(premise=premise, hypothesis=hypothesis))]
+
+
+class LLMTagger:
+    """A language model that splits each hypothesis into statements and tags them, one request per hypothesis."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._llm.name
+
+    def tag(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        stop: StopSignal | None = None,
+        on_done: OnDone | None = None,
+    ) -> list[Hypothesis]:
+        """Return the hypothesis of each pair with its statements; one with an unusable reply has none.
+
+        Raises ModelError if the engine does not work, StoppedError.
+        """
+
+        def ask(pair: tuple[str, str]) -> Hypothesis:
+            reply = json_reply(self._llm, tag_prompt(*pair), SCHEMA, max_tokens=_MAX_TOKENS, stop=stop)
+            return Hypothesis(pair[1], _statements(reply))
+
+        replies = for_each(
+            pairs, ask, lambda reason: Hypothesis("", (), reason), workers=parallel(self._llm), on_done=on_done
+        )
+        return [
+            Hypothesis(hypothesis, reply.statements, reply.reason)
+            for (_, hypothesis), reply in zip(pairs, replies, strict=True)
+        ]
+
+
+def _statements(reply: Any) -> tuple[Statement, ...]:
+    rows = reply.get("statements") if isinstance(reply, Mapping) else None
+    if not isinstance(rows, list) or not rows:
+        raise UnusableReplyError("the reply holds no statement")
+    found = []
+    for row in rows:
+        text, tag = (row.get("statement"), row.get("tag")) if isinstance(row, Mapping) else (None, None)
+        if not isinstance(text, str) or not text.strip() or tag not in list(Tag):
+            raise UnusableReplyError(f"the reply holds a statement without text or tag: {json.dumps(row)[:80]}")
+        found.append(Statement(text.strip(), Tag(tag)))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------ the pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentItem:
+    """A question with its retrieved texts, its gold answer and the answer; what is empty leaves its pairs unscored."""
+
+    question: str
+    contexts: tuple[str, ...]
+    gold: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """One of the three pairs. `reason` says why nothing was asked, where a text is missing."""
+
+    hypotheses: tuple[Hypothesis, ...] = ()
+    reason: str = ""
+
+    @property
+    def unscored(self) -> int:
+        """How many segments have no score."""
+        return sum(hypothesis.score is None for hypothesis in self.hypotheses)
+
+    @property
+    def score(self) -> float | None:
+        """The mean over the segments that have a score (0..1); None without any."""
+        return self.value()
+
+    def value(self, *, unusable_as_zero: bool = False) -> float | None:
+        """Return the mean; `unusable_as_zero` counts segments without a score as 0, as the original pipeline does."""
+        scores = [0.0 if h.score is None and unusable_as_zero else h.score for h in self.hypotheses]
+        scored = [score for score in scores if score is not None]
+        return sum(scored) / len(scored) if scored else None
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentScores:
+    """All outputs of the pipeline for one item.
+
+    `answer_pronouns` and `gold_pronouns` say why pronouns were kept ("" where they were replaced, or there was nothing
+    to replace).
+    """
+
+    context_answer: PairScore
+    gold_answer: PairScore
+    answer_gold: PairScore
+    answer_refused: Decision
+    gold_refused: Decision
+    answer_pronouns: str = ""
+    gold_pronouns: str = ""
+
+    def metrics(self, *, unusable_as_zero: bool = False) -> dict[str, float | None]:
+        """Return the values by measure, None where a pair could not be scored."""
+        pairs = {FAITHFULNESS: self.context_answer, PRECISION: self.gold_answer, RECALL: self.answer_gold}
+        values = {measure.name: pair.value(unusable_as_zero=unusable_as_zero) for measure, pair in pairs.items()}
+        precision, recall = values[PRECISION.name], values[RECALL.name]
+        both = precision is not None and recall is not None
+        return {**values, F1.name: harmonic(precision or 0.0, recall or 0.0) if both else None}
+
+
+def entailment_scores(
+    items: Sequence[EntailmentItem],
+    tagger: Tagger,
+    llm: LLM | None = None,
+    *,
+    stop: StopSignal | None = None,
+    on_done: OnDone | None = None,
+) -> tuple[EntailmentScores, ...]:
+    """Return the scores of each item, in order.
+
+    `llm` replaces pronouns and decides on refusals; without one, pronouns stay and refusals are unscored. All pairs go
+    to the tagger at once, so that it can batch them; `on_done` counts hypotheses. Raises ModelError if the tagger or
+    the engine does not work, StoppedError.
+    """
+    answers = _resolved([item.answer for item in items], llm, stop)
+    golds = _resolved([item.gold for item in items], llm, stop)
+    asked = [_asked(item, *texts) for item, texts in zip(items, zip(answers, golds, strict=True), strict=True)]
+    tagged = iter(
+        tagger.tag([pair for three in asked for pairs, _ in three for pair in pairs], stop=stop, on_done=on_done)
+    )
+    scored = [[PairScore(tuple(next(tagged) for _ in pairs), reason) for pairs, reason in three] for three in asked]
+    refused = _refusals([item.answer for item in items], llm, stop)
+    gold_refused = _refusals([item.gold for item in items], llm, stop)
+    return tuple(
+        EntailmentScores(three[0], three[1], three[2], one, other, answer.reason, gold.reason)
+        for three, one, other, answer, gold in zip(scored, refused, gold_refused, answers, golds, strict=True)
+    )
+
+
+def _resolved(texts: Sequence[str], llm: LLM | None, stop: StopSignal | None) -> tuple[Resolved, ...]:
+    if llm is None:
+        return tuple(Resolved(tuple(part.piece for part in segments(text))) for text in texts)
+    return replace_pronouns(texts, llm, stop=stop)
+
+
+def _refusals(texts: Sequence[str], llm: LLM | None, stop: StopSignal | None) -> tuple[Decision, ...]:
+    if llm is None:
+        return tuple(Decision(None, reason="there is no language model to ask") for _ in texts)
+    return classify_refusals(texts, llm, stop=stop)
+
+
+def _asked(item: EntailmentItem, answer: Resolved, gold: Resolved) -> list[tuple[list[tuple[str, str]], str]]:
+    """Return the (premise, hypothesis) pairs of each pair of texts, with a reason where there are none."""
+    question = segments(item.question)
+    end = question[-1].piece if question else ""
+    context = "\n\n".join(text.strip() for text in item.contexts if text.strip())
+    gold_text, answer_text = " ".join(gold.segments), " ".join(answer.segments)
+    return [
+        _pairs(context, answer, "the context", "the answer"),
+        _pairs(f"{end} {gold_text}".strip() if gold_text else "", answer, "the gold answer", "the answer"),
+        _pairs(f"{end} {answer_text}".strip() if answer_text else "", gold, "the answer", "the gold answer"),
+    ]
+
+
+def _pairs(premise: str, hypothesis: Resolved, left: str, right: str) -> tuple[list[tuple[str, str]], str]:
+    missing = right if not hypothesis.segments else left if not premise else ""
+    if missing:
+        return [], f"{missing} is empty"
+    return [(premise, segment) for segment in hypothesis.segments], ""

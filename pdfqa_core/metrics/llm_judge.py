@@ -1,0 +1,81 @@
+"""LLM accuracy: a language model says whether an answer means the same as the gold answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.agreement import Agreement, agreement
+from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.replies import NO, YES, Decision, OnDone, YesNo, for_each, parallel
+from pdfqa_core.types import LLM, Message, StopSignal
+
+PROMPT = (
+    "Question: {question}\nGold Answer: {gold}\nPredicted Answer: {prediction}\nIs the predicted answer correct? Yes/No"
+)
+MEASURE = declare(
+    Measure(
+        "llm_accuracy",
+        "LLM accuracy",
+        "1 if the language model finds Yes more probable than No as its verdict on the answer, else 0",
+        "prompt after Kamalloo et al. 2023",
+        group="Language model",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeItem:
+    """An answer to be judged; several references are accepted answers."""
+
+    question: str
+    references: tuple[str, ...]
+    prediction: str
+
+
+def judge_prompt(item: JudgeItem) -> list[Message]:
+    """Return the prompt; several references are joined by "or"."""
+    gold = " or ".join(item.references)
+    return [Message("user", PROMPT.format(question=item.question, gold=gold, prediction=item.prediction))]
+
+
+def judge_answers(
+    items: Sequence[JudgeItem], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
+) -> tuple[Decision, ...]:
+    """Return the verdict on each item, in order; `.score` is 1.0, 0.0 or None.
+
+    An item without references or with an unusable reply is unscored. Raises ModelError if the engine does not work,
+    StoppedError.
+    """
+    decide = YesNo(llm, stop=stop)
+
+    def ask(item: JudgeItem) -> Decision:
+        if not item.references:
+            return Decision(None, reason="there is no gold answer")
+        return decide(judge_prompt(item))
+
+    def failed(reason: str) -> Decision:
+        return Decision(None, reason=reason)
+
+    return tuple(for_each(items, ask, failed, workers=parallel(llm), on_done=on_done))
+
+
+def agreement_with_people(verdicts: Sequence[Decision], labels: Sequence[bool | None], *, seed: int = 0) -> Agreement:
+    """Return the judge's agreement with a person on the items that both decided; `labels` are the person's.
+
+    Raises UsageError if the two differ in length.
+    """
+    if len(verdicts) != len(labels):
+        raise UsageError(f"There are {len(verdicts)} verdicts and {len(labels)} labels.", "Give one for each item.")
+    both = [(v.value, label) for v, label in zip(verdicts, labels, strict=True) if v.value is not None]
+    shared = [(judged, label) for judged, label in both if label is not None]
+    words = {True: YES, False: NO}
+    return agreement(
+        [words[judged] for judged, _ in shared],
+        [words[label] for _, label in shared],
+        labels=(YES, NO),
+        criterion=MEASURE.name,
+        annotators=("model", "person"),
+        seed=seed,
+    )

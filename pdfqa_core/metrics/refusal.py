@@ -1,0 +1,54 @@
+"""Whether an answer is a refusal: it says that information is missing, or declines to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each, parallel
+from pdfqa_core.metrics.segments import segments
+from pdfqa_core.types import LLM, Message, StopSignal
+
+FIRST_SEGMENTS = 3
+PROMPT = (
+    "Answer: {answer}\n\n"
+    "An answer refusal explicitly says that information is missing or insufficient, or declines to answer.\n"
+    "Is the answer above an answer refusal? Yes/No"
+)
+MEASURE = declare(
+    Measure(
+        "answer_refusal",
+        "Answer refusals",
+        "1 if the language model finds the first three segments of the answer to be a refusal, else 0",
+        "ai-dial-rag-eval",
+        higher_is_better=None,
+        group="Language model",
+    )
+)
+
+
+def refusal_prompt(answer: str) -> list[Message]:
+    """Return the prompt about the first three segments of an answer."""
+    pieces = segments(answer)[:FIRST_SEGMENTS]
+    start = answer[pieces[0].start : pieces[-1].end] if pieces else ""
+    return [Message("user", PROMPT.format(answer=start))]
+
+
+def classify_refusals(
+    answers: Sequence[str], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
+) -> tuple[Decision, ...]:
+    """Return for each answer whether it is a refusal; an empty one is, without asking.
+
+    Raises ModelError if the engine does not work, StoppedError.
+    """
+    decide = YesNo(llm, stop=stop)
+
+    def ask(answer: str) -> Decision:
+        if not answer.strip():
+            return Decision(True, source="empty", reason="the answer is empty")
+        return decide(refusal_prompt(answer))
+
+    def failed(reason: str) -> Decision:
+        return Decision(None, reason=reason)
+
+    return tuple(for_each(answers, ask, failed, workers=parallel(llm), on_done=on_done))

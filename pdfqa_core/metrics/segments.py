@@ -1,0 +1,86 @@
+"""Texts as segments: the units that entailment is decided for. The pieces and what lies between rebuild the text.
+
+Sentences; one of over 500 characters is split at blank lines, what is still longer at line ends, then every 500
+characters; then a segment of under 20 characters is joined to the following one, a short last one to the previous.
+Source: ai-dial-rag-eval.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from pdfqa_core.text import sentences
+
+LONGEST = 500
+SHORTEST = 20
+_BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
+_LINE_END = re.compile(r"\n")
+
+
+class Segment(NamedTuple):
+    """The characters `text[start:end]`, which are `piece`."""
+
+    start: int
+    end: int
+    piece: str
+
+
+def segments(text: str) -> tuple[Segment, ...]:
+    """Return the segments of a text in order, none for an empty one; white space around a segment is not part of it."""
+    trimmed = [span for start, end in sentences(text) if (span := _stripped(text, start, end))]
+    found = _joined([part for span in trimmed for part in _split(text, *span)])
+    return tuple(Segment(start, end, text[start:end]) for start, end in found)
+
+
+def delimiters(text: str, parts: Sequence[Segment]) -> tuple[str, ...]:
+    """Return what stands before the first segment, between them and after the last: one more than segments."""
+    if not parts:
+        return (text,)
+    between = [text[one.end : other.start] for one, other in pairwise(parts)]
+    return (text[: parts[0].start], *between, text[parts[-1].end :])
+
+
+def rebuild(pieces: Sequence[str], between: Sequence[str]) -> str:
+    """Return the text of pieces and delimiters."""
+    return between[0] + "".join(piece + after for piece, after in zip(pieces, between[1:], strict=True))
+
+
+def _split(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    parts = [(start, end)]
+    for separator in (_BLANK_LINE, _LINE_END):
+        parts = [piece for a, b in parts for piece in (_cut(text, a, b, separator) if b - a > LONGEST else [(a, b)])]
+    return [(a, min(a + LONGEST, end)) for start, end in parts for a in range(start, end, LONGEST)]
+
+
+def _cut(text: str, start: int, end: int, separator: re.Pattern[str]) -> list[tuple[int, int]]:
+    bounds = [start]
+    for match in separator.finditer(text, start, end):
+        bounds += [match.start(), match.end()]
+    bounds.append(end)
+    return [span for a, b in zip(bounds[::2], bounds[1::2], strict=True) if (span := _stripped(text, a, b))]
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
+    piece = text[start:end]
+    if not piece.strip():
+        return None
+    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())
+
+
+def _joined(parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    waiting: int | None = None
+    for start, end in parts:
+        first = start if waiting is None else waiting
+        if end - first < SHORTEST:
+            waiting = first
+        else:
+            found.append((first, end))
+            waiting = None
+    if waiting is not None:
+        first = found.pop()[0] if found else waiting
+        found.append((first, parts[-1][1]))
+    return found

@@ -104,8 +104,12 @@ class LLMSettings(Section):
     threads: int = Field(0, ge=0, description="0: one per physical core.")
     gpu_layers: int = Field(0, ge=-1, description="Layers on a GPU; -1: all.")
     max_tokens: int = Field(256, ge=1, le=8192, description="Longest answer in tokens.")
-    temperature: float = Field(0.0, ge=0, le=2)
-    seed: int = 0
+    temperature: float = Field(0.0, ge=0, le=2, description="0: always the most likely token.")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="Repeats a random answer.")
+    top_k: int = Field(40, ge=0, le=1000, description="Most likely tokens to draw from; 0: all.")
+    top_p: float = Field(0.95, gt=0, le=1, description="Probability the tokens to draw from add up to; 1: all.")
+    min_p: float = Field(0.05, ge=0, le=1, description="Least probability of a token, as a share of the best one's.")
+    repeat_penalty: float = Field(1.0, ge=0.5, le=2, description="Divides the score of recent tokens; 1: off.")
 
 
 class ReadingSettings(Section):

@@ -9,23 +9,31 @@ from typing import Any
 
 import pytest
 
-from pdfqa_core.types import Block, Box, Line, Message, Page, StopSignal
+from pdfqa_core.errors import StoppedError
+from pdfqa_core.types import GREEDY, Block, Box, Line, Message, Page, Sampling, StopSignal
 
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 class FakeLLM:
-    """A scripted language model: `enqueue` replies, read what it was asked from `history`."""
+    """A scripted language model: `enqueue` replies, read what it was asked from `history`.
+
+    `decide` enqueues the probabilities of choices; without any, all choices are equally likely.
+    """
 
     name = "fake"
     context_size = 2048
 
     def __init__(self) -> None:
         self.replies: list[str] = []
+        self.decisions: list[Mapping[str, float]] = []
         self.history: list[list[Message]] = []
 
     def enqueue(self, replies: Sequence[str]) -> None:
         self.replies.extend(replies)
+
+    def decide(self, *decisions: Mapping[str, float]) -> None:
+        self.decisions.extend(decisions)
 
     def complete(
         self,
@@ -34,8 +42,7 @@ class FakeLLM:
         max_tokens: int,
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
+        sampling: Sampling = GREEDY,
     ) -> Iterator[str]:
         self.history.append(list(messages))
         if not self.replies:
@@ -44,6 +51,15 @@ class FakeLLM:
             if stop is not None and stop.is_set():
                 return
             yield word + " "
+
+    def choose(
+        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
+    ) -> Mapping[str, float]:
+        self.history.append(list(messages))
+        if stop is not None and stop.is_set():
+            raise StoppedError("Choosing was stopped.")
+        scripted = self.decisions.pop(0) if self.decisions else dict.fromkeys(choices, 1 / len(choices))
+        return {choice: scripted.get(choice, 0.0) for choice in choices}
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         return sum(len(m.content.split()) + 4 for m in messages)

@@ -17,12 +17,13 @@ from typing import Any
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.base import engines
+from pdfqa_core.llm.choices import check_choices, common_length, shares_of_sequences
 from pdfqa_core.llm.grammar import grammar_of
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.queue import Line
 from pdfqa_core.llm.template import ChatTemplate
 from pdfqa_core.llm.threads import physical_cores
-from pdfqa_core.types import Message, Progress, StopSignal
+from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal
 
 POLL = 0.05  # seconds between two looks at a stop signal
 
@@ -153,8 +154,7 @@ class LlamaCpp:
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
         with self._loading:
             native, template = self._ready()
-            prompt = template.render(messages)
-            return native.tokenize(prompt, add_special=not (native.bos and prompt.startswith(native.bos)))
+            return _tokenize(native, template.render(messages))
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Return the length of the prompt in the model's own tokens. Loads the model if it is not loaded."""
@@ -173,17 +173,14 @@ class LlamaCpp:
         max_tokens: int,
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
+        sampling: Sampling = GREEDY,
         on_wait: Callable[[int], None] | None = None,
     ) -> Iterator[str]:
         """Yield the reply piece by piece; `on_wait` is told how many streams are still before this one.
 
         Raises ModelError if the prompt does not fit the context or the model does not load.
         """
-        stream = self.stream(
-            messages, max_tokens=max_tokens, stop=stop, schema=schema, temperature=temperature, seed=seed
-        )
+        stream = self.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling)
         try:
             for piece in stream:
                 if isinstance(piece, str):
@@ -200,8 +197,7 @@ class LlamaCpp:
         max_tokens: int,
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
+        sampling: Sampling = GREEDY,
     ) -> Generator[str | Progress, None, None]:
         """Do what `complete` does, with Progress between the pieces.
 
@@ -217,9 +213,50 @@ class LlamaCpp:
                 yield from self.prepare(stop)
             except StoppedError:
                 return
-            yield from self._run(messages, max_tokens, stop, schema, temperature, seed)
+            yield from self._run(messages, max_tokens, stop, schema, sampling)
         finally:
             self._line.leave(ticket)
+
+    def choose(
+        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
+    ) -> Mapping[str, float]:
+        """Return the probability of each of `choices` as the beginning of the reply, scaled so that they add up to 1.
+
+        A choice's probability is the product of those of its tokens, after the prompt and the space that the model's
+        template puts before replies. Where one choice begins like another, the shorter one counts without the longer.
+        Raises UsageError (no choices, an empty one, two alike), ModelError (the prompt does not fit, the model does not
+        load), StoppedError if `stop` is set.
+        """
+        check_choices(choices)
+        ticket = self._line.enter()
+        try:
+            _drain(self._wait(ticket, stop))
+            if _is_set(stop):
+                raise StoppedError
+            _drain(self.prepare(stop))
+            return self._weigh(messages, choices, stop)
+        finally:
+            self._line.leave(ticket)
+
+    def _weigh(
+        self, messages: Sequence[Message], choices: Sequence[str], stop: StopSignal | None
+    ) -> Mapping[str, float]:
+        native, template = self._ready()
+        sequences = {choice: _tokenize(native, template.render_reply(messages, choice)) for choice in choices}
+        self._room(native, max(map(len, sequences.values())))
+        start = min(len(self._tokens(messages)), common_length(list(sequences.values())))
+        known: dict[tuple[int, ...], Any] = {}  # what comes after a beginning
+        logs = dict.fromkeys(choices, 0.0)
+        with _watching(stop, native):
+            for choice, tokens in sequences.items():
+                for place in range(start, len(tokens)):
+                    beginning = tuple(tokens[:place])
+                    if beginning not in known:
+                        if not _drain(self._read(native, beginning)):
+                            raise StoppedError
+                        known[beginning] = native.log_probabilities()
+                    logs[choice] += float(known[beginning][tokens[place]])
+        return shares_of_sequences(logs, sequences)
 
     def _wait(self, ticket: int, stop: StopSignal | None) -> Iterator[Progress]:
         told = 0
@@ -234,25 +271,28 @@ class LlamaCpp:
         max_tokens: int,
         stop: StopSignal | None,
         schema: Mapping[str, Any] | None,
-        temperature: float,
-        seed: int,
+        sampling: Sampling,
     ) -> Iterator[str | Progress]:
         native, _ = self._ready()
         prompt = self._tokens(messages)
         self.prompt_tokens, self.prompt_evaluated, self.completion_tokens = len(prompt), 0, 0
-        room = native.context_size - len(prompt)
-        if room < 1:
-            raise ModelError(
-                f"The prompt has {len(prompt)} tokens, the context of {self.name} holds {native.context_size}.",
-                "Ask a shorter question, use fewer or shorter passages, or set a larger context.",
-            )
-        sampler = native.sampler(temperature, seed, grammar_of(schema) if schema is not None else "")
+        room = self._room(native, len(prompt))
+        sampler = native.sampler(sampling, grammar_of(schema) if schema is not None else "")
         try:
             with _watching(stop, native):
                 if (yield from self._read(native, prompt)):
                     yield from self._write(native, sampler, min(max_tokens, room), stop)
         finally:
             sampler.close()
+
+    def _room(self, native: NativeModel, length: int) -> int:
+        """Return how many tokens fit the context beside a prompt of `length`. Raises ModelError if not even one."""
+        if length >= native.context_size:
+            raise ModelError(
+                f"The prompt has {length} tokens, the context of {self.name} holds {native.context_size}.",
+                "Ask a shorter question, use fewer or shorter passages, or set a larger context.",
+            )
+        return native.context_size - length
 
     def _read(self, native: NativeModel, prompt: Sequence[int]) -> Generator[Progress, None, bool]:
         done = native.keep_prefix(prompt)
@@ -278,6 +318,19 @@ class LlamaCpp:
                 yield text
             if position + 1 < max_tokens and not native.evaluate([token]):
                 return
+
+
+def _tokenize(native: NativeModel, prompt: str) -> list[int]:
+    return native.tokenize(prompt, add_special=not (native.bos and prompt.startswith(native.bos)))
+
+
+def _drain(steps: Iterator[Progress]) -> Any:
+    """Run a generator to its end; return what it returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def _is_set(stop: StopSignal | None) -> bool:

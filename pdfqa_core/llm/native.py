@@ -16,12 +16,17 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.types import Sampling
+
+if TYPE_CHECKING:
+    import numpy as np
 
 INSTALL = "pip install llama-cpp-python"
 BATCH = 512
+PENALISED_TOKENS = 64  # how far back repeat_penalty looks, in tokens of the reply
 
 _log = logging.getLogger(__name__)
 _recent_errors: list[str] = []
@@ -244,41 +249,60 @@ class NativeModel:
             return False
         raise ModelError(f"llama.cpp could not evaluate the text (code {code}).", "Load the model again.")
 
-    def sampler(self, temperature: float, seed: int, grammar: str = "") -> Sampler:
-        """Return a sampler; temperature 0 takes the most probable token. Close it after use."""
-        return Sampler(self._lib, self._vocab, self._context, temperature, seed, grammar)
+    def log_probabilities(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the natural logarithm of each token's probability to come next, (vocabulary,)."""
+        import numpy as np
+
+        size = self._lib.llama_vocab_n_tokens(self._vocab)
+        logits = np.ctypeslib.as_array(self._lib.llama_get_logits_ith(self._context, -1), (size,))
+        found: np.ndarray[Any, np.dtype[np.float64]] = logits.astype(np.float64)
+        found -= found.max()
+        found -= np.log(np.exp(found).sum())
+        return found
+
+    def sampler(self, sampling: Sampling, grammar: str = "") -> Sampler:
+        """Return a sampler. Close it after use."""
+        return Sampler(self._lib, self._vocab, self._context, sampling, grammar)
 
 
 class Sampler:
     """Chooses the next token, if a grammar is given only among those that the grammar allows.
 
     The grammar is first asked about the token that would be chosen without it, and only if it forbids that one about
-    the whole vocabulary, which takes several milliseconds.
+    the whole vocabulary, which takes several milliseconds. With a repeat penalty it is asked about all of them at once,
+    because a token that was tried and not taken must not count as a repetition.
     """
 
-    def __init__(self, lib: Any, vocab: Any, context: Any, temperature: float, seed: int, grammar: str) -> None:
-        self._lib, self._context = lib, context
+    def __init__(self, lib: Any, vocab: Any, context: Any, sampling: Sampling, grammar: str) -> None:
+        self._lib, self._context, self._size = lib, context, lib.llama_vocab_n_tokens(vocab)
         self._chains: list[Any] = []
-        self._plain = self._chain(temperature, seed)
+        self._plain = self._chain(sampling)
         self._grammar = None
+        self._penalised = sampling.temperature > 0 and sampling.repeat_penalty != 1
         if grammar:
             self._grammar = lib.llama_sampler_init_grammar(vocab, grammar.encode(), b"root")
             if not self._grammar:
                 self.close()
                 raise ModelError("The JSON schema could not be turned into a grammar.", "Use a simpler schema.")
-            self._strict = self._chain(temperature, seed, self._grammar)
+            self._strict = self._chain(sampling, self._grammar)
 
-    def _chain(self, temperature: float, seed: int, first: Any = None) -> Any:
+    def _chain(self, sampling: Sampling, first: Any = None) -> Any:
+        """Return a chain in llama.cpp's own order: grammar, penalty, top_k, top_p, min_p, temperature, draw."""
         lib = self._lib
         chain = lib.llama_sampler_chain_init(lib.llama_sampler_chain_default_params())
         self._chains.append(chain)
         steps = [first] if first else []
-        if temperature <= 0:
+        if sampling.temperature <= 0:
             steps.append(lib.llama_sampler_init_greedy())
         else:
-            steps += [lib.llama_sampler_init_top_k(40), lib.llama_sampler_init_top_p(0.95, 1)]
-            steps += [lib.llama_sampler_init_min_p(0.05, 1), lib.llama_sampler_init_temp(temperature)]
-            steps.append(lib.llama_sampler_init_dist(seed))
+            steps += [
+                lib.llama_sampler_init_penalties(self._size, PENALISED_TOKENS, sampling.repeat_penalty, 0.0, 0.0),
+                lib.llama_sampler_init_top_k(sampling.top_k),
+                lib.llama_sampler_init_top_p(sampling.top_p, 1),
+                lib.llama_sampler_init_min_p(sampling.min_p, 1),
+                lib.llama_sampler_init_temp(sampling.temperature),
+                lib.llama_sampler_init_dist(sampling.seed),
+            ]
         for step in steps:
             lib.llama_sampler_chain_add(chain, step)
         return chain
@@ -286,6 +310,8 @@ class Sampler:
     def next(self) -> int:
         """Return the next token after those the model has evaluated."""
         lib = self._lib
+        if self._grammar is not None and self._penalised:
+            return int(lib.llama_sampler_sample(self._strict, self._context, -1))
         token = int(lib.llama_sampler_sample(self._plain, self._context, -1))
         if self._grammar is None:
             return token

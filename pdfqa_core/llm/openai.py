@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.llm.base import engines
-from pdfqa_core.types import Message, StopSignal
+from pdfqa_core.llm.choices import check_choices, shares_of_first_tokens
+from pdfqa_core.types import GREEDY, Message, Sampling, StopSignal
 
 if TYPE_CHECKING:
     import httpx
 
+TOP_TOKENS = 20  # as many as servers tell
 POLL = 0.1  # seconds between two looks at a stop signal
 CHARACTERS_PER_TOKEN = 3.5  # below the 4 of English prose: an estimate that is rather too long than too short
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -91,26 +93,15 @@ class OpenAICompatible:
         max_tokens: int,
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
+        sampling: Sampling = GREEDY,
     ) -> Iterator[str]:
         """Yield the reply piece by piece; a stop is noticed within 0.1 s even while the server is silent.
 
         Raises ModelError if the server cannot be reached, refuses, or breaks off.
         """
-        if not self._model:
-            names = self.model_names()
-            if not names:
-                raise ModelError(f"{self.url} offers no model.", "Load a model on that server.")
-            self._model = self.name = names[0]
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            "seed": seed,
-            "stream": True,
-        }
+        body = {**self._body(messages, max_tokens), "temperature": sampling.temperature, "seed": sampling.seed}
+        if sampling.temperature > 0:
+            body["top_p"] = sampling.top_p
         if schema is not None:
             named = {"name": "reply", "strict": True, "schema": dict(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
@@ -119,6 +110,51 @@ class OpenAICompatible:
             yield from request.pieces(stop)
         finally:
             request.cancel()
+
+    def _body(self, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
+        if not self._model:
+            names = self.model_names()
+            if not names:
+                raise ModelError(f"{self.url} offers no model.", "Load a model on that server.")
+            self._model = self.name = names[0]
+        return {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "max_tokens": max_tokens,
+            "stream": True,
+        }
+
+    def choose(
+        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
+    ) -> Mapping[str, float]:
+        """Return the probability of each of `choices` as the reply, scaled so that they add up to 1.
+
+        The server tells its 20 most likely first tokens; a choice gets the tokens that it begins with, or that begin
+        with it. So choices must differ in their first token, and one that is not among the 20 gets 0.
+        Raises UsageError (no choices, an empty one, two alike), ModelError (no answer, no probabilities, choices that
+        cannot be told apart), StoppedError if `stop` is set.
+        """
+        check_choices(choices)
+        body = {**self._body(messages, 1), "temperature": 0.0, "logprobs": True, "top_logprobs": TOP_TOKENS}
+        waiting = _Waiting(lambda: self._first_tokens({**body, "stream": False}))
+        return shares_of_first_tokens(choices, waiting.result(stop))
+
+    def _first_tokens(self, body: Mapping[str, Any]) -> list[tuple[str, float]]:
+        import httpx
+
+        try:
+            with self._client() as client:
+                response = client.post(f"{self.url}/chat/completions", json=body)
+                self._check(response)
+                found = response.json()["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+                return [(str(token["token"]), float(token["logprob"])) for token in found]
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise ModelError(
+                f"{self.url} does not tell the probabilities of tokens.",
+                "Use a server that offers logprobs (llama-server, vLLM), or the local engine.",
+            ) from error
 
     def send(self, body: Mapping[str, Any], opened: Callable[[httpx.Response], bool]) -> Iterator[str]:
         """Yield the pieces of one reply; `opened` gets the response and says whether to read it."""
@@ -167,6 +203,30 @@ def _reason(text: str) -> str:
         error = json.loads(text)["error"]
         text = str(error["message"] if isinstance(error, dict) else error)
     return " ".join(text.split())[:200].rstrip(".") or "no reason given"
+
+
+class _Waiting:
+    """Work done by a thread of its own, so that a stop is noticed meanwhile."""
+
+    def __init__(self, work: Callable[[], list[tuple[str, float]]]) -> None:
+        self._work = work
+        self._done: queue.SimpleQueue[list[tuple[str, float]] | Exception] = queue.SimpleQueue()
+
+    def result(self, stop: StopSignal | None) -> list[tuple[str, float]]:
+        threading.Thread(target=self._run, name="language model server", daemon=True).start()
+        while stop is None or not stop.is_set():
+            with contextlib.suppress(queue.Empty):
+                found = self._done.get(timeout=POLL)
+                if isinstance(found, Exception):
+                    raise found
+                return found
+        raise StoppedError
+
+    def _run(self) -> None:
+        try:
+            self._done.put(self._work())
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
+            self._done.put(error)
 
 
 class _Request:

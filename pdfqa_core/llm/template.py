@@ -56,9 +56,21 @@ class ChatTemplate:
 
     def render(self, messages: Sequence[Message]) -> str:
         """Return the prompt, which ends where the model's reply begins."""
+        return self._render(messages, to_be_continued=True)
+
+    def render_reply(self, messages: Sequence[Message], reply: str) -> str:
+        """Return the prompt with the beginning of a reply, after the space that the template puts before replies."""
+        prompt = self.render(messages)
+        answered = self._render([*messages, Message("assistant", reply)], to_be_continued=False)
+        lead = answered.removeprefix(prompt).partition(self._clean(reply))[0] if answered.startswith(prompt) else ""
+        return prompt + ("" if lead.strip() else lead) + self._clean(reply)
+
+    def _render(self, messages: Sequence[Message], *, to_be_continued: bool) -> str:
         given = [{"role": message.role, "content": self._clean(message.content)} for message in messages]
         try:
-            return self._template.render(messages=given, add_generation_prompt=True, tools=None, **self._tokens)
+            return self._template.render(
+                messages=given, add_generation_prompt=to_be_continued, tools=None, **self._tokens
+            )
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise ModelError(
                 f"The model's chat template refuses the messages: {error}.", "Choose another model."

@@ -12,7 +12,7 @@ from pdfqa_core.reading.citations import cite, strip_markers
 from pdfqa_core.reading.prompts import INSTRUCTION, PASSAGE, READ, quoted
 from pdfqa_core.reading.refusal import declines
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
-from pdfqa_core.types import LLM, Answer, Done, Event, Hit, Message, Progress, StopSignal, Token
+from pdfqa_core.types import GREEDY, LLM, Answer, Done, Event, Hit, Message, Progress, Sampling, StopSignal, Token
 
 _SENTENCE_ENDS = frozenset(".!?\n")
 
@@ -46,16 +46,14 @@ class GenerativeReader:
         *,
         passages: int = 2,
         max_tokens: int = 256,
-        temperature: float = 0.0,
-        seed: int = 0,
+        sampling: Sampling = GREEDY,
         threshold: float = 0.5,
         instruction: str = INSTRUCTION,
     ) -> None:
         self.llm = llm
         self.passages = passages
         self.max_tokens = max_tokens
-        self.temperature = temperature
-        self.seed = seed
+        self.sampling = sampling
         self.threshold = threshold
         self.instruction = instruction
 
@@ -122,7 +120,7 @@ class GenerativeReader:
         self, messages: Sequence[Message], reply: _Reply, reading: str, stop: StopSignal | None
     ) -> Iterator[Event]:
         stream = getattr(self.llm, "stream", self.llm.complete)
-        pieces = stream(messages, max_tokens=self.max_tokens, stop=stop, temperature=self.temperature, seed=self.seed)
+        pieces = stream(messages, max_tokens=self.max_tokens, stop=stop, sampling=self.sampling)
         shown = MarkerFilter()
         try:
             for piece in pieces:

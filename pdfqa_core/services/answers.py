@@ -17,7 +17,7 @@ from pdfqa_core.reading import readers
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import LOCAL_OWNER
 from pdfqa_core.services.indexes import IndexServices
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.types import (
     LLM,
     Answer,
@@ -28,6 +28,7 @@ from pdfqa_core.types import (
     Retrieved,
     Rewriter,
     Rewritten,
+    Sampling,
     StopSignal,
     Stored,
     Study,
@@ -73,6 +74,10 @@ class _Draft:
         )  # fmt: skip
 
 
+def _sampling(llm: LLMSettings) -> Sampling:
+    return Sampling(llm.temperature, llm.seed, llm.top_k, llm.top_p, llm.min_p, llm.repeat_penalty)
+
+
 class AnswerServices(IndexServices):
     """A workspace with its conversations and studies."""
 
@@ -92,8 +97,8 @@ class AnswerServices(IndexServices):
             return strategy(passages=reading.passages, threshold=reading.citation_threshold), reading.reader, ()
         try:
             reader: Reader = strategy(
-                self._llm(), passages=reading.passages, max_tokens=llm.max_tokens, temperature=llm.temperature,
-                seed=llm.seed, threshold=reading.citation_threshold,
+                self._llm(), passages=reading.passages, max_tokens=llm.max_tokens, sampling=_sampling(llm),
+                threshold=reading.citation_threshold,
             )  # fmt: skip
         except ModelError as error:
             fallback: Any = readers.get("extractive")

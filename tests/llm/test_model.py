@@ -10,7 +10,7 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import entry, packaged_file
-from pdfqa_core.types import Message, Progress
+from pdfqa_core.types import Message, Progress, Sampling
 
 pytestmark = pytest.mark.model
 
@@ -67,7 +67,7 @@ def test_the_same_prompt_gives_the_same_answer_and_no_special_tokens(llm):
 
 def test_a_seed_repeats_a_random_answer(llm):
     first, second, other = (
-        "".join(llm.complete(ask("Write a sentence about a dog."), max_tokens=20, temperature=1.0, seed=seed))
+        "".join(llm.complete(ask("Write a sentence about a dog."), max_tokens=20, sampling=Sampling(1.0, seed)))
         for seed in (1, 1, 2)
     )
     assert first == second != other
@@ -175,7 +175,7 @@ def test_a_json_schema_is_obeyed(llm):
     }
     for temperature in (0.0, 1.5):
         reply = "".join(
-            llm.complete(ask("Tell me a story."), max_tokens=60, schema=schema, temperature=temperature, seed=4)
+            llm.complete(ask("Tell me a story."), max_tokens=60, schema=schema, sampling=Sampling(temperature, seed=4))
         )
         value = json.loads(reply)
         assert value["verdict"] in ("yes", "no")

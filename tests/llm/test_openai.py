@@ -8,7 +8,7 @@ import pytest
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.llm import OpenAICompatible, engines
 from pdfqa_core.llm.openai import base_url
-from pdfqa_core.types import Message
+from pdfqa_core.types import Message, Sampling
 
 ASK = [Message("user", "Hello?")]
 
@@ -79,7 +79,7 @@ def test_a_reply_streams_and_the_request_says_what_is_wanted(server):
     server.say("Good ", "mor", "ning ☀")
     llm = OpenAICompatible(server.url, model="m", api_key="secret")
     schema = {"type": "object"}
-    pieces = list(llm.complete(ASK, max_tokens=7, schema=schema, temperature=0.5, seed=3))
+    pieces = list(llm.complete(ASK, max_tokens=7, schema=schema, sampling=Sampling(0.5, seed=3)))
     assert pieces == ["Good ", "mor", "ning ☀"]
     path, headers, body = server.requests[0]
     assert path == "/v1/chat/completions"

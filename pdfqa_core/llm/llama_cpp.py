@@ -21,7 +21,7 @@ from pdfqa_core.llm.choices import check_choices, common_length, shares_of_seque
 from pdfqa_core.llm.grammar import grammar_of
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.queue import Line
-from pdfqa_core.llm.template import ChatTemplate
+from pdfqa_core.llm.template import ChatTemplate, template_source
 from pdfqa_core.llm.threads import physical_cores
 from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal
 
@@ -37,7 +37,9 @@ class LlamaCpp:
     `model` is the GGUF file, or a function that finds (or makes) it when it is needed. `threads` 0: one per physical
     core. `gpu_layers` -1: all. `context_size` is in tokens; it becomes smaller when the model was trained on less.
     `prompt_evaluated` tells how many prompt tokens the last stream had to evaluate, the others being still in the
-    context from the one before.
+    context from the one before. `batch_size` prompt tokens are evaluated at once: more need more memory.
+    `chat_template` is the name of one in `template.TEMPLATES`, "" the one in the model file.
+    Raises UsageError if there is no such template.
     """
 
     def __init__(
@@ -48,14 +50,20 @@ class LlamaCpp:
         context_size: int = 4096,
         threads: int = 0,
         gpu_layers: int = 0,
+        batch_size: int = BATCH,
+        chat_template: str = "",
     ) -> None:
+        self._template_source = template_source(chat_template)
         self._find = model if callable(model) else lambda: model
         self.name = name or (model.stem if isinstance(model, Path) else "model")
         self.context_size = context_size
         self.prompt_tokens = 0
         self.prompt_evaluated = 0
         self.completion_tokens = 0
-        self._wanted = {"context_size": context_size, "threads": threads or physical_cores(), "gpu_layers": gpu_layers}
+        self._wanted = {
+            "context_size": context_size, "threads": threads or physical_cores(), "gpu_layers": gpu_layers,
+            "batch_size": batch_size,
+        }  # fmt: skip
         self._line = Line()
         self._loading = threading.RLock()  # held while the model is loaded, freed or used outside a stream
         self._share = 0.0
@@ -95,8 +103,9 @@ class LlamaCpp:
             began = time.perf_counter()
             native = NativeModel(path, on_progress=progress, **self._wanted)
             try:
+                source = self._template_source or native.chat_template()
                 self._template = ChatTemplate(
-                    native.chat_template(), bos=native.bos, eos=native.eos, control_texts=native.control_texts()
+                    source, bos=native.bos, eos=native.eos, control_texts=native.control_texts()
                 )
             except ModelError:
                 native.close()
@@ -298,7 +307,7 @@ class LlamaCpp:
         done = native.keep_prefix(prompt)
         while done < len(prompt):
             yield Progress("reading", done, len(prompt))
-            batch = prompt[done : done + BATCH]
+            batch = prompt[done : done + native.batch_size]
             if native.abort.is_set() or not native.evaluate(batch):
                 return False
             done += len(batch)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 INSTALL = "pip install llama-cpp-python"
-BATCH = 512
+BATCH = 512  # prompt tokens evaluated at once
 PENALISED_TOKENS = 64  # how far back repeat_penalty looks, in tokens of the reply
 
 _log = logging.getLogger(__name__)
@@ -101,6 +101,7 @@ class NativeModel:
         context_size: int,
         threads: int,
         gpu_layers: int = 0,
+        batch_size: int = BATCH,
         on_progress: Callable[[float], bool] = lambda share: True,
     ) -> None:
         self._lib = lib = library()
@@ -129,17 +130,18 @@ class NativeModel:
         self._model = model
         self._vocab = lib.llama_model_get_vocab(model)
         self.abort = AbortFlag()
-        self._context, self.context_size = self._make_context(context_size, threads, path)
+        self._context, self.context_size = self._make_context(context_size, threads, batch_size, path)
+        self.batch_size = min(batch_size, self.context_size)
         self._memory = lib.llama_get_memory(self._context)
         self._finalizer = weakref.finalize(self, _free, lib, self._context, model)
         self._pieces: dict[int, bytes] = {}
         self.tokens: list[int] = []
 
-    def _make_context(self, context_size: int, threads: int, path: Path) -> tuple[Any, int]:
+    def _make_context(self, context_size: int, threads: int, batch_size: int, path: Path) -> tuple[Any, int]:
         lib = self._lib
         parameters = lib.llama_context_default_params()
         parameters.n_ctx = min(context_size, lib.llama_model_n_ctx_train(self._model) or context_size)
-        parameters.n_batch = parameters.n_ubatch = min(BATCH, parameters.n_ctx)
+        parameters.n_batch = parameters.n_ubatch = min(batch_size, parameters.n_ctx)
         parameters.n_threads = parameters.n_threads_batch = threads
         parameters.abort_callback = self.abort.callback
         parameters.abort_callback_data = self.abort.data
@@ -235,8 +237,9 @@ class NativeModel:
         del self.tokens[length:]
 
     def evaluate(self, tokens: Sequence[int]) -> bool:
-        """Evaluate at most BATCH tokens after those held; return False if the abort flag ended it (nothing is kept).
+        """Evaluate at most `batch_size` tokens after those held; return False if the abort flag ended it.
 
+        Of tokens whose evaluation was ended nothing is kept.
         Raises ModelError if llama.cpp fails.
         """
         array = (self._lib.llama_token * len(tokens))(*tokens)

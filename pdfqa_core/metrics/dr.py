@@ -14,6 +14,7 @@ MEASURE = declare(
         "DR",
         "sqrt(mean ROUGE-L × mean Disambig-F1), over the whole set and not per item",
         "Stelmakh et al. 2022 (ASQA)",
+        group="ASQA",
     )
 )
 
@@ -34,3 +35,19 @@ def dr_of_items(rouge_l: Sequence[float | None], disambig_f1: Sequence[float | N
 def _mean(values: Sequence[float | None]) -> float | None:
     scored = [value for value in values if value is not None]
     return sum(scored) / len(scored) if scored else None
+
+
+def linearised(rouge_l: Sequence[float | None], disambig_f1: Sequence[float | None]) -> list[float | None]:
+    """Return each item's part in DR, over the items that both measures scored: their mean is DR, its spread DR's.
+
+    DR/2 · (r_i / mean r + d_i / mean d), the first-order expansion of DR around its means, so that intervals and tests
+    for means hold for DR. Source: the delta method, Efron and Tibshirani 1993, ch. 21.
+    """
+    both = [None if r is None or d is None else (r, d) for r, d in zip(rouge_l, disambig_f1, strict=True)]
+    means = [_mean([None if pair is None else pair[place] for pair in both]) for place in (0, 1)]
+    if means[0] is None or means[1] is None:
+        return [None] * len(both)
+    whole = dr(means[0], means[1])
+    if not whole:
+        return [None if pair is None else 0.0 for pair in both]
+    return [None if pair is None else whole / 2 * (pair[0] / means[0] + pair[1] / means[1]) for pair in both]

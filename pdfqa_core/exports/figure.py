@@ -1,0 +1,391 @@
+"""The figure of an evaluation in six panels: two groups of means, two distributions, a heatmap, a profile.
+
+Means are bars with their 95 % bootstrap intervals. Colours are those of Okabe and Ito 2008, which colour-blind readers
+tell apart; systems differ in hatching and markers too, so that the figure survives a black-and-white printer.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.table import is_share, measure_of
+from pdfqa_core.metrics.scored import Evaluation, ScoredSystem, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+MOST_SYSTEMS = 6
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+_HATCHES = ("", "///", "...", "\\\\\\", "xxx", "ooo")
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+_INK, _LINE = "#1c1b1a", "#c9c5be"
+# Colours that a page's style sheet replaces, see `panels`.
+_PAGE_INK, _PAGE_LINE = "#010203", "#040506"
+_EVIDENCE = ("citation", "sp_", "joint", "disambig", "str_em", "insufficient", "refusal", "nDCG", "R@", "recall")
+_LABELLED_ITEMS = 24
+_WIDE_NAME = 22
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    ink: str = _INK
+    line: str = _LINE
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """What the panels draw: at most MOST_SYSTEMS systems and the measures that lie in 0..1."""
+
+    systems: tuple[ScoredSystem, ...]
+    left_out: int
+    table: Table
+    text: tuple[str, ...]
+    evidence: tuple[str, ...]
+    style: _Style
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return self.text + self.evidence
+
+
+Draw = Callable[["Axes", _Data], None]
+
+
+def figure(evaluation: Evaluation, table: Table, kind: str) -> bytes:
+    """Return the six panels as one file; `kind` is png (200 dpi), svg or pdf.
+
+    Raises UsageError for another kind, or if no measure has a value.
+    """
+    if kind not in FORMATS:
+        raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
+    data = _data(evaluation, table, _Style())
+    with _drawing():
+        return _written(_six(evaluation, data), kind, salt="figure")
+
+
+def _six(evaluation: Evaluation, data: _Data) -> Figure:
+    made = _new_figure(15, 9.2)
+    grid = made.add_gridspec(2, 3)
+    for place, (_, draw, polar) in enumerate(_panels(data)):
+        axes = made.add_subplot(grid[place // 3, place % 3], projection="polar" if polar else None)
+        draw(axes, data)
+        axes.set_title(f"{'ABCDEF'[place]}  {axes.get_title()}", fontsize=10.5, color=data.style.ink)
+    made.suptitle(_title(evaluation, data), x=0.01, ha="left", fontsize=13, fontweight="bold", color=data.style.ink)
+    return made
+
+
+def panels(evaluation: Evaluation, table: Table) -> tuple[tuple[str, str], ...]:
+    """Return each panel's title and its SVG for a page: ink is `currentColor`, lines are a variable.
+
+    Raises UsageError if no measure has a value.
+    """
+    data = _data(evaluation, table, _Style(_PAGE_INK, _PAGE_LINE))
+    found = []
+    for place, (title, draw, polar) in enumerate(_panels(data), start=1):
+        with _drawing():
+            made = _new_figure(5.4, 4.1)
+            draw(made.add_subplot(projection="polar" if polar else None), data)
+            svg = _written(made, "svg", salt=title).decode()
+        found.append((title, _for_page(svg, f"p{place}-", title)))
+    return tuple(found)
+
+
+def _for_page(svg: str, prefix: str, title: str) -> str:
+    """Return the SVG element alone, its ids unique on the page, named for screen readers, in the page's colours."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", svg)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
+    for colour, name in ((_PAGE_INK, "currentColor"), (_PAGE_LINE, "var(--line)")):
+        svg = svg.replace(colour, name)
+    return svg
+
+
+def _data(evaluation: Evaluation, table: Table, style: _Style) -> _Data:
+    drawn = [
+        name
+        for name in table.measures
+        if is_share(name) and any(c[name].summary.mean is not None for c in table.cells.values())
+    ]
+    if not drawn:
+        raise UsageError("There is nothing to draw: no measure has a value.", "Look at what is unscored.")
+    evidence = [name for name in drawn if name.startswith(_EVIDENCE)]
+    text = [name for name in drawn if name not in evidence]
+    if not text or not evidence:
+        half = (len(drawn) + 1) // 2
+        text, evidence = drawn[:half], drawn[half:] or drawn[:1]
+    systems = evaluation.systems[:MOST_SYSTEMS]
+    return _Data(
+        systems, len(evaluation.systems) - len(systems), table, tuple(text), tuple(dict.fromkeys(evidence)), style
+    )
+
+
+def _title(evaluation: Evaluation, data: _Data) -> str:
+    items = len(evaluation.systems[0].items)
+    more = f", the first {len(data.systems)} of {len(evaluation.systems)} systems" if data.left_out else ""
+    return f"{evaluation.dataset}: {items} items{more}"
+
+
+def _panels(data: _Data) -> tuple[tuple[str, Draw, bool], ...]:
+    first = _typical(data.text)
+    second = _typical([name for name in data.evidence if name != first] or data.evidence)
+    profile: tuple[str, Draw, bool] = (
+        ("Profile of means", _profile, True) if len(data.measures) >= 3 else ("Means", _dots, False)
+    )
+    return (
+        ("Answers", lambda axes, d: _bars(axes, d, d.text, "Answers: means with 95 % intervals"), False),
+        ("Evidence", lambda axes, d: _bars(axes, d, d.evidence, "Evidence: means with 95 % intervals"), False),
+        (f"Distribution of {_pretty(first)}", lambda axes, d: _distribution(axes, d, first), False),
+        (f"Distribution of {_pretty(second)}", lambda axes, d: _distribution(axes, d, second), False),
+        ("Every item", _heatmap, False),
+        profile,
+    )
+
+
+def _typical(names: Sequence[str]) -> str:
+    return next((name for name in names if name.endswith("f1") or name.startswith(("rouge", "MRR"))), names[0])
+
+
+def _pretty(name: str) -> str:
+    return measure_of(name).pretty_name
+
+
+def _wrapped(text: str) -> str:
+    """Return a name on two lines where one would be too long."""
+    if len(text) <= _WIDE_NAME:
+        return text
+    spaces = [place for place, character in enumerate(text) if character == " "]
+    middle = min(spaces, key=lambda place: abs(place - len(text) / 2), default=0)
+    return f"{text[:middle]}\n{text[middle + 1 :]}" if middle else text[: 2 * _WIDE_NAME]
+
+
+# ------------------------------------------------------------------ panels
+
+
+def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
+    height = 0.8 / len(data.systems)
+    for number, system in enumerate(data.systems):
+        for place, name in enumerate(names):
+            found = data.table.cells[system.name][name].summary
+            y = place + (number - (len(data.systems) - 1) / 2) * height
+            if found.mean is None:
+                axes.text(0.01, y, "not scored", va="center", fontsize=7.5, color=data.style.ink)
+                continue
+            axes.barh(
+                y, found.mean, height * 0.86, color=_COLOURS[number], hatch=_HATCHES[number], edgecolor=data.style.ink,
+                linewidth=0.5, label=system.name if name == names[0] else None,
+            )  # fmt: skip
+            right = found.mean
+            if found.low is not None and found.high is not None:
+                axes.errorbar(
+                    found.mean, y, xerr=[[max(0.0, found.mean - found.low)], [max(0.0, found.high - found.mean)]],
+                    color=data.style.ink, capsize=2.5, linewidth=1.1,
+                )  # fmt: skip
+                right = found.high
+            few = f"  n = {found.n}" if found.unscored else ""
+            axes.text(
+                right + 0.015,
+                y,
+                f"{found.mean:.2f}{few}",
+                va="center",
+                fontsize=7.5,
+                color=data.style.ink,
+                clip_on=False,
+            )
+    axes.set_yticks(range(len(names)), [_wrapped(_pretty(name)) for name in names])
+    axes.set_ylim(len(names) - 0.45, -0.55)
+    axes.set_xlim(0, 1.12)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.set_xlabel("Mean score (0 to 1)")
+    axes.grid(axis="x", color=data.style.line, linewidth=0.6)
+    axes.set_title(title)
+    _legend(axes, data)
+    _plain(axes, data)
+
+
+def _distribution(axes: Axes, data: _Data, name: str) -> None:
+    import numpy as np
+    from matplotlib.ticker import MaxNLocator
+
+    edges = np.linspace(0, 1, 11)
+    width = 0.092 / len(data.systems)
+    for number, system in enumerate(data.systems):
+        values = [min(1.0, max(0.0, value)) for value in system.values(name) if value is not None]
+        counts, _ = np.histogram(values, bins=edges)
+        left = edges[:-1] + 0.004 + number * width
+        axes.bar(
+            left, counts, width, align="edge", color=_COLOURS[number], hatch=_HATCHES[number],
+            edgecolor=data.style.ink, linewidth=0.5, label=system.name,
+        )  # fmt: skip
+        if values:
+            axes.axvline(float(np.mean(values)), color=_COLOURS[number], linestyle=(0, (4, 2)), linewidth=1.6)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel(f"{_pretty(name)} of an item (0 to 1); dashed: mean")
+    axes.set_ylabel("Items (count)")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(axis="y", color=data.style.line, linewidth=0.6)
+    axes.set_title(f"Distribution of {_pretty(name)}")
+    _legend(axes, data)
+    _plain(axes, data)
+
+
+def _heatmap(axes: Axes, data: _Data) -> None:
+    import matplotlib as mpl
+    import numpy as np
+
+    names = [name for name in data.measures if any(name in item.metrics for item in data.systems[0].items[:1])]
+    rows = [(system, name) for name in names for system in data.systems]
+    values = np.array(
+        [[np.nan if value is None else value for value in system.values(name)] for system, name in rows], dtype=float
+    )
+    colours = mpl.colormaps["viridis"].with_extremes(bad=(0.0, 0.0, 0.0, 0.0))
+    shown = axes.imshow(
+        np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=1, aspect="auto", interpolation="nearest"
+    )
+    several = len(data.systems) > 1
+    if several:
+        step = len(data.systems)
+        axes.set_yticks([step * place + (step - 1) / 2 for place in range(len(names))], map(_pretty, names))
+        for place in range(1, len(names)):
+            axes.axhline(step * place - 0.5, color=data.style.ink, linewidth=0.9)
+        below = "; rows of a measure: systems in order"
+    else:
+        axes.set_yticks(range(len(names)), map(_pretty, names))
+        below = ""
+    items = data.systems[0].items
+    if len(items) <= _LABELLED_ITEMS:
+        labels = [item.id if len(item.id) <= 5 else str(place) for place, item in enumerate(items, start=1)]
+        axes.set_xticks(range(len(items)), labels, fontsize=7)
+    axes.set_xlabel(f"Item, in the order of the data{below}")
+    axes.set_title("Every item (blank: not scored)")
+    bar = axes.figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.02)
+    bar.set_label("Score (0 to 1)", color=data.style.ink, fontsize=8.5)
+    bar.outline.set_edgecolor(data.style.line)
+    bar.ax.tick_params(colors=data.style.ink, labelsize=7.5)
+    _plain(axes, data)
+    axes.tick_params(length=0)
+
+
+def _profile(axes: Any, data: _Data) -> None:
+    import numpy as np
+
+    names = data.measures
+    angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
+    closed = np.append(angles, angles[0])
+    for number, system in enumerate(data.systems):
+        means = [data.table.cells[system.name][name].summary.mean for name in names]
+        values = np.array([np.nan if mean is None else mean for mean in means])
+        axes.plot(
+            closed, np.append(values, values[0]), color=_COLOURS[number], marker=_MARKERS[number], markersize=4.5,
+            linewidth=1.7, linestyle="-" if number % 2 == 0 else (0, (5, 1.5)), label=system.name,
+        )  # fmt: skip
+        if len(data.systems) == 1 and not np.isnan(values).any():
+            axes.fill(closed, np.append(values, values[0]), color=_COLOURS[number], alpha=0.15)
+    axes.set_theta_offset(np.pi / 2)
+    axes.set_theta_direction(-1)
+    axes.set_xticks(angles, [_wrapped(_pretty(name)) for name in names], fontsize=8)
+    for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
+        side = np.sin(angle)
+        label.set_horizontalalignment("center" if abs(side) < 0.1 else "left" if side > 0 else "right")
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0.25, 0.5, 0.75, 1], ["0.25", "0.5", "0.75", "1"], fontsize=7, color=data.style.ink)
+    axes.set_rlabel_position(180 / len(names))
+    axes.grid(color=data.style.line, linewidth=0.7)
+    axes.spines["polar"].set_color(data.style.line)
+    axes.tick_params(colors=data.style.ink, pad=1)
+    axes.set_facecolor("none")
+    axes.set_title("Profile of means (0 in the middle, 1 outside)", color=data.style.ink, fontsize=10.5, pad=14)
+    if len(data.systems) > 1:
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=min(3, len(data.systems)), frameon=False,
+            fontsize=7.5, labelcolor=data.style.ink,
+        )  # fmt: skip
+
+
+def _dots(axes: Axes, data: _Data) -> None:
+    for number, system in enumerate(data.systems):
+        for place, name in enumerate(data.measures):
+            found = data.table.cells[system.name][name].summary
+            if found.mean is None:
+                continue
+            x = place + (number - (len(data.systems) - 1) / 2) * 0.12
+            low = found.mean if found.low is None else found.low
+            high = found.mean if found.high is None else found.high
+            axes.errorbar(
+                x, found.mean, yerr=[[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]], capsize=3,
+                color=_COLOURS[number], marker=_MARKERS[number], label=system.name if place == 0 else None,
+            )  # fmt: skip
+    axes.set_xticks(range(len(data.measures)), [_wrapped(_pretty(name)) for name in data.measures])
+    axes.set_xlim(-0.6, len(data.measures) - 0.4)
+    axes.set_ylim(0, 1.05)
+    axes.set_ylabel("Mean score (0 to 1)")
+    axes.grid(axis="y", color=data.style.line, linewidth=0.6)
+    axes.set_title("Means with 95 % intervals")
+    _legend(axes, data)
+    _plain(axes, data)
+
+
+# ------------------------------------------------------------------ looks
+
+
+def _legend(axes: Axes, data: _Data) -> None:
+    if len(data.systems) > 1:
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(3, len(data.systems)), frameon=False,
+            fontsize=7.5, labelcolor=data.style.ink,
+        )  # fmt: skip
+
+
+def _plain(axes: Axes, data: _Data) -> None:
+    axes.set_axisbelow(True)
+    axes.set_facecolor("none")
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(data.style.line)
+    axes.tick_params(colors=data.style.ink, labelsize=8)
+    axes.xaxis.label.set(color=data.style.ink, fontsize=8.5)
+    axes.yaxis.label.set(color=data.style.ink, fontsize=8.5)
+    axes.title.set(color=data.style.ink, fontsize=10.5)
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """Draw names as they are, $ too, and without a warning for each character that the font lacks."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"text.parse_math": False, "axes.formatter.use_mathtext": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
+
+
+def _new_figure(width: float, height: float) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def _written(made: Figure, kind: str, *, salt: str) -> bytes:
+    """Return the file's bytes, the same for the same figure: no date, no random ids."""
+    import matplotlib as mpl
+
+    metadata: Mapping[str, None] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    data = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": salt, "hatch.linewidth": 0.5, "pdf.fonttype": 42}):
+        made.savefig(
+            data, format=kind, dpi=200, transparent=salt != "figure", facecolor="none" if salt != "figure" else "white",
+            metadata=metadata,
+        )  # fmt: skip
+    return data.getvalue()

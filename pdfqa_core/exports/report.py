@@ -1,0 +1,141 @@
+"""An evaluation as one HTML file that needs nothing else: tables, figure, every item, settings and versions.
+
+All texts are escaped by the template engine; the page's own policy forbids loading anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.figure import MOST_SYSTEMS, panels
+from pdfqa_core.exports.table import best, difference, explanation, is_share, measure_of
+from pdfqa_core.metrics.scored import Cell, Evaluation, Table
+
+MOST_ROWS = 2_000
+_TITLES = {"answers": "Answers", "asqa": "ASQA", "hotpotqa": "HotpotQA", "entailment": "Entailment"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A cell of the results; `bar` holds left end, width and mean in percent."""
+
+    mean: str | None
+    low: str | None
+    high: str | None
+    n: int
+    unscored: int
+    best: bool
+    difference: str
+    tone: str
+    bar: tuple[float, float, float] | None
+
+
+def report_html(evaluation: Evaluation, table: Table) -> bytes:
+    """Return the report as a UTF-8 HTML file; it lists at most MOST_ROWS items."""
+    names = list(table.cells)
+    texts = _texts(evaluation)
+    in_items = [name for name in table.measures if name in evaluation.systems[0].items[0].metrics]
+    page = _environment().get_template("report.html").render(
+        title=f"{_TITLES.get(evaluation.protocol, evaluation.protocol.capitalize())}: {evaluation.dataset}",
+        items=f"{len(evaluation.systems[0].items):,}",
+        when=f"{evaluation.made_at:%Y-%m-%d %H:%M} {evaluation.made_at.tzname() or ''}".strip(),
+        systems=names,
+        baseline=table.baseline,
+        notes=evaluation.notes,
+        rows=[
+            {"title": measure_of(m).pretty_name, "cells": [_shown(table, name, m) for name in names]}
+            for m in table.measures
+        ],
+        explanation=explanation(table) if table.baseline else "[ ]: 95 % bootstrap interval over items.",
+        **_published(evaluation),
+        panels=[Markup(svg) for svg in _drawn(evaluation, table)],  # noqa: S704 - made by the figure, names escaped
+        drawn=min(MOST_SYSTEMS, len(names)),
+        definitions=[measure_of(name) for name in table.measures],
+        item_measures=[measure_of(name).pretty_name for name in in_items],
+        texts=[text.replace("_", " ").capitalize() for text in texts],
+        listed=_listed(evaluation, in_items, texts),
+        total=sum(len(system.items) for system in evaluation.systems),
+        settings=list(evaluation.settings.items()),
+        versions=list(evaluation.versions.items()),
+    )  # fmt: skip
+    return page.encode("utf-8", errors="replace")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("pdfqa_core.exports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def _drawn(evaluation: Evaluation, table: Table) -> tuple[str, ...]:
+    try:
+        return tuple(svg for _, svg in panels(evaluation, table))
+    except UsageError:
+        return ()  # nothing was scored; the table says so
+
+
+def _shown(table: Table, system: str, measure: str) -> _Shown:
+    cell: Cell = table.cells[system][measure]
+    own = cell.summary
+    leading = own.mean is not None and len(table.cells) > 1 and round(own.mean, 3) == best(table, measure)
+    bar = None
+    if own.mean is not None and own.low is not None and own.high is not None and is_share(measure):
+        low, high, mean = (round(100 * min(1.0, max(0.0, value)), 1) for value in (own.low, own.high, own.mean))
+        bar = (low, round(high - low, 1), mean)
+    tone = ""
+    if cell.significant and cell.difference is not None and cell.difference.mean is not None:
+        judged = measure_of(measure).higher_is_better
+        tone = "" if judged is None else "good" if (cell.difference.mean > 0) == judged else "bad"
+    return _Shown(
+        _three(own.mean), _three(own.low), _three(own.high), own.n, own.unscored, leading, difference(cell), tone, bar
+    )
+
+
+def _three(value: float | None) -> str | None:
+    return None if value is None else f"{value:.3f}"
+
+
+def _published(evaluation: Evaluation) -> dict[str, Any]:
+    names = list(dict.fromkeys(name for row in evaluation.published.values() for name in row))
+    rows = [
+        (system, [f"{100 * row[name]:.1f}" if name in row else "–" for name in names])
+        for system, row in evaluation.published.items()
+    ]
+    return {"published": rows, "published_measures": [measure_of(name).pretty_name for name in names]}
+
+
+def _texts(evaluation: Evaluation) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for system in evaluation.systems:
+        for item in system.items[:MOST_ROWS]:
+            found.update(dict.fromkeys(name for name, text in item.texts.items() if text))
+    return tuple(found)
+
+
+def _listed(evaluation: Evaluation, measures: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows of the items, the systems of one item below each other."""
+    rows = []
+    for number in range(len(evaluation.systems[0].items)):
+        for place, system in enumerate(evaluation.systems):
+            item = system.items[number]
+            values = [item.metrics.get(name) for name in measures]
+            rows.append(
+                {
+                    "id": item.id,
+                    "system": place,
+                    "texts": [item.texts.get(text, "") for text in texts],
+                    "scores": [("", "–") if value is None else (repr(value), f"{value:.3f}") for value in values],
+                }
+            )
+            if len(rows) == MOST_ROWS:
+                return rows
+    return rows

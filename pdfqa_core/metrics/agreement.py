@@ -9,10 +9,47 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.weighted_kappa import WeightedKappa, ordered, weighted_kappas, whole_scale
 
 RESAMPLES = 10_000
 _LEAST_DEFINED = 0.6  # share of resamples with a kappa below which there is no interval; only 2 items fall below
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
+
+_GROUP = "Agreement of annotators"
+RAW = declare(Measure("agreement", "Raw agreement", "p_o: items with the same label / shared items", group=_GROUP))
+KAPPA = declare(Measure("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e)", "Cohen 1960", low=-1.0, group=_GROUP))
+PABAK = declare(Measure("pabak", "PABAK", "2·p_o - 1", "Byrt et al. 1993", low=-1.0, group=_GROUP))
+AC1 = declare(
+    Measure(
+        "ac1",
+        "Gwet's AC1",
+        "(p_o - p_e) / (1 - p_e) with p_e = Σ π(1 - π) / (labels - 1), π: mean share of a label",
+        "Gwet 2008",
+        low=-1.0,
+        group=_GROUP,
+    )
+)
+PREVALENCE = declare(
+    Measure(
+        "prevalence_index",
+        "Prevalence index",
+        "|a - d| / n of the 2 × 2 table: how unequal the labels' frequencies are",
+        "Byrt et al. 1993",
+        higher_is_better=None,
+        group=_GROUP,
+    )
+)
+BIAS = declare(
+    Measure(
+        "bias_index",
+        "Bias index",
+        "|b - c| / n of the 2 × 2 table: how differently the annotators use the labels",
+        "Byrt et al. 1993",
+        higher_is_better=None,
+        group=_GROUP,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +70,7 @@ class Agreement:
     `pabak`, `ac1`: chance-corrected without the annotators' own label frequencies. `prevalence_index` and
     `bias_index`: 0 to 1, defined for two labels. `confusion[i][j]`: items that the first annotator gave `labels[i]`
     and the second `labels[j]`. `words`: kappa after Landis and Koch. `note`: sentences on what is undefined and why.
+    `weighted`: kappa with linear and quadratic weights, for ordinal scales of more than two labels.
     """
 
     criterion: str
@@ -50,6 +88,17 @@ class Agreement:
     bias_index: float | None = None
     words: str = ""
     note: str = ""
+    weighted: tuple[WeightedKappa, ...] = ()
+
+    @property
+    def kappa_linear(self) -> float | None:
+        """The linearly weighted kappa; None where the scale is not ordinal."""
+        return next((one.kappa for one in self.weighted if one.weights == "linear"), None)
+
+    @property
+    def kappa_quadratic(self) -> float | None:
+        """The quadratically weighted kappa; None where the scale is not ordinal."""
+        return next((one.kappa for one in self.weighted if one.weights == "quadratic"), None)
 
 
 def agreement(
@@ -59,13 +108,15 @@ def agreement(
     labels: Sequence[str] = (),
     criterion: str = "",
     annotators: tuple[str, str] = ("first", "second"),
+    ordinal: bool | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Agreement:
     """Return the agreement of two annotators; `first[i]` and `second[i]` are their labels of the same item.
 
-    `labels` gives the scale's labels in order; without it the ones that occur, sorted. Raises UsageError if the two
-    differ in length or hold a label that is not on the scale.
+    `labels` gives the scale's labels in order; without it the ones that occur, sorted. `ordinal`: whether that order
+    means something; None: it does where all labels are whole numbers, of which those between count as labels of the
+    scale too. Raises UsageError if the two differ in length or hold a label that is not on the scale.
 
     Sources: Cohen 1960 (kappa); Byrt, Bishop and Carlin 1993 (PABAK = 2·p_o - 1, prevalence and bias index, here
     without sign); Gwet 2008 (AC1); percentile bootstrap over items, Efron and Tibshirani 1993, ch. 13.
@@ -75,7 +126,7 @@ def agreement(
     found = set(first) | set(second)
     if labels and not found <= set(labels):
         raise UsageError(f"{min(found - set(labels))!r} is not on the scale {', '.join(labels)}.")
-    scale = tuple(labels) or tuple(sorted(found))
+    scale = tuple(labels) or ordered(list(found))
     confusion = _confusion(first, second, scale)
     counted = Agreement(criterion, annotators, len(first), scale, confusion)
     if not first:
@@ -99,7 +150,16 @@ def agreement(
             note=f"Both annotators gave every item the label {label!r}: agreement by chance would be complete too, "
             "so kappa is undefined.",
         )
-    return _with_kappa(described, first, second, seed, resamples)
+    steps = _ordinal_scale(scale, ordinal)
+    weighted = weighted_kappas(first, second, steps, seed=seed, resamples=resamples) if len(steps) > 2 else ()
+    return replace(_with_kappa(described, first, second, seed, resamples), weighted=weighted)
+
+
+def _ordinal_scale(labels: tuple[str, ...], ordinal: bool | None) -> tuple[str, ...]:
+    """Return the labels from lowest to highest, () where their order means nothing."""
+    if ordinal is False:
+        return ()
+    return whole_scale(labels) or (labels if ordinal else ())
 
 
 def landis_koch(kappa: float) -> str:
@@ -121,15 +181,9 @@ def agreement_by_criterion(
     """
     rows = tuple(judgements)
     pair = _pair(tuple(dict.fromkeys(row.annotator for row in rows)), annotators)
-    values: dict[tuple[str, str], dict[str, str]] = {}
-    for row in rows:
-        given = values.setdefault((row.criterion, row.annotator), {})
-        if row.item in given:
-            raise UsageError(f"{row.annotator} judged {row.criterion!r} of item {row.item!r} twice.", "Keep one.")
-        given[row.item] = row.value
     result = []
-    for criterion in dict.fromkeys(row.criterion for row in rows):
-        one, other = (values.get((criterion, name), {}) for name in pair)
+    for criterion, values in by_criterion(rows).items():
+        one, other = (values.get(name, {}) for name in pair)
         shared = [item for item in one if item in other]
         result.append(
             agreement(
@@ -142,6 +196,17 @@ def agreement_by_criterion(
             )
         )
     return tuple(result)
+
+
+def by_criterion(judgements: Iterable[Judgement]) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the values by criterion, annotator and item. Raises UsageError if an annotator judged an item twice."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for row in judgements:
+        given = found.setdefault(row.criterion, {}).setdefault(row.annotator, {})
+        if row.item in given:
+            raise UsageError(f"{row.annotator} judged {row.criterion!r} of item {row.item!r} twice.", "Keep one.")
+        given[row.item] = row.value
+    return found
 
 
 def _pair(names: tuple[str, ...], chosen: tuple[str, str] | None) -> tuple[str, str]:

@@ -13,6 +13,7 @@ PRECISION = declare(
         "Citation precision",
         "|predicted ∩ gold| / |predicted|",
         "multi-hop question answering with cited passages",
+        group="Citations",
     )
 )
 RECALL = declare(
@@ -21,6 +22,7 @@ RECALL = declare(
         "Citation recall",
         "|predicted ∩ gold| / |gold|",
         "multi-hop question answering with cited passages",
+        group="Citations",
     )
 )
 F1 = declare(
@@ -29,6 +31,7 @@ F1 = declare(
         "Citation F1",
         "2PR / (P + R), per item, then the mean",
         "multi-hop question answering with cited passages",
+        group="Citations",
     )
 )
 

@@ -20,6 +20,7 @@ MEASURE = declare(
         "Disambig-F1",
         "mean over disambiguated questions of the token F1 of what is read from the prediction",
         "Stelmakh et al. 2022 (ASQA)",
+        group="ASQA",
     )
 )
 

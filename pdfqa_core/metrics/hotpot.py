@@ -16,8 +16,23 @@ from pdfqa_core.metrics.token_f1 import Overlap, harmonic, token_overlap
 _WHOLE = frozenset({"yes", "no", "noanswer"})
 SOURCE = "Yang et al. 2018 (HotpotQA)"
 
-JOINT_EM = declare(Measure("joint_em", "Joint EM", "answer EM × supporting facts EM", SOURCE))
-JOINT_F1 = declare(Measure("joint_f1", "Joint F1", "2PR / (P + R) with P = P_ans·P_sp and R = R_ans·R_sp", SOURCE))
+_GROUP = "HotpotQA"
+
+
+def _declare(name: str, pretty_name: str, formula: str) -> Measure:
+    return declare(Measure(name, pretty_name, formula, SOURCE, group=_GROUP))
+
+
+SP_EM = _declare(
+    "sp_em", "Supporting facts EM", "1 if the predicted supporting facts are exactly the gold ones, else 0"
+)
+SP_PRECISION = _declare("sp_precision", "Supporting facts precision", "right supporting facts / predicted ones")
+SP_RECALL = _declare("sp_recall", "Supporting facts recall", "right supporting facts / gold ones")
+SP_F1 = _declare("sp_f1", "Supporting facts F1", "2PR / (P + R) of supporting facts, per item")
+JOINT_EM = _declare("joint_em", "Joint EM", "answer EM × supporting facts EM")
+JOINT_PRECISION = _declare("joint_precision", "Joint precision", "answer precision × supporting facts precision")
+JOINT_RECALL = _declare("joint_recall", "Joint recall", "answer recall × supporting facts recall")
+JOINT_F1 = _declare("joint_f1", "Joint F1", "2PR / (P + R) of joint precision and recall")
 
 
 class Scores(NamedTuple):

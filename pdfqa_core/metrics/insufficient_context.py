@@ -15,6 +15,24 @@ MEASURE = declare(
         "insufficient_context_detection",
         "Insufficient context detection",
         "1 if the prediction is “insufficient context” where the gold answer is; other items are not scored",
+        group="Missing evidence",
+    )
+)
+_GROUP = "Missing evidence"
+REFUSAL_RECALL = declare(
+    Measure("refusal_recall", "Refusal recall", "refused unanswerable questions / unanswerable questions", group=_GROUP)
+)
+REFUSAL_PRECISION = declare(
+    Measure(
+        "refusal_precision", "Refusal precision", "refused unanswerable questions / refused questions", group=_GROUP
+    )
+)
+ANSWERED = declare(
+    Measure("answered", "Answered", "answered answerable questions / answerable questions", group=_GROUP)
+)
+BALANCED_ACCURACY = declare(
+    Measure(
+        "refusal_balanced_accuracy", "Balanced accuracy of refusing", "(refusal recall + answered) / 2", group=_GROUP
     )
 )
 

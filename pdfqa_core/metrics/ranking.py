@@ -14,9 +14,28 @@ from itertools import islice
 from math import fsum, log2
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.base import Measure, declare
 
 _NAME = re.compile(r"(HR|MRR|R|nDCG)(?:@(\d+))?")
 EXAMPLES = "HR@5, MRR, MRR@10, R@5 or nDCG@10"
+_GROUP = "Ranking"
+
+HR = declare(Measure("HR@k", "HR@k", "1 if anything relevant is among the first k, else 0 (success@k)", group=_GROUP))
+MRR = declare(
+    Measure(
+        "MRR", "MRR", "1 / rank of the first relevant passage, 0 where none is found", "Voorhees 1999", group=_GROUP
+    )
+)
+RECALL = declare(Measure("R@k", "R@k", "relevant things among the first k / all relevant things", group=_GROUP))
+NDCG = declare(
+    Measure(
+        "nDCG@k",
+        "nDCG@k",
+        "Σ gain / log2(rank + 1) over the first k, divided by the largest possible value",
+        "Järvelin and Kekäläinen 2002",
+        group=_GROUP,
+    )
+)
 
 
 def hit_rate(ranking: Sequence[float], gold: Sequence[float], k: int | None = None) -> float | None:

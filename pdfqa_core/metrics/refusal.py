@@ -22,7 +22,7 @@ MEASURE = declare(
         "1 if the language model finds the first three segments of the answer to be a refusal, else 0",
         "ai-dial-rag-eval",
         higher_is_better=None,
-        group="Language model",
+        group="Missing evidence",
     )
 )
 

@@ -13,6 +13,7 @@ MEASURE = declare(
         "STR-EM",
         "mean over disambiguated questions: 1 if a normalised short answer stands in the normalised prediction",
         "Stelmakh et al. 2022 (ASQA)",
+        group="ASQA",
     )
 )
 

@@ -1,0 +1,122 @@
+"""Agreement of two or more annotators: Krippendorff's alpha and the mean of the kappas of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import fsum
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.agreement import RESAMPLES, Agreement, Judgement, agreement, by_criterion
+from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.krippendorff import Alpha, krippendorff_alpha
+from pdfqa_core.metrics.weighted_kappa import ordered
+
+MEASURE = declare(
+    Measure(
+        "mean_kappa",
+        "Mean pairwise kappa",
+        "mean of Cohen's kappa over all pairs of annotators",
+        "Light 1971",
+        low=-1.0,
+        group="Agreement of annotators",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementOfMany:
+    """Agreement of `annotators` under a criterion on the `alpha.n` items that two or more of them judged.
+
+    `unpaired` items have one judgement only and do not count. `mean_kappa` is Light's kappa: the mean over the `pairs`
+    whose kappa is defined. `note` says what is undefined and why.
+    """
+
+    criterion: str
+    annotators: tuple[str, ...]
+    labels: tuple[str, ...]
+    alpha: Alpha
+    mean_kappa: float | None
+    unpaired: int
+    pairs: tuple[Agreement, ...]
+    note: str = ""
+
+
+def agreement_of_many(
+    judgements: Iterable[Judgement],
+    annotators: Sequence[str] = (),
+    *,
+    scale: str = "nominal",
+    scales: Mapping[str, Sequence[str]] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[AgreementOfMany, ...]:
+    """Return the agreement of the annotators (all, where none is named) for each criterion, in order of appearance.
+
+    `scale` is nominal, ordinal, interval or ratio; `scales` gives the labels of a criterion in order, where the order
+    of numbers or texts is not meant. Raises UsageError if there are fewer than two annotators, one of the named is not
+    there, one judged an item twice, or a label does not fit the scale. Sources: Krippendorff 2011; Light 1971.
+    """
+    rows = tuple(judgements)
+    names = _chosen(tuple(dict.fromkeys(row.annotator for row in rows)), tuple(annotators))
+    found = []
+    for criterion, values in by_criterion(rows).items():
+        given = {name: values[name] for name in names if name in values}
+        items = list(dict.fromkeys(item for labels in given.values() for item in labels))
+        labels = tuple((scales or {}).get(criterion, ())) or ordered(
+            [label for judged in given.values() for label in judged.values()]
+        )
+        units = [[judged.get(item) for judged in given.values()] for item in items]
+        alpha = krippendorff_alpha(units, scale=scale, labels=labels, seed=seed)
+        pairs = tuple(
+            _pair(criterion, one, other, given, labels, scale, seed, resamples) for one, other in combinations(given, 2)
+        )
+        kappas = [pair.kappa for pair in pairs if pair.kappa is not None]
+        mean = fsum(kappas) / len(kappas) if kappas else None
+        note = _note(alpha, len(pairs) - len(kappas), len(pairs))
+        found.append(AgreementOfMany(criterion, tuple(given), labels, alpha, mean, len(items) - alpha.n, pairs, note))
+    return tuple(found)
+
+
+def _pair(
+    criterion: str,
+    one: str,
+    other: str,
+    given: Mapping[str, Mapping[str, str]],
+    labels: tuple[str, ...],
+    scale: str,
+    seed: int,
+    resamples: int,
+) -> Agreement:
+    shared = [item for item in given[one] if item in given[other]]
+    first, second = ([given[name][item] for item in shared] for name in (one, other))
+    used = {*first, *second}
+    kept = labels if scale != "nominal" else tuple(label for label in labels if label in used)
+    return agreement(
+        first, second, labels=kept, criterion=criterion, annotators=(one, other), ordinal=scale != "nominal",
+        seed=seed, resamples=resamples,
+    )  # fmt: skip
+
+
+def _chosen(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"There is no annotator {name!r}.", f"Choose among: {', '.join(names)}.")
+    chosen = tuple(dict.fromkeys(wanted)) or names
+    if len(chosen) < 2:
+        raise UsageError(
+            f"Agreement is between two or more annotators, here {'is one' if chosen else 'is none'}.",
+            "Add the ratings of a second one.",
+        )
+    return chosen
+
+
+def _note(alpha: Alpha, undefined: int, pairs: int) -> str:
+    notes = []
+    if alpha.alpha is None:
+        why = "all labels are the same" if alpha.n else "no item has two judgements"
+        notes.append(f"Alpha is undefined: {why}.")
+    if undefined:
+        notes.append(f"{undefined} of {pairs} pairs have no kappa.")
+    return " ".join(notes)

@@ -1,0 +1,49 @@
+"""Models that metrics take: encoders of tokens, NLI cross-encoders, a language model that remembers its replies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from pdfqa_core import __version__
+from pdfqa_core.metrics.nli import NliCrossEncoder
+from pdfqa_core.metrics.replies import CachedLLM
+from pdfqa_core.metrics.token_embedder import TransformerTokens
+from pdfqa_core.retrieval.model_files import ModelFiles
+from pdfqa_core.settings import LLMSettings
+from pdfqa_core.storage.replies import FILENAME, StoredReplies
+from pdfqa_core.types import LLM
+
+
+def token_embedder(path_or_name: str = "", *, layer: int | None = None, device: str | None = None) -> TransformerTokens:
+    """Return the encoder at a path or of a hub name for BERTScore; "" is the bundled one, `layer` None its last layer.
+
+    Raises ModelError if there is none, or one with pickled weights.
+    """
+    files = ModelFiles(path_or_name, "encoder", "leave it empty for the bundled one")
+    return TransformerTokens(files.folder, name=files.name, layer=layer, device=device)
+
+
+def nli_tagger(path_or_name: str, *, device: str | None = None) -> NliCrossEncoder:
+    """Return the NLI cross-encoder at a path or of a hub name.
+
+    Raises ModelError if there is none, one with pickled weights, or one whose labels do not name entailment.
+    """
+    files = ModelFiles(path_or_name, "NLI model", "leave it out to ask the language model")
+    tagger = NliCrossEncoder(files.folder, name=files.name, device=device)
+    assert tagger.labels
+    return tagger
+
+
+def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:
+    """Return the language model with its replies kept in the workspace's folder, across runs of the program."""
+    return CachedLLM(llm, StoredReplies(workspace / FILENAME), model=_identity(settings))
+
+
+def _identity(settings: LLMSettings) -> str:
+    """Return what tells this model from another of the same name: 16 hex digits."""
+    path = Path(settings.model).expanduser()
+    file = [path.stat().st_size, path.stat().st_mtime_ns] if settings.model and path.is_file() else []
+    told = [__version__, settings.engine, settings.model, settings.url, settings.context_size, file]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]

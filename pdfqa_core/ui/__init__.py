@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 import socket
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -13,7 +15,7 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, theme
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.recipe import settings_from, values_of
-from pdfqa_core.ui.session import ChatState, Session
+from pdfqa_core.ui.session import ChatState, Session, Shown
 
 NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
 
@@ -49,15 +51,39 @@ def build_page(services: Services) -> gr.Blocks:
         arrived = page.load(arrive, [visitor, recipe, conversation], [visitor, session, chat_state], **AT_ONCE)
         session.change(lambda now: values_of(now.settings), session, recipe, **AT_ONCE)
         chat_state.change(lambda now: now.conversation_id, chat_state, conversation, **AT_ONCE)
-        for shown in (show_documents, fill_recipe):
-            arrived.then(shown.handler, shown.inputs, shown.outputs, **AT_ONCE)
+        arrived.then(fill_recipe.handler, fill_recipe.inputs, fill_recipe.outputs, **AT_ONCE)
+        opened = gr.State("documents")
         for tab, shown in (
             (documents_tab, show_documents), (retrieval_tab, show_retrieval), (chat_tab, show_chat),
             (annotate_tab, show_annotate), (evaluate_tab, show_evaluate), (models_tab, show_models),
         ):  # fmt: skip
-            tab.select(shown.handler, shown.inputs, shown.outputs, **AT_ONCE)
+            tab.select(partial(str, tab.id), None, opened, **AT_ONCE)
+            tab.select(_if_arrived(shown), [session, *shown.inputs], shown.outputs, **AT_ONCE)
+            arrived.then(_if_opened(tab.id, shown), [opened, *shown.inputs], shown.outputs, **AT_ONCE)
         pulse.tick(lambda: _pulse(services), None, [header, pulse], **AT_ONCE)
     return page
+
+
+def _if_arrived(shown: Shown) -> Callable[..., Any]:
+    """Fill a tab unless the page does not yet know whose it is: a tab opened that early is filled on arrival."""
+
+    def show(now: Session, *inputs: Any) -> Any:
+        return shown.handler(*inputs) if now.arrived else _nothing(shown)
+
+    return show
+
+
+def _if_opened(name: str, shown: Shown) -> Callable[..., Any]:
+    """Fill a tab if it is the open one."""
+
+    def show(opened: str, *inputs: Any) -> Any:
+        return shown.handler(*inputs) if opened == name else _nothing(shown)
+
+    return show
+
+
+def _nothing(shown: Shown) -> Any:
+    return [gr.skip() for _ in shown.outputs] if len(shown.outputs) > 1 else gr.skip()
 
 
 def _arrive(
@@ -79,7 +105,7 @@ def _arrive(
         settings = services.settings
     known = {one.id for one in services.store.conversations.list(owner)}
     state = ChatState(str(conversation)) if conversation in known else ChatState()
-    return visitor or "", Session(owner, settings), state
+    return visitor or "", Session(owner, settings, arrived=True), state
 
 
 def _header(services: Services) -> str:

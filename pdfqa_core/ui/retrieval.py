@@ -144,7 +144,7 @@ class Handlers:
 
     def fill(self, session: Session) -> tuple[Any, ...]:
         """Return the form as the session's settings have it."""
-        return *self._visible(session.settings), *values_of(session.settings)
+        return self._filled(session.settings)
 
     def scope_changed(self, scope: list[str], session: Session) -> Session:
         """Remember which documents are searched, here and in the chat."""
@@ -167,17 +167,21 @@ class Handlers:
         for section, fields in PRESETS.get(name, {}).items():
             settings = settings.changed(section, **fields)
         session = replace(session, settings=settings)
-        return session, self.preview(session), *self._visible(settings), *values_of(settings)
+        return session, self.preview(session), *self._filled(settings)
 
     @staticmethod
-    def _visible(settings: Settings) -> tuple[Any, ...]:
-        chunker, retriever = settings.chunking.chunker, settings.retrieval.retriever
-        return (
-            gr.Group(visible=chunker == "snippets"),
-            gr.Group(visible=chunker == "windows"),
-            gr.Radio(info=READ_BY.get(settings.chunking.read_by, "")),
-            gr.Radio(info=CHUNKERS.get(chunker, "")),
-            gr.Radio(info=RETRIEVERS.get(retriever, "")),
+    def _groups(settings: Settings) -> tuple[Any, ...]:
+        return tuple(gr.Group(visible=settings.chunking.chunker == chunker) for chunker in ("snippets", "windows"))
+
+    def _visible(self, settings: Settings) -> tuple[Any, ...]:
+        return *self._groups(settings), *(gr.Radio(info=words) for words in _explained(settings).values())
+
+    def _filled(self, settings: Settings) -> tuple[Any, ...]:
+        """Return the groups and all fields; each once, because of two updates of one field the page may take either."""
+        explained = _explained(settings)
+        return *self._groups(settings), *(
+            gr.Radio(value=value, info=explained[name]) if name in explained else value
+            for (_, name), value in zip(FIELDS, values_of(settings), strict=True)
         )
 
     def build_index(self, session: Session, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
@@ -262,6 +266,15 @@ class Handlers:
         return Passage(wanted, spans, text)
 
 
+def _explained(settings: Settings) -> dict[str, str]:
+    """Return the line below each field whose chosen value is explained."""
+    return {
+        "read_by": READ_BY.get(settings.chunking.read_by, ""),
+        "chunker": CHUNKERS.get(settings.chunking.chunker, ""),
+        "retriever": RETRIEVERS.get(settings.retrieval.retriever, ""),
+    }
+
+
 def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
     """Build the tab; return what fills it when it is opened, and what fills its form when the page is loaded."""
     handlers = Handlers(services)
@@ -301,14 +314,14 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
                 )
             hits = live_html(render("hits", columns=(), message=TRY), elem_id="retrieval-hits")
             page = live_html(elem_id="retrieval-page")
-    shown = [session, preview, *groups, form["read_by"], form["chunker"], form["retriever"]]
+    shown = [session, preview, *groups, *(form[name] for name in _explained(settings))]
     fields = [form[name] for _, name in FIELDS]
     for field in fields:
         taken = field.input(
             handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last"
         )
         taken.failure(lambda: error_html(UNSET), None, preview, **AT_ONCE)  # Gradio refuses a slider without a number
-    preset.input(guarded(handlers.preset), [preset, session], [*shown, *fields], **QUIET)
+    preset.input(guarded(handlers.preset), [preset, session], [session, preview, *groups, *fields], **QUIET)
     build_button.click(
         handlers.build_index, [session, *fields], [work, build_button, stop, preview], concurrency_limit=None, **QUIET
     )
@@ -318,4 +331,4 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
     hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], [*shown[2:], *fields])
+    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], [*groups, *fields])

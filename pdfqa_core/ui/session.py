@@ -13,13 +13,15 @@ from pdfqa_core.settings import Settings
 class Session:
     """Who is looking and with which settings. `scope` are the documents asked about; empty: all of them.
 
-    `to_rate` is the study and the turn that the Annotate tab opens next.
+    `to_rate` is the study and the turn that the Annotate tab opens next. `arrived`: the browser has told what it
+    remembers, so that owner and settings are final.
     """
 
     owner: str = "local"
     settings: Settings = field(default_factory=Settings)
     scope: tuple[str, ...] = ()
     to_rate: tuple[str, str] = ("", "")
+    arrived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

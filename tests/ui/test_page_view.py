@@ -259,6 +259,23 @@ def test_loading_the_page_again_keeps_the_recipe(view: Page):
     expect(view.get_by_role("radio", name="bm25")).to_be_checked()
 
 
+def test_a_tab_opened_before_the_page_is_ready_shows_the_recipe_all_the_same(view: Page):
+    open_report(view)
+    open_tab(view, "Retrieval")
+    view.get_by_role("radio", name="dense").check()
+    expect(view.locator("#retrieval-preview")).to_contain_text("dense over windows")
+    view.wait_for_timeout(1000)
+    slowed = view.context.new_cdp_session(view)
+    slowed.send("Emulation.setCPUThrottlingRate", {"rate": 8})  # the tab is clicked before the settings have come
+    view.reload()
+    open_tab(view, "Retrieval")
+    expect(view.locator("#retrieval-preview")).to_contain_text("dense over windows")
+    expect(view.get_by_role("radio", name="dense")).to_be_checked()
+    slowed.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    view.get_by_role("radio", name="hybrid").check()
+    expect(view.locator("#retrieval-preview")).to_contain_text("hybrid over windows")
+
+
 def test_a_slider_whose_number_was_cleared_is_told(view: Page):
     open_report(view)
     open_tab(view, "Retrieval")

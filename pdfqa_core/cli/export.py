@@ -1,4 +1,4 @@
-"""`pdfqa export`: ratings as CSV or JSON lines, conversations as JSON lines."""
+"""`pdfqa export`: ratings as CSV or JSON lines, conversations as JSON lines or Markdown with page references."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StorageError, UsageError
-from pdfqa_core.exports.conversations import conversations_jsonl
+from pdfqa_core.exports.conversations import conversations_jsonl, conversations_markdown
 from pdfqa_core.exports.ratings import rating_rows, ratings_csv, ratings_jsonl
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Study
@@ -21,7 +21,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command = subparsers.add_parser("export", help="ratings or conversations as a file", description=__doc__)
     command.add_argument("what", choices=("ratings", "conversations"))
     command.add_argument("--study", default="", metavar="NAME", help="the study, where there are several")
-    command.add_argument("--format", choices=("csv", "jsonl"), help="of ratings (default: csv)")
+    command.add_argument(
+        "--format",
+        choices=("csv", "jsonl", "markdown"),
+        help="ratings: csv (default) or jsonl; conversations: jsonl (default, all evidence) or markdown (to read)",
+    )
     command.add_argument(
         "--output", type=Path, metavar="FILE", help="where to write; - is standard output (default: the workspace)"
     )
@@ -32,13 +36,18 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and print where it is."""
     if arguments.what == "conversations" and arguments.format == "csv":
-        raise UsageError("Conversations have no CSV form.", "Use --format jsonl.")
+        raise UsageError("Conversations have no CSV form.", "Use --format jsonl or markdown.")
+    if arguments.what == "ratings" and arguments.format == "markdown":
+        raise UsageError("Ratings have no Markdown form.", "Use --format csv or jsonl.")
     workspace = workspace_of(arguments)
     with Services(workspace, settings_of(arguments)) as services:
         store = services.store
         if arguments.what == "conversations":
             whole = [store.conversations.get(LOCAL_OWNER, c.id) for c in store.conversations.list(LOCAL_OWNER)]
             data, rows, suffix = conversations_jsonl(whole), len(whole), "jsonl"
+            if arguments.format == "markdown":
+                names = {document.id: document.filename for document in store.documents.list(LOCAL_OWNER)}
+                data, suffix = conversations_markdown(whole, names), "md"
         else:
             study = _study(store.studies.list(LOCAL_OWNER), arguments.study)
             made = rating_rows(

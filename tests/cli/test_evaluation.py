@@ -116,6 +116,14 @@ def test_exported_conversations_round_trip(workspace, run, rated):
         assert read_conversations(path.read_bytes()) == (store.conversations.get(LOCAL_OWNER, rated),)
 
 
+def test_conversations_as_markdown_have_file_page_and_quote(run, rated):
+    done = run("export", "conversations", "--format", "markdown", "--json")
+    assert done.data["file"].endswith(".md")
+    text = Path(done.data["file"]).read_text(encoding="utf-8")
+    assert f"## 1. {QUESTIONS['q03']['question']}" in text
+    assert "harbour-heat.pdf, p. 4: “All meters are read every 15 minutes.”" in text
+
+
 def test_an_export_to_standard_output_is_the_file_and_nothing_else(workspace, run, rated):
     done = run("export", "conversations", "--output", "-")
     assert [c.id for c in read_conversations(done.out.encode())] == [rated]

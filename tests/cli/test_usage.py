@@ -84,6 +84,7 @@ def test_the_version(capsys):
         (["export", "ratings"], "It is not clear which study is meant."),
         (["export", "ratings", "--study", "other"], "There is no study 'other'."),
         (["export", "conversations", "--format", "csv"], "Conversations have no CSV form."),
+        (["export", "ratings", "--format", "markdown"], "Ratings have no Markdown form."),
         (["paint"], "invalid choice: 'paint'"),
         ([], "required: COMMAND"),
     ],

@@ -1,0 +1,130 @@
+"""Conversations for people to read: nothing of a PDF or a model becomes markup, and every marker has its page."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pdfqa_core.exports.conversations import (
+    conversations_markdown,
+    escape,
+    support_counts,
+    turn_markdown,
+    turn_text,
+    unfound_numbers,
+)
+from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Span, Support, Turn
+from tests.storage.conftest import NOW, turn
+
+DOCUMENT = "d" * 64
+NAMES = {DOCUMENT: "a_report [2023].pdf"}
+TEXT = "It costs $5. It <b>is</b> ![free](http://evil.test/x.png)."
+ANSWER = Answer(
+    TEXT,
+    citations=(
+        Citation(1, "p1", Span(DOCUMENT, 7, 0, 9), "The price\nis *five* dollars.", True, 0, 12),
+        Citation(2, "p2", Span(DOCUMENT, 9, 0, 9), "# Free", False, 13, len(TEXT)),
+        Citation(1, "p1", Span(DOCUMENT, 7, 0, 9), "The price\nis *five* dollars.", True, 13, len(TEXT)),
+    ),
+    sentences=(
+        CheckedSentence(0, 12, Support.SUPPORTED),
+        CheckedSentence(13, len(TEXT), Support.NOT_FOUND, numbers=((14, 15),)),
+    ),
+    reader="generative",
+    model="fake_7B",
+)
+TURN = Turn("t", 1, "What does *it* cost?", "What does the *pump* cost?", ANSWER)
+
+
+def rendered(markdown: str) -> str:
+    """Return the text that a reader sees, with all tags left out."""
+    markdown_it = pytest.importorskip("markdown_it")
+    reader = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    return html.unescape(re.sub(r"</?p>", "", reader.render(markdown)))
+
+
+def test_a_copied_answer_has_its_references():
+    text = TURN.answer.text
+    assert turn_text(TURN, NAMES).splitlines() == [
+        f"{text[:12]} [1]{text[12:]} [2] [1]".replace(" [2] [1]", " [1] [2]"),
+        "",
+        "[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.”",
+        "[2] a_report [2023].pdf, p. 9: “# Free”",
+    ]
+
+
+def test_a_copied_refusal_names_the_nearest_passages():
+    refused = turn("t", "first", "second")
+    refused = replace(refused, answer=replace(refused.answer, text="Insufficient context.", refused=True))
+    assert turn_text(refused, {}).splitlines() == [
+        "Insufficient context.", "", "[1] removed document, p. 1", "[2] removed document, p. 2",
+    ]  # fmt: skip
+
+
+def test_markdown_shows_the_words_and_renders_nothing_of_them():
+    data = conversations_markdown([Conversation("c", "Prices\n# of it", NOW, "me", (DOCUMENT,), (TURN,))], NAMES)
+    shown = rendered(data.decode())
+    for words in (
+        "<h1>Prices # of it</h1>",
+        "about a_report [2023].pdf",
+        "<h2>1. What does *it* cost?</h2>",
+        "Searched for: “What does the *pump* cost?”",
+        "![free](http://evil.test/x.png)",
+        "<li>[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.”</li>",
+        "2 sentences: 1 supported, 1 not found; 1 number not found in the cited passages; answered by generative with"
+        " fake_7B.",
+    ):
+        assert words in shown.replace("<em>", "").replace("</em>", "")
+    assert "<img" not in rendered(data.decode())
+    assert "\\<b\\>" in data.decode()
+
+
+def test_markdown_of_a_conversation_that_has_little():
+    empty = Conversation("c", "", NOW, "me")
+    stopped = Turn("t", 1, "Q?", "Q?", Answer("", stopped=True))
+    data = conversations_markdown([empty, replace(empty, turns=(stopped,))], {})
+    assert data.decode().splitlines() == [
+        "# Conversation", "", "2026-03-01, 0 questions about all documents", "",
+        "# Conversation", "", "2026-03-01, 1 question about all documents", "",
+        "## 1. Q?", "", "No answer.", "", "*Stopped before its end.*",
+    ]  # fmt: skip
+    assert conversations_markdown([], {}) == b"\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# heading", "a\n===", "a\n---", "- item", "1. item", "12) item", "    code", "```\ncode", "> quote", "![a](b)",
+        "[a](b)", "[a]: b", "<script>alert(1)</script>", "&lt;", "*a* _b_ ~~c~~ `d`", "\\*", "| a |\n| --- |", "a\n\tb",
+        "https://evil.test", "<https://evil.test>",
+    ],
+)  # fmt: skip
+def test_what_could_be_markup_stays_words(text: str):
+    assert re.sub(r"\s+", " ", rendered(escape(text))).strip() == re.sub(r"\s+", " ", text).strip()
+    assert rendered(escape(text)).count("<") == text.count("<")
+
+
+def test_bare_addresses_do_not_become_links_on_github():
+    assert escape("see https://a.test or www.a.test") == "see https\\://a.test or www\\.a.test"
+
+
+@given(st.text(st.sampled_from("ab1 \n\t#*_-+=.:)>`[]()!<&;|\\~x/"), max_size=40))
+def test_any_text_stays_as_it_is(text: str):
+    assert re.sub(r"\s+", "", rendered(escape(text))) == re.sub(r"\s+", "", text)
+
+
+def test_words_on_how_much_is_supported():
+    assert support_counts(ANSWER) == "2 sentences: 1 supported, 1 not found"
+    assert support_counts(replace(ANSWER, sentences=ANSWER.sentences[:1])) == "1 sentence: supported"
+    assert (support_counts(Answer("A.")), unfound_numbers(Answer("A."))) == ("", "")
+    several = CheckedSentence(0, 1, Support.PARTLY, numbers=((0, 1), (2, 3)))
+    assert unfound_numbers(Answer("A.", sentences=(several,))) == "2 numbers not found in the cited passages"
+
+
+def test_an_answer_as_markdown():
+    assert turn_markdown(TURN, NAMES).endswith("- \\[2\\] a\\_report \\[2023\\].pdf, p. 9: “\\# Free”")

@@ -23,6 +23,8 @@ def _declare(name: str, pretty_name: str, formula: str) -> Measure:
     return declare(Measure(name, pretty_name, formula, SOURCE, group=_GROUP))
 
 
+ANSWER_PRECISION = _declare("answer_precision", "Answer precision", "shared words / words of the prediction")
+ANSWER_RECALL = _declare("answer_recall", "Answer recall", "shared words / words of the gold answer")
 SP_EM = _declare(
     "sp_em", "Supporting facts EM", "1 if the predicted supporting facts are exactly the gold ones, else 0"
 )

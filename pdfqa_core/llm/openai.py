@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import logging
 import math
-import queue
-import socket
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choices import check_choices, shares_of_first_tokens
-from pdfqa_core.types import GREEDY, Message, Sampling, StopSignal
-
-if TYPE_CHECKING:
-    import httpx
+from pdfqa_core.llm.server import RETRIES, Server, StatusError, is_set
+from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal
 
 TOP_TOKENS = 20  # as many as servers tell
-POLL = 0.1  # seconds between two looks at a stop signal
 CHARACTERS_PER_TOKEN = 3.5  # below the 4 of English prose: an estimate that is rather too long than too short
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
+TOKENS_AROUND_MESSAGE = 8
 
-_HINTS = {
-    401: "Set PDFQA_LLM_API_KEY to a valid key.",
-    403: "Set PDFQA_LLM_API_KEY to a key that may use this model.",
-    404: "Check the address (it usually ends in /v1) and the model's name.",
-    429: "The server is busy or the quota is used up; try again later.",
-}
+_log = logging.getLogger(__name__)
 
 
 def base_url(url: str) -> str:
-    """Return the address that "/chat/completions" is appended to. Raises UsageError if it is no http address."""
+    """Return the address that "/chat/completions" is appended to.
+
+    Raises UsageError if it is no http address, or if it holds a password or a query, which would be shown to everyone.
+    """
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"{url!r} is not the address of a server.", "Give one such as http://127.0.0.1:8080/v1.")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise UsageError(
+            f"The address of the server at {parts.hostname} holds more than host and path.",
+            "Leave out user name, password and query; set PDFQA_LLM_API_KEY to the key.",
+        )
     return url.strip().rstrip("/") + ("/v1" if parts.path in ("", "/") else "")
 
 
@@ -45,46 +42,109 @@ def base_url(url: str) -> str:
 class OpenAICompatible:
     """A model behind `url`.
 
-    `model` "" means the first one that the server lists. `timeout` is the longest silence of the server in seconds.
-    The server counts tokens its own way, so `count_tokens` is an estimate on the safe side (3.5 characters a token).
+    `model` "" means the first one that the server lists. `timeout` is the longest silence of the server in seconds,
+    `retries` how often a busy one is asked again. `context_size` is replaced by the server's own where it tells it
+    (llama-server, vLLM), at the first contact; tokens are counted by the server where it can (these and
+    llama-cpp-python), else estimated on the safe side (3.5 characters a token).
     """
 
     def __init__(
-        self, url: str, *, model: str = "", api_key: str = "", context_size: int = 4096, timeout: float = 120.0
+        self,
+        url: str,
+        *,
+        model: str = "",
+        api_key: str = "",
+        context_size: int = 4096,
+        timeout: float = 120.0,
+        retries: int = RETRIES,
     ) -> None:
         self.url = base_url(url)
         self.name = model or urlsplit(self.url).netloc
         self.context_size = context_size
+        self._root = self.url.removesuffix("/v1")
         self._model = model
-        self._key = api_key
-        self._timeout = timeout
+        self._server = Server(self.url, api_key=api_key, timeout=timeout, retries=retries)
+        self._known = False  # whether the server has been asked for its models and its context
+        self._counter = ""  # whose way of counting tokens the server follows; "" not asked yet
+        self._takes_all_sampling = True
 
-    def _client(self) -> httpx.Client:
-        import httpx
+    # -------------------------------------------------------------- getting to know the server
 
-        return httpx.Client(
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
-            timeout=httpx.Timeout(self._timeout, connect=10.0),
-            trust_env=urlsplit(self.url).hostname not in LOOPBACK,  # a proxy cannot reach this machine's own server
-        )
+    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
+        """Ask the server, once, for its models and its context; Progress while it is busy.
+
+        Raises ModelError if it does not answer, StoppedError if `stop` is set.
+        """
+        if self._known:
+            return
+        listed = yield from self._listed(stop)
+        if not self._model:
+            if not listed:
+                raise ModelError(f"{self.url} offers no model.", "Load a model on that server.")
+            self._model = self.name = listed[0]["id"]
+        self.context_size = self._told_context(listed) or self.context_size
+        self._known = True
+
+    def _listed(self, stop: StopSignal | None) -> Generator[Progress, None, list[dict[str, Any]]]:
+        try:
+            reply = yield from self._server.json("GET", f"{self.url}/models", stop=stop)
+            return [{**entry, "id": str(entry["id"])} for entry in reply["data"]]
+        except (StatusError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, StatusError) and error.status not in (404, 405):
+                raise
+            if self._model:
+                return []  # it need not list what it is asked for by name
+            raise ModelError(f"{self.url} does not list its models.", "Name the model in the settings.") from error
+
+    def _told_context(self, listed: Sequence[Mapping[str, Any]]) -> int:
+        """Return the context in tokens as vLLM or llama-server tells it, 0 where nobody does."""
+        own = next((entry for entry in listed if entry["id"] == self._model), {})
+        told = own.get("max_model_len")
+        if not told:
+            properties = self._server.ask("GET", f"{self._root}/props")
+            generation = properties.get("default_generation_settings") if isinstance(properties, dict) else None
+            told = generation.get("n_ctx") if isinstance(generation, dict) else None
+        return told if isinstance(told, int) and told > 0 else 0
 
     def model_names(self) -> list[str]:
         """Return the models that the server offers. Raises ModelError if it does not answer."""
-        import httpx
+        return [entry["id"] for entry in _result(self._listed(None))]
 
-        try:
-            with self._client() as client:
-                response = client.get(f"{self.url}/models")
-                self._check(response)
-                return [str(entry["id"]) for entry in response.json()["data"]]
-        except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"{self.url} does not list its models.", "Name the model in the settings.") from error
+    # -------------------------------------------------------------- tokens
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Return an estimate of the prompt's length in tokens."""
-        return sum(math.ceil(len(message.content) / CHARACTERS_PER_TOKEN) + 8 for message in messages)
+        """Return the prompt's length in tokens: the server's count where it counts, else an estimate."""
+        counters = {"vllm": self._vllm_count, "llama-server": self._llama_server_count, "plain": self._plain_count}
+        if self._counter in counters:
+            return counters[self._counter](messages) or _estimate(messages)
+        if self._counter == "none" or not self._known:
+            return _estimate(messages)
+        for name, count in counters.items():
+            if found := count(messages):
+                self._counter = name
+                return found
+        self._counter = "none"
+        return _estimate(messages)
+
+    def _vllm_count(self, messages: Sequence[Message]) -> int:
+        body = {"model": self._model, "messages": _rows(messages), "add_generation_prompt": True}
+        return _number(self._server.ask("POST", f"{self._root}/tokenize", body), "count")
+
+    def _llama_server_count(self, messages: Sequence[Message]) -> int:
+        prompt = self._server.ask("POST", f"{self._root}/apply-template", {"messages": _rows(messages)})
+        if not isinstance(prompt, dict) or not isinstance(prompt.get("prompt"), str):
+            return 0
+        body = {"content": prompt["prompt"], "add_special": True}
+        reply = self._server.ask("POST", f"{self._root}/tokenize", body)
+        return len(reply["tokens"]) if isinstance(reply, dict) and isinstance(reply.get("tokens"), list) else 0
+
+    def _plain_count(self, messages: Sequence[Message]) -> int:
+        """Return the count of llama-cpp-python's server, which does not know about messages."""
+        text = "\n".join(message.content for message in messages)
+        count = _number(self._server.ask("POST", f"{self._root}/extras/tokenize/count", {"input": text}), "count")
+        return count + TOKENS_AROUND_MESSAGE * len(messages) if count else 0
+
+    # -------------------------------------------------------------- replies
 
     def complete(
         self,
@@ -99,30 +159,97 @@ class OpenAICompatible:
 
         Raises ModelError if the server cannot be reached, refuses, or breaks off.
         """
-        body = {**self._body(messages, max_tokens), "temperature": sampling.temperature, "seed": sampling.seed}
-        if sampling.temperature > 0:
-            body["top_p"] = sampling.top_p
+        stream = self.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling)
+        try:
+            for piece in stream:
+                if isinstance(piece, str):
+                    yield piece
+        finally:
+            stream.close()
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sampling: Sampling = GREEDY,
+    ) -> Generator[str | Progress, None, None]:
+        """Do what `complete` does, with Progress while a busy server is waited for."""
+        if is_set(stop):
+            return
+        yield from self._prepared(stop)
+        if is_set(stop):
+            return
+        body = {**self._body(messages, max_tokens), "stream": True}
+        body |= {"temperature": sampling.temperature, "seed": sampling.seed}
         if schema is not None:
             named = {"name": "reply", "strict": True, "schema": dict(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        request = _Request(self, body)
+        if sampling.temperature > 0:
+            body["top_p"] = sampling.top_p
+            if self._takes_all_sampling:
+                try:
+                    yield from self._reply({**body, **_further(sampling)}, stop)
+                    return
+                except StatusError as error:
+                    if error.status not in (400, 422):
+                        raise
+                    _log.warning("%s does not take top_k, min_p and repeat_penalty: left out", self.url)
+                    self._takes_all_sampling = False
+        yield from self._reply(body, stop)
+
+    def _prepared(self, stop: StopSignal | None) -> Iterator[Progress]:
+        """Do what `prepare` does, but end when `stop` is set."""
         try:
-            yield from request.pieces(stop)
-        finally:
-            request.cancel()
+            yield from self.prepare(stop)
+        except StoppedError:
+            return
 
     def _body(self, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
-        if not self._model:
-            names = self.model_names()
-            if not names:
-                raise ModelError(f"{self.url} offers no model.", "Load a model on that server.")
-            self._model = self.name = names[0]
-        return {
-            "model": self._model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
-            "max_tokens": max_tokens,
-            "stream": True,
-        }
+        return {"model": self._model, "messages": _rows(messages), "max_tokens": max_tokens}
+
+    def _reply(self, body: Mapping[str, Any], stop: StopSignal | None) -> Generator[str | Progress, None, None]:
+        """Yield the pieces of one streamed reply (server-sent events)."""
+        events, ended = 0, False
+        lines = self._server.lines("POST", f"{self.url}/chat/completions", body, stop=stop)
+        try:
+            for line in lines:
+                if isinstance(line, Progress):
+                    yield line
+                elif line.startswith("data:"):
+                    data = line.removeprefix("data:").strip()
+                    piece, last = ("", True) if data == "[DONE]" else self._event(data)
+                    events, ended = events + 1, ended or last
+                    if piece:
+                        yield piece
+        finally:
+            lines.close()
+        if is_set(stop) or ended:
+            return
+        if not events:
+            raise self._strange()
+        raise ModelError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
+
+    def _event(self, data: str) -> tuple[str, bool]:
+        """Return the text of one event, and whether it is the reply's last."""
+        try:
+            event = json.loads(data)
+            if "error" in event:
+                reason = self._server.reason(data)
+                raise ModelError(f"{self.url} reports: {reason}.", "Look at that server's log.")
+            if not event["choices"]:
+                return "", False
+            choice = event["choices"][0]
+            return str(choice["delta"].get("content") or ""), bool(choice.get("finish_reason"))
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            raise self._strange() from error
+
+    def _strange(self) -> ModelError:
+        return ModelError(
+            f"{self.url} sent something that is no chat completion.", "Check the address; it usually ends in /v1."
+        )
 
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
@@ -135,145 +262,47 @@ class OpenAICompatible:
         cannot be told apart), StoppedError if `stop` is set.
         """
         check_choices(choices)
-        body = {**self._body(messages, 1), "temperature": 0.0, "logprobs": True, "top_logprobs": TOP_TOKENS}
-        waiting = _Waiting(lambda: self._first_tokens({**body, "stream": False}))
-        return shares_of_first_tokens(choices, waiting.result(stop))
-
-    def _first_tokens(self, body: Mapping[str, Any]) -> list[tuple[str, float]]:
-        import httpx
-
+        _result(self.prepare(stop))
+        body = self._body(messages, 1) | {"temperature": 0.0, "logprobs": True, "top_logprobs": TOP_TOKENS}
         try:
-            with self._client() as client:
-                response = client.post(f"{self.url}/chat/completions", json=body)
-                self._check(response)
-                found = response.json()["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-                return [(str(token["token"]), float(token["logprob"])) for token in found]
-        except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
+            reply = _result(self._server.json("POST", f"{self.url}/chat/completions", body, stop=stop))
+            found = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+            tokens = [(str(token["token"]), float(token["logprob"])) for token in found]
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise ModelError(
                 f"{self.url} does not tell the probabilities of tokens.",
                 "Use a server that offers logprobs (llama-server, vLLM), or the local engine.",
             ) from error
+        return shares_of_first_tokens(choices, tokens)
 
-    def send(self, body: Mapping[str, Any], opened: Callable[[httpx.Response], bool]) -> Iterator[str]:
-        """Yield the pieces of one reply; `opened` gets the response and says whether to read it."""
-        import httpx
 
+def _result(steps: Iterator[Progress]) -> Any:
+    """Run a generator to its end; return what it returns."""
+    while True:
         try:
-            with self._client() as client, client.stream("POST", f"{self.url}/chat/completions", json=body) as response:
-                if not opened(response):
-                    return
-                self._check(response)
-                for line in response.iter_lines():
-                    if line.startswith("data:") and (data := line.removeprefix("data:").strip()) != "[DONE]":
-                        yield self._piece(data)
-        except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
-
-    def _piece(self, data: str) -> str:
-        try:
-            event = json.loads(data)
-            if "error" in event:
-                raise ModelError(f"{self.url} reports: {_reason(data)}.", "Look at that server's log.")
-            choices = event["choices"]
-            return str(choices[0]["delta"].get("content") or "") if choices else ""
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ModelError(
-                f"{self.url} sent something that is no chat completion.", "Check the address; it usually ends in /v1."
-            ) from error
-
-    def _check(self, response: httpx.Response) -> None:
-        if response.status_code != 200:
-            reason = _reason(response.read().decode("utf-8", "replace"))
-            hint = _HINTS.get(response.status_code, "Look at that server's log.")
-            raise ModelError(f"{self.url} answered {response.status_code}: {reason}.", hint)
-
-    def _unreachable(self, error: Exception) -> ModelError:
-        import httpx
-
-        if isinstance(error, httpx.TimeoutException):
-            return ModelError(f"{self.url} did not answer in time.", "Try again, or use a smaller model there.")
-        return ModelError(f"{self.url} cannot be reached: {error}.", "Start the server or correct its address.")
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
-def _reason(text: str) -> str:
-    """Return the message of an error reply, shortened."""
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        error = json.loads(text)["error"]
-        text = str(error["message"] if isinstance(error, dict) else error)
-    return " ".join(text.split())[:200].rstrip(".") or "no reason given"
+def _rows(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
 
 
-class _Waiting:
-    """Work done by a thread of its own, so that a stop is noticed meanwhile."""
-
-    def __init__(self, work: Callable[[], list[tuple[str, float]]]) -> None:
-        self._work = work
-        self._done: queue.SimpleQueue[list[tuple[str, float]] | Exception] = queue.SimpleQueue()
-
-    def result(self, stop: StopSignal | None) -> list[tuple[str, float]]:
-        threading.Thread(target=self._run, name="language model server", daemon=True).start()
-        while stop is None or not stop.is_set():
-            with contextlib.suppress(queue.Empty):
-                found = self._done.get(timeout=POLL)
-                if isinstance(found, Exception):
-                    raise found
-                return found
-        raise StoppedError
-
-    def _run(self) -> None:
-        try:
-            self._done.put(self._work())
-        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
-            self._done.put(error)
+def _estimate(messages: Sequence[Message]) -> int:
+    return sum(math.ceil(len(message.content) / CHARACTERS_PER_TOKEN) + TOKENS_AROUND_MESSAGE for message in messages)
 
 
-class _Request:
-    """One reply, read by a thread of its own so that a stop is noticed while the server is silent."""
+def _number(reply: Any, key: str) -> int:
+    found = reply.get(key) if isinstance(reply, dict) else None
+    return found if isinstance(found, int) and found > 0 else 0
 
-    def __init__(self, engine: OpenAICompatible, body: Mapping[str, Any]) -> None:
-        self._engine = engine
-        self._body = body
-        self._queue: queue.SimpleQueue[str | Exception | None] = queue.SimpleQueue()
-        self._cancelled = threading.Event()
-        self._response: httpx.Response | None = None
 
-    def pieces(self, stop: StopSignal | None) -> Iterator[str]:
-        threading.Thread(target=self._work, name="language model server", daemon=True).start()
-        while stop is None or not stop.is_set():
-            try:
-                item = self._queue.get(timeout=POLL)
-            except queue.Empty:
-                continue
-            if item is None:
-                return
-            if isinstance(item, Exception):
-                raise item
-            if item:
-                yield item
-
-    def _work(self) -> None:
-        def opened(response: httpx.Response) -> bool:
-            self._response = response
-            return not self._cancelled.is_set()
-
-        try:
-            for piece in self._engine.send(self._body, opened):
-                self._queue.put(piece)
-                if self._cancelled.is_set():
-                    return
-            self._queue.put(None)
-        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
-            self._queue.put(error)
-
-    def cancel(self) -> None:
-        """End the connection; a thread that waits for the server wakes up."""
-        self._cancelled.set()
-        response = self._response
-        if response is not None and not response.is_closed:
-            connection = response.extensions.get("network_stream")
-            wire = connection.get_extra_info("socket") if connection is not None else None
-            if wire is not None:
-                with contextlib.suppress(OSError):
-                    wire.shutdown(socket.SHUT_RDWR)
+def _further(sampling: Sampling) -> dict[str, float]:
+    """Return the settings beyond OpenAI's own; llama-server and vLLM name the penalty differently."""
+    return {
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p,
+        "repeat_penalty": sampling.repeat_penalty,
+        "repetition_penalty": sampling.repeat_penalty,
+    }

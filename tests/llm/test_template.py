@@ -74,7 +74,8 @@ BUILT_IN = {
 }  # fmt: skip
 PUBLISHED = {  # in these llama.cpp parts the turns in its own way
     "llama-2": (
-        "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nWhat does it cost? [/INST] Forty dollars. </s><s>[INST] A month? [/INST]"
+        "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nWhat does it cost? [/INST] Forty dollars. </s>"
+        "<s>[INST] A month? [/INST]"
     ),
     "mistral": "[INST] Be brief.\n\nWhat does it cost? [/INST] Forty dollars.</s>[INST] A month? [/INST]",
 }

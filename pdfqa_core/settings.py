@@ -123,7 +123,22 @@ class ReadingSettings(Section):
         le=1,
         description="Retrieval confidence below which the reader says that evidence is missing; 0: never.",
     )
-    citation_threshold: float = Field(0.5, ge=0, le=1, description="Match above which a citation counts as verified.")
+    citation_threshold: float = Field(
+        0.55, ge=0, le=1, description="Match with a passage from which on a sentence counts as supported."
+    )
+    partly_threshold: float = Field(
+        0.35, ge=0, le=1, description="Match from which on a sentence is partly supported and cited."
+    )
+    check_meaning: bool = Field(
+        True, description="Compare answers with passages by meaning too, where the retriever has an encoder."
+    )
+    prompt_tokens: int = Field(
+        0, ge=0, le=131072, description="Tokens of the passages that the model reads, best sentences first; 0: all."
+    )
+    question_type: Literal["auto", "extractive", "abstractive", "boolean"] = Field(
+        "auto", description="Kind of answer asked for; auto: by the words of the question."
+    )
+    instruction: str = Field("", max_length=2000, description="Own end of the prompt; empty: by type of question.")
 
 
 class ConversationSettings(Section):

@@ -5,8 +5,12 @@ always works and is what to fall back to.
 """
 
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
-from pdfqa_core.reading.citations import cite, with_markers
+from pdfqa_core.reading.checking import Checker
+from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.generative import GenerativeReader
+from pdfqa_core.reading.meaning import Meaning
 
-__all__ = ["INSUFFICIENT_CONTEXT", "ExtractiveReader", "GenerativeReader", "cite", "readers", "with_markers"]
+__all__ = [
+    "INSUFFICIENT_CONTEXT", "Checker", "ExtractiveReader", "GenerativeReader", "Meaning", "readers", "with_markers",
+]  # fmt: skip

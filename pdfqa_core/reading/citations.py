@@ -1,4 +1,4 @@
-"""Evidence for each sentence of an answer: which sentence of which passage says it, and where that stands.
+"""The markers of citations in an answer's text: those a model wrote are taken out, those that hold are put in.
 
 The clean text of an answer holds no markers; `Citation.end` is the place after which a marker is shown.
 """
@@ -6,18 +6,14 @@ The clean text of an answer holds no markers; `Citation.end` is the place after 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from pdfqa_core.reading.matching import best_match, quotes
-from pdfqa_core.text import sentences
-from pdfqa_core.types import Answer, Citation, Hit
+from pdfqa_core.types import Answer
 
 # "[1]", "[1, 2]", "[Passage 1]", "(Passage 2)": citations that the model itself writes.
 _MARKER = re.compile(
     r"\s*(?:\[(?:passages?\s*)?(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\]|\(passages?\s+(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\))",
     re.IGNORECASE,
 )
-MENTIONED = 0.25  # containment below which a sentence gets no citation at all
 
 
 def strip_markers(text: str) -> tuple[str, list[tuple[int, int]]]:
@@ -28,28 +24,6 @@ def strip_markers(text: str) -> tuple[str, list[tuple[int, int]]]:
         numbers += [(len(clean), int(number)) for number in re.findall(r"\d+", found[1] or found[2])]
         reached = found.end()
     return clean + text[reached:], numbers
-
-
-def cite(
-    text: str, hits: Sequence[Hit], *, threshold: float = 0.5, markers: Sequence[tuple[int, int]] = ()
-) -> tuple[Citation, ...]:
-    """Return at most one citation per sentence of `text`, in order.
-
-    A citation is verified if at least `threshold` of the sentence's content terms, and all its numbers, stand in the
-    quote. Sentences that share less than a quarter of their terms with every quote get none. `markers` are the places
-    and numbers of the markers the model wrote itself.
-    """
-    candidates = [quote for hit in hits for quote in quotes(hit)]
-    found = []
-    for start, end in sentences(text):
-        named = frozenset(number for place, number in markers if start < place <= end)
-        best = best_match(text[start:end], candidates, named)
-        if best is None or best.containment < MENTIONED:
-            continue
-        quote = best.quote
-        verified = best.containment >= threshold and best.numbers
-        found.append(Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, verified, start, end))
-    return tuple(found)
 
 
 def with_markers(answer: Answer) -> str:

@@ -1,4 +1,4 @@
-"""The generative reader: the best passages and the question go to a language model, its sentences get citations."""
+"""The generative reader: the best passages and the question go to a language model, its sentences are checked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
-from pdfqa_core.reading.citations import cite, strip_markers
-from pdfqa_core.reading.prompts import INSTRUCTION, PASSAGE, READ, quoted
+from pdfqa_core.reading.checking import Checked, Checker
+from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.reading.evidence import Evidence, best, gather
+from pdfqa_core.reading.prompts import INSTRUCTIONS, PASSAGE, READ, quoted
+from pdfqa_core.reading.question_type import QuestionType, question_type
 from pdfqa_core.reading.refusal import declines
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
 from pdfqa_core.types import GREEDY, LLM, Answer, Done, Event, Hit, Message, Progress, Sampling, StopSignal, Token
@@ -31,9 +34,11 @@ class _Reply:
 class GenerativeReader:
     """Writes an answer with a language model.
 
-    `passages` of the hits go into the prompt, fewer if they do not fit the context beside `max_tokens` for the answer.
-    The history is not part of the prompt: the question is expected to stand alone. `threshold` is the share of a
-    sentence's content terms that its quote must hold to count as verified.
+    The first `passages` hits go into the prompt, in the order of their place in the documents; of them the sentences
+    that fit the question best, where `prompt_tokens` (0: no limit) sets how many tokens they may have. What does not
+    fit the context beside `max_tokens` for the answer is left out from the end. The history is not part of the prompt:
+    the question is expected to stand alone. The instruction depends on the type of the question (`type_of`, None: found
+    by a rule) unless there is an `instruction`. `checker` compares the answer with the passages.
     An engine may offer `stream` (like `complete`, with Progress between the pieces) and `prepare` (loads the model,
     yields Progress); their progress is passed on.
     """
@@ -45,42 +50,56 @@ class GenerativeReader:
         llm: LLM,
         *,
         passages: int = 2,
+        prompt_tokens: int = 0,
         max_tokens: int = 256,
         sampling: Sampling = GREEDY,
-        threshold: float = 0.5,
-        instruction: str = INSTRUCTION,
+        type_of: QuestionType | None = None,
+        instruction: str = "",
+        checker: Checker | None = None,
     ) -> None:
         self.llm = llm
         self.passages = passages
+        self.prompt_tokens = prompt_tokens
         self.max_tokens = max_tokens
         self.sampling = sampling
-        self.threshold = threshold
+        self.type_of = type_of
         self.instruction = instruction
+        self.checker = checker or Checker()
 
-    def messages(self, question: str, hits: Sequence[Hit]) -> list[Message]:
-        """Return the prompt for the question with the passages of all `hits`, in their order."""
-        passages = "\n\n".join(
-            PASSAGE.fill(number=str(number), text=quoted(hit.passage.text)) for number, hit in enumerate(hits, 1)
-        )
-        content = READ.fill(passages=passages, question=quoted(question), instruction=self.instruction)
+    def messages(self, question: str, evidence: Evidence | None) -> list[Message]:
+        """Return the prompt for the question: evidence, question, instruction, in this order."""
+        texts = evidence.texts() if evidence is not None else []
+        passages = "\n\n".join(PASSAGE.fill(text=quoted(text)) for text in texts)
+        instruction = self.instruction or INSTRUCTIONS[self.type_of or question_type(question)]
+        content = READ.fill(passages=passages, question=quoted(question), instruction=instruction)
         return [Message("user", content)]
 
-    def fitting(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the passages that go into the prompt: the best ones, as many as fit.
+    def fitting(self, question: str, hits: Sequence[Hit]) -> Evidence:
+        """Return the sentences that go into the prompt.
 
-        Raises ModelError if not even one does.
+        Raises ModelError if not even one does beside the question.
         """
-        chosen = list(hits[: self.passages])
+        evidence = gather(hits[: self.passages])
         room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)
-        while chosen and self.llm.count_tokens(self.messages(question, chosen)) > room:
-            chosen.pop()
-        if hits and not chosen:
+
+        def length(part: Evidence | None) -> int:
+            return self.llm.count_tokens(self.messages(question, part))
+
+        left: Evidence | None = evidence
+        if self.prompt_tokens:
+            most = min(room, length(None) + self.prompt_tokens)
+            if length(evidence) > most:
+                left = best(question, evidence, lambda part: length(part) <= most, self.checker.meaning)
+            left = left or Evidence(evidence.sentences, evidence.places[:1])  # one sentence at least
+        while left is not None and length(left) > room:
+            left = left.without_last()
+        if left is None:
             raise ModelError(
-                f"The question and one passage do not fit the context of {self.llm.name} "
+                f"The question and one sentence of a passage do not fit the context of {self.llm.name} "
                 f"({self.llm.context_size:,} tokens).",
                 "Ask a shorter question, make passages shorter, or set a larger context.",
             )
-        return chosen
+        return left
 
     def read(
         self,
@@ -98,15 +117,12 @@ class GenerativeReader:
         prepare = getattr(self.llm, "prepare", None)
         if prepare is not None:
             yield from prepare(stop)
-        chosen = self.fitting(question, hits)
-        notes = []
-        if len(chosen) < min(self.passages, len(hits)):
-            left_out = min(self.passages, len(hits)) - len(chosen)
-            notes.append(f"{left_out} of the passages did not fit the model's context and were left out.")
-        reading = f"reading {len(chosen)} {'passage' if len(chosen) == 1 else 'passages'}"
+        evidence = self.fitting(question, hits)
+        notes = self._left_out(evidence, hits)
+        reading = f"reading {_passages(len(evidence.hits))}"
         yield Progress(reading)
         reply = _Reply()
-        messages = self.messages(question, chosen)
+        messages = self.messages(question, evidence)
         yield from self._write(messages, reply, reading, stop)
         stopped = stop is not None and stop.is_set()
         seconds = {"read": time.perf_counter() - began}
@@ -114,7 +130,15 @@ class GenerativeReader:
             seconds["first_token"] = reply.first_token - began
         if not stopped and not reply.looped and reply.pieces >= self.max_tokens:
             notes.append(f"The answer was cut after {self.max_tokens} tokens.")
-        yield Done(self._answer(reply, hits, chosen, messages, stopped, seconds, notes))
+        yield Done(self._answer(reply, hits, evidence, messages, stopped, seconds, notes))
+
+    def _left_out(self, evidence: Evidence, hits: Sequence[Hit]) -> list[str]:
+        """Return what the user is told where the evidence did not fit the context; trimming was asked for."""
+        if self.prompt_tokens or len(evidence.places) == len(evidence.sentences):
+            return []
+        gone = len({quote.hit.rank for quote in evidence.sentences}) - len(evidence.hits)
+        what = f"{gone} of the passages" if gone else f"{len(evidence.sentences) - len(evidence.places)} sentences"
+        return [f"{what} did not fit the model's context and were left out."]
 
     def _write(
         self, messages: Sequence[Message], reply: _Reply, reading: str, stop: StopSignal | None
@@ -147,7 +171,7 @@ class GenerativeReader:
         self,
         reply: _Reply,
         hits: Sequence[Hit],
-        chosen: Sequence[Hit],
+        evidence: Evidence,
         messages: Sequence[Message],
         stopped: bool,
         seconds: dict[str, float],
@@ -158,19 +182,26 @@ class GenerativeReader:
         refused = not stopped and (not text or declines(text))
         if refused and text and text != INSUFFICIENT_CONTEXT:
             notes.append(f"The model declined: {text}")
+        began = time.perf_counter()
+        checked = Checked() if refused else self.checker.check(text, evidence.hits, markers)
         return Answer(
             INSUFFICIENT_CONTEXT if refused else text,
-            () if refused else cite(text, chosen, threshold=self.threshold, markers=markers),
+            checked.citations,
             tuple(hits),
             refused=refused,
             stopped=stopped,
             reader="generative",
             model=self.llm.name,
-            seconds=seconds,
+            seconds={**seconds, "check": time.perf_counter() - began},
             prompt_tokens=getattr(self.llm, "prompt_tokens", 0) or self.llm.count_tokens(messages),
             completion_tokens=reply.pieces,
             notes=tuple(notes),
+            sentences=checked.sentences,
         )
+
+
+def _passages(count: int) -> str:
+    return "1 passage" if count == 1 else f"{count} passages"
 
 
 def _worded(progress: Progress, reading: str) -> Progress:

@@ -1,28 +1,31 @@
-"""How well a sentence of an answer matches the sentences of passages. Pure functions, no model."""
+"""How well a sentence of an answer matches the sentences of passages, by their words and by their meaning."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
+
+from pdfqa_core.reading.meaning import Meaning, Vectors
 from pdfqa_core.text import content_terms, sentences
 from pdfqa_core.types import Hit, Passage, Span
 
-_NUMBER = re.compile(r"\d")
 LONGEST_QUOTE = 2  # adjacent sentences of a passage that may support one sentence of an answer together
+MEANING_WEIGHT = 0.5  # share of the meaning in a score, where an encoder is at hand
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A piece of a passage: what it says, where it stands, its content terms."""
+    """A piece of a passage: what it says, where it stands, its content terms, and the sentences it is made of."""
 
     hit: Hit
     span: Span
     text: str
     terms: Counter[str]
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +33,22 @@ class Match:
     """How well a quote supports a sentence.
 
     `containment` is the share of the sentence's content terms that the quote holds, `f1` the harmonic mean of that
-    share and the share of the quote's terms that the sentence uses (token F1, Rajpurkar et al. 2016).
-    `numbers` says whether every number of the sentence stands in the quote.
+    share and the share of the quote's terms that the sentence uses (token F1, Rajpurkar et al. 2016), `similarity` the
+    cosine of their vectors (Reimers and Gurevych 2019), None without an encoder.
     """
 
     quote: Quote
     containment: float
     f1: float
-    numbers: bool
+    similarity: float | None = None
+
+    @property
+    def score(self) -> float:
+        """0..1: the mean of containment and F1, and where there is a similarity the mean of that and of both."""
+        lexical = (self.containment + self.f1) / 2
+        if self.similarity is None:
+            return lexical
+        return (1 - MEANING_WEIGHT) * lexical + MEANING_WEIGHT * max(0.0, self.similarity)
 
 
 def locate(passage: Passage, start: int, end: int) -> tuple[Span, int, int] | None:
@@ -70,38 +81,34 @@ def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
     bounds = sentences(text)
     for size in range(1, longest + 1):
         for position in range(len(bounds) - size + 1):
-            start, end = bounds[position][0], bounds[position + size - 1][1]
+            run = bounds[position : position + size]
+            start, end = run[0][0], run[-1][1]
             place = locate(hit.passage, start, end)
             if place is None:
-                whole = hit.passage.spans[0]
-                yield Quote(hit, whole, text[start:end], Counter(content_terms(text[start:end])))
-                continue
-            span, first, last = place
-            if (first, last) == (start, end) or size == 1:
-                yield Quote(hit, span, text[first:last], Counter(content_terms(text[first:last])))
+                span, first, last = hit.passage.spans[0], start, end
+            else:
+                span, first, last = place
+                if (first, last) != (start, end) and size > 1:
+                    continue
+            parts = tuple(text[a:b] for a, b in run) if size > 1 else (text[first:last],)
+            yield Quote(hit, span, text[first:last], Counter(content_terms(text[first:last])), parts)
 
 
-def match(sentence: str, quote: Quote) -> Match:
+def match(sentence: str, quote: Quote, similarity: float | None = None) -> Match:
     """Return how well `quote` supports `sentence`."""
     wanted = Counter(content_terms(sentence))
     shared = (wanted & quote.terms).total()
     containment = shared / wanted.total() if wanted else 0.0
     used = shared / quote.terms.total() if quote.terms else 0.0
     f1 = 2 * containment * used / (containment + used) if shared else 0.0
-    numbers = all(term in quote.terms for term in wanted if _NUMBER.search(term))
-    return Match(quote, containment, f1, numbers)
+    return Match(quote, containment, f1, similarity)
 
 
-def best_match(sentence: str, candidates: Sequence[Quote], preferred: frozenset[int] = frozenset()) -> Match | None:
-    """Return the best supporting quote, None if no candidate shares a content term.
-
-    Ranked by the mean of containment and F1, so that the shortest quote that holds everything wins; the hits whose
-    ranks are `preferred` (the model named them itself) win ties and near-ties.
-    """
-    best, best_score = None, 0.0
-    for candidate in candidates:
-        found = match(sentence, candidate)
-        score = (found.containment + found.f1) / 2 + (0.1 if found.f1 and candidate.hit.rank in preferred else 0.0)
-        if score > best_score:
-            best, best_score = found, score
-    return best
+def vectors_of(candidates: Sequence[Quote], meaning: Meaning) -> Vectors:
+    """Return one row of length 1 per quote: the direction of the sum of its sentences' vectors."""
+    parts = [part for quote in candidates for part in quote.parts]
+    singles = meaning.vectors(parts)
+    starts = [0, *accumulate(len(quote.parts) for quote in candidates[:-1])]
+    sums = np.add.reduceat(singles, starts, axis=0)
+    found: Vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    return found

@@ -9,7 +9,10 @@ evaluated once.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from string import Formatter
+
+from pdfqa_core.reading.question_type import QuestionType
 
 
 class Prompt:
@@ -29,9 +32,14 @@ class Prompt:
 
 READ = Prompt("{passages}\n\nQuestion: {question}\n\n{instruction}", "passages", "question", "instruction")
 
-PASSAGE = Prompt('Passage {number}:\n"""\n{text}\n"""', "number", "text")
+PASSAGE = Prompt('"""\n{text}\n"""', "text")
 
-INSTRUCTION = "Answer the question in one to three sentences, using only the passages above."
+# By the type of the question; see question_type.py.
+INSTRUCTIONS: Mapping[QuestionType, str] = {
+    "extractive": "Answer the question in one to three sentences, using only the text above.",
+    "abstractive": "Answer the question in one to three sentences, using only the text above.",
+    "boolean": "Answer the question in one to three sentences, using only the text above.",
+}
 
 # Marks by which chat templates part messages. Text from a PDF must not carry them into a prompt.
 _CONTROL = re.compile(

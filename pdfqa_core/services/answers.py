@@ -8,12 +8,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.loaded_models import Models
 from pdfqa_core.pipeline import ask
-from pdfqa_core.reading import readers
+from pdfqa_core.reading import Checker, Meaning, readers
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import LOCAL_OWNER
 from pdfqa_core.services.indexes import IndexServices
@@ -81,6 +83,10 @@ def _sampling(llm: LLMSettings) -> Sampling:
 class AnswerServices(IndexServices):
     """A workspace with its conversations and studies."""
 
+    def __init__(self, workspace: Path, settings: Settings, models: Models | None = None) -> None:
+        super().__init__(workspace, settings, models)
+        self._meanings: dict[str, Meaning] = {}  # by encoder
+
     # ------------------------------------------------------------ readers and rewriters
 
     def _llm(self) -> LLM:
@@ -92,19 +98,31 @@ class AnswerServices(IndexServices):
     def _reader(self, settings: Settings) -> tuple[Reader, str, tuple[str, ...]]:
         """Return the reader and its name: that of the settings, or where there is no model the extractive one."""
         reading, llm = settings.reading, settings.llm
+        checker = self._checker(settings)
         strategy: Any = readers.get(reading.reader)
         if not strategy.needs_llm:
-            return strategy(passages=reading.passages, threshold=reading.citation_threshold), reading.reader, ()
+            return strategy(passages=reading.passages, checker=checker), reading.reader, ()
         try:
             reader: Reader = strategy(
-                self._llm(), passages=reading.passages, max_tokens=llm.max_tokens, sampling=_sampling(llm),
-                threshold=reading.citation_threshold,
+                self._llm(), passages=reading.passages, prompt_tokens=reading.prompt_tokens, max_tokens=llm.max_tokens,
+                sampling=_sampling(llm), type_of=None if reading.question_type == "auto" else reading.question_type,
+                instruction=reading.instruction, checker=checker,
             )  # fmt: skip
         except ModelError as error:
-            fallback: Any = readers.get("extractive")
             note = f"Answered word for word from the passages, because there is no language model: {error}"
-            return fallback(passages=reading.passages, threshold=reading.citation_threshold), "extractive", (note,)
+            fallback: Any = readers.get("extractive")
+            return fallback(passages=reading.passages, checker=checker), "extractive", (note,)
         return reader, reading.reader, ()
+
+    def _checker(self, settings: Settings) -> Checker:
+        """Return what compares answers with passages: by meaning too where the retriever has an encoder."""
+        reading, model = settings.reading, settings.retrieval.embedding_model
+        meaning = None
+        if reading.check_meaning and self._needs_embeddings(settings):
+            encoder = self.models.encoder(model)
+            with self._lock:
+                meaning = self._meanings.setdefault(model, Meaning(encoder.encode))
+        return Checker(meaning=meaning, supported=reading.citation_threshold, partly=reading.partly_threshold)
 
     def _rewriter(self, settings: Settings) -> tuple[Rewriter, tuple[str, ...]]:
         """Return the rewriter of the settings, or where there is no model the concatenation one."""

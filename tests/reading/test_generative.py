@@ -1,11 +1,16 @@
 import threading
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
-from pdfqa_core.types import Progress, Token
-from tests.reading.helpers import hits, read
+from pdfqa_core.reading.prompts import INSTRUCTIONS
+from pdfqa_core.types import Progress, Support, Token
+from tests.conftest import FakeLLM
+from tests.reading.helpers import hit, hits, read
 
 PLAN = "The plan began in 2010. The deductible is $2,000 per year."
 BOOK = "Employees get 25 days of leave."
@@ -27,7 +32,8 @@ def test_an_answer_streams_and_is_cited(fake_llm):
     assert (answer.reader, answer.model) == ("generative", "fake")
     assert answer.prompt_tokens > 20
     assert answer.completion_tokens == 9
-    assert set(answer.seconds) == {"read", "first_token"}
+    assert set(answer.seconds) == {"read", "first_token", "check"}
+    assert [s.support for s in answer.sentences] == [Support.SUPPORTED] * 2
     assert not answer.refused
     assert not answer.stopped
 
@@ -37,16 +43,52 @@ def test_the_prompt_is_one_user_message_that_begins_with_the_passages(fake_llm):
     read(GenerativeReader(fake_llm, passages=1), "How much?", hits(PLAN, BOOK))
     (message,) = fake_llm.history[0]
     assert message.role == "user"
-    assert message.content.startswith("Passage 1:")
+    assert message.content.startswith('"""\n' + PLAN)
     assert BOOK not in message.content
     assert message.content.index(PLAN) < message.content.index("How much?")
 
 
-def test_two_questions_on_the_same_passages_share_the_beginning(fake_llm):
-    reader = GenerativeReader(fake_llm)
-    first, second = (reader.messages(q, hits(PLAN, BOOK))[0].content for q in ("One?", "Two?"))
-    shared = next(i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+def prompts(fake_llm, reader, asked):
+    """Return the prompts of questions that are asked one after the other; each with its hits."""
+    for question, found in asked:
+        fake_llm.enqueue(["x"])
+        read(reader, question, found)
+    return [messages[0].content for messages in fake_llm.history]
+
+
+def test_a_conversation_about_the_same_passages_shares_the_beginning_whatever_their_rank(fake_llm):
+    one, two = hits(PLAN, BOOK)
+    swapped = [replace(two, rank=1), replace(one, rank=2)]
+    first, second, third = prompts(
+        fake_llm,
+        GenerativeReader(fake_llm),
+        [("One?", [one, two]), ("Why two?", swapped), ("Is it three?", [one, two])],
+    )
+    shared = next(i for i, letters in enumerate(zip(first, second, third, strict=False)) if len(set(letters)) > 1)
     assert first[:shared].endswith("Question: ")
+    assert PLAN in first[:shared]
+    assert BOOK in first[:shared]
+
+
+def test_the_history_is_not_in_the_prompt(fake_llm):
+    fake_llm.enqueue(["x"])
+    read(GenerativeReader(fake_llm), "How much?", hits(PLAN), history=[("Who is Ada?", "A programmer.")])
+    assert "Ada" not in fake_llm.history[0][0].content
+
+
+def test_the_instruction_depends_on_the_type_of_the_question(fake_llm):
+    questions = {"extractive": "What is it?", "abstractive": "Why is it so?", "boolean": "Is it so?"}
+    reader = GenerativeReader(fake_llm)
+    for kind, question in questions.items():
+        fake_llm.enqueue(["x"])
+        read(reader, question, hits(PLAN))
+        assert fake_llm.history[-1][0].content.endswith(INSTRUCTIONS[kind])
+        fake_llm.enqueue(["x"])
+        read(GenerativeReader(fake_llm, type_of="boolean"), question, hits(PLAN))
+        assert fake_llm.history[-1][0].content.endswith(INSTRUCTIONS["boolean"])
+        fake_llm.enqueue(["x"])
+        read(GenerativeReader(fake_llm, instruction="Answer in {French}."), question, hits(PLAN))
+        assert fake_llm.history[-1][0].content.endswith("\n\nAnswer in {French}.")
 
 
 def test_text_of_a_pdf_cannot_leave_its_quotes(fake_llm):
@@ -58,12 +100,64 @@ def test_text_of_a_pdf_cannot_leave_its_quotes(fake_llm):
 
 
 def test_passages_that_do_not_fit_are_left_out_and_the_user_is_told(fake_llm):
-    fake_llm.context_size = 300
+    fake_llm.context_size = 290
     fake_llm.enqueue(["x"])
-    _, answer, _ = read(GenerativeReader(fake_llm, passages=3, max_tokens=50), "What?", hits(*["word " * 100] * 3))
-    assert fake_llm.history[0][0].content.count("Passage") == 2
-    assert any("1 of the passages" in note for note in answer.notes)
+    texts = [f"{word} " * 100 for word in ("one", "two", "four")]
+    _, answer, _ = read(GenerativeReader(fake_llm, passages=3, max_tokens=50), "What?", hits(*texts))
+    prompt = fake_llm.history[0][0].content
+    assert "two two" in prompt
+    assert "four" not in prompt
+    assert answer.notes == ("1 of the passages did not fit the model's context and were left out.",)
     assert len(answer.hits) == 3
+
+
+def test_sentences_that_do_not_fit_are_left_out_from_the_end_and_the_user_is_told(fake_llm):
+    fake_llm.context_size = 120
+    fake_llm.enqueue(["x"])
+    text = " ".join(f"Sentence {number} has exactly six words." for number in range(30))
+    _, answer, _ = read(GenerativeReader(fake_llm, max_tokens=50), "What?", hits(text))
+    prompt = fake_llm.history[0][0].content
+    assert "Sentence 0 has" in prompt
+    assert "Sentence 20 has" not in prompt
+    assert "sentences did not fit the model's context" in answer.notes[0]
+
+
+def test_the_best_sentences_are_kept_in_their_order_where_the_tokens_are_few(fake_llm):
+    text = (
+        "The plan began in 2010. Dogs may come along. The deductible is $2,000. Cats sleep. It has a yearly deductible."
+    )
+    fake_llm.enqueue(["x"])
+    _, answer, _ = read(GenerativeReader(fake_llm, prompt_tokens=12), "How high is the yearly deductible?", hits(text))
+    assert "The deductible is $2,000. … It has a yearly deductible." in fake_llm.history[0][0].content
+    assert "Dogs" not in fake_llm.history[0][0].content
+    assert answer.notes == ()
+
+
+def test_what_two_passages_share_is_read_once(fake_llm):
+    fake_llm.enqueue(["x"])
+    whole = "The plan began in 2010. The deductible is $2,000 per year. Leave is paid."
+    begins, ends = whole[:58], whole[24:]
+    read(GenerativeReader(fake_llm), "What?", [hit(ends, 1, start=124), hit(begins, 2, start=100)])
+    content = fake_llm.history[0][0].content
+    assert content.count("deductible") == 1
+    assert content.index("2010") < content.index("deductible") < content.index("Leave")
+
+
+@given(
+    texts=st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=6), min_size=1, max_size=6),
+    context=st.integers(140, 500), most=st.integers(1, 300), tokens=st.sampled_from((0, 10, 50, 1000)),
+    passages=st.integers(1, 6),
+)  # fmt: skip
+def test_the_prompt_and_the_answer_always_fit_the_context(texts, context, most, tokens, passages):
+    llm = FakeLLM()
+    llm.context_size = context
+    found = hits(*(" ".join("word " * (length - 1) + "end." for length in lengths) for lengths in texts))
+    reader = GenerativeReader(llm, passages=passages, max_tokens=most, prompt_tokens=tokens)
+    evidence = reader.fitting("What is the word?", found)
+    prompt = reader.messages("What is the word?", evidence)
+    assert evidence.places
+    assert llm.count_tokens(prompt) + min(most, context // 2) <= context
+    assert len(evidence.hits) <= passages
 
 
 def test_a_passage_that_does_not_fit_at_all_is_an_error(fake_llm):

@@ -1,10 +1,12 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.reading.matching import best_match, locate, match, quotes
+from pdfqa_core.reading.matching import locate, match, quotes, vectors_of
+from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.types import Hit, Passage, Span
-from tests.reading.helpers import hit, hits
+from tests.reading.helpers import hit
 
 
 def quote(text):
@@ -15,30 +17,28 @@ def test_containment_and_f1():
     found = match("The deductible is $2,000.", quote("The deductible of the plan is $2,000 a year."))
     assert found.containment == 1.0
     assert found.f1 == pytest.approx(2 * 1 * 0.5 / 1.5)  # deductible, 2,000 of deductible, plan, 2,000, year
-    assert found.numbers
 
 
-def test_a_wrong_number_is_noticed():
-    found = match("The deductible is $3,000.", quote("The deductible of the plan is $2,000 a year."))
-    assert not found.numbers
-    assert found.containment == 0.5
+def test_the_score_is_the_mean_of_containment_and_f1_and_with_a_similarity_of_that_and_of_both():
+    of = quote("The deductible of the plan is $2,000 a year.")
+    words = match("The deductible is $2,000.", of)
+    assert words.score == pytest.approx((words.containment + words.f1) / 2)
+    assert match("The deductible is $2,000.", of, 0.5).score == pytest.approx((words.score + 0.5) / 2)
+    assert match("The deductible is $2,000.", of, -0.5).score == pytest.approx(words.score / 2)
 
 
 def test_nothing_in_common_is_no_match():
-    assert best_match("Cats purr.", [quote("Dogs bark.")]) is None
+    assert match("Cats purr.", quote("Dogs bark.")).score == 0
+    assert match("", quote("Dogs bark.")).score == 0
 
 
-def test_the_shortest_quote_that_holds_everything_wins():
-    candidates = [q for h in hits("Unrelated words. Dental care is covered. More unrelated words.") for q in quotes(h)]
-    assert best_match("Dental care is covered.", candidates).quote.text == "Dental care is covered."
-
-
-def test_two_adjacent_sentences_can_support_one():
-    text = "Dental care is covered from June. The limit is 900 dollars. Eyes are extra."
-    candidates = list(quotes(hit(text)))
-    found = best_match("Dental care is covered from June up to a limit of 900 dollars.", candidates)
-    assert found.quote.text == "Dental care is covered from June. The limit is 900 dollars."
-    assert found.quote.span == Span("doc", 1, 100, 100 + len(found.quote.text))
+def test_the_vector_of_two_sentences_lies_between_theirs():
+    table = {"Cats purr.": [1.0, 0.0], "Dogs bark.": [0.0, 1.0]}
+    meaning = Meaning(lambda texts: np.array([table[text] for text in texts]))
+    one, other, both = vectors_of(list(quotes(hit("Cats purr. Dogs bark."))), meaning)
+    assert one.tolist() == [1, 0]
+    assert other.tolist() == [0, 1]
+    assert both.tolist() == pytest.approx([0.5**0.5, 0.5**0.5])
 
 
 def test_a_range_is_located_in_the_span_it_comes_from():

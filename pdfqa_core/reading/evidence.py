@@ -1,0 +1,93 @@
+"""Which sentences of the passages go into a prompt, in which order, so that they keep to a number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.reading.matching import Quote, quotes
+from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.relevance import relevance
+from pdfqa_core.types import Hit, Span
+
+GAP = " … "  # stands for sentences that were left out
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The sentences of hits that a model is shown. `places` are positions in `sentences`, ascending.
+
+    The hits are in the order of their place in the documents, not of their rank, so that two questions on the same
+    passages begin with the same text; sentences that an overlapping passage also holds are in it once.
+    """
+
+    sentences: tuple[Quote, ...]
+    places: tuple[int, ...]
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits of which anything is shown, best first."""
+        shown = {id(self.sentences[place].hit): self.sentences[place].hit for place in self.places}
+        return tuple(sorted(shown.values(), key=lambda hit: hit.rank))
+
+    def texts(self) -> list[str]:
+        """Return the shown text of each passage, in order; gaps are marked."""
+        found, before = [], -1
+        for place in self.places:
+            text, hit = self.sentences[place].text, self.sentences[place].hit
+            if before < 0 or self.sentences[before].hit is not hit:
+                found.append(text)
+            elif place == before + 1:
+                found[-1] += _between(self.sentences[before], self.sentences[place]) + text
+            else:
+                found[-1] += GAP + text
+            before = place
+        return found
+
+    def without_last(self) -> Evidence | None:
+        """Return it without the worst passage, or where there is one only without its last sentence; None if empty."""
+        worst = self.hits[-1]
+        left = tuple(place for place in self.places if self.sentences[place].hit is not worst) or self.places[:-1]
+        return Evidence(self.sentences, left) if left else None
+
+
+def gather(hits: Sequence[Hit]) -> Evidence:
+    """Return all distinct sentences of the hits."""
+    ordered = sorted(hits, key=lambda hit: (hit.passage.document_id, hit.passage.spans[0]))
+    found = tuple(_distinct([quote for hit in ordered for quote in quotes(hit, longest=1)]))
+    return Evidence(found, tuple(range(len(found))))
+
+
+def best(
+    question: str, evidence: Evidence, fits: Callable[[Evidence], bool], meaning: Meaning | None = None
+) -> Evidence | None:
+    """Return the most relevant sentences of the evidence, in their order, as many as fit; None if not even one does."""
+    scores = relevance(question, evidence.sentences, meaning)
+    kept: tuple[int, ...] = ()
+    for place in sorted(evidence.places, key=lambda place: -scores[place]):
+        wider = tuple(sorted((*kept, place)))
+        if fits(Evidence(evidence.sentences, wider)):
+            kept = wider
+    return Evidence(evidence.sentences, kept) if kept else None
+
+
+def _distinct(found: Sequence[Quote]) -> Iterator[Quote]:
+    for place, quote in enumerate(found):
+        if not any(
+            other.hit is not quote.hit
+            and _holds(other.span, quote.span)
+            and (other.span != quote.span or earlier < place)
+            for earlier, other in enumerate(found)
+        ):
+            yield quote
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    same = (outer.document_id, outer.page) == (inner.document_id, inner.page)
+    return same and outer.start <= inner.start and inner.end <= outer.end
+
+
+def _between(one: Quote, other: Quote) -> str:
+    """Return what stands between two neighbouring sentences: a paragraph break where they are far apart."""
+    near = one.span.page == other.span.page and other.span.start - one.span.end <= 1
+    return " " if near else "\n\n"

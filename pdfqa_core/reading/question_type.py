@@ -1,0 +1,42 @@
+"""What kind of answer a question wants: a fact, a description, or yes or no. A rule on its words, for English."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+QuestionType = Literal["extractive", "abstractive", "boolean"]
+QUESTION_TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
+
+_OPENING = r"^\W*(?:(?:and|but|so|ok|okay|then|also|please)\b\W*)*"
+# "Can you explain …", "Do you know when …" ask for more than yes or no.
+_POLITE = re.compile(
+    _OPENING
+    + r"(?:can|could|would|will) you (?:please )?(?=explain|describe|tell|give|list|provide|summari[sz]e|compare|"
+    r"clarify)|" + _OPENING + r"do you know (?=what|when|where|which|who|how|why)",
+    re.IGNORECASE,
+)
+_BOOLEAN = re.compile(
+    _OPENING
+    + r"(?:is|are|was|were|am|do|does|did|can|could|will|would|shall|should|has|have|had|may|might|must)(?:n['’]t)?\b",
+    re.IGNORECASE,
+)
+_ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)  # "Is it in the north or the south?" names the answers itself
+_COUNTED = re.compile(
+    r"\bhow (?:many|much|often|long|old|far|high|large|big|tall|deep|wide|soon|late|early|fast|heavy)\b", re.IGNORECASE
+)
+_DESCRIBED = re.compile(
+    r"\b(?:how|why|describe|explain|compare|discuss|summari[sz]e|tell|difference|differences|process|role|impact|steps|"
+    r"relationship|considering)\b",
+    re.IGNORECASE,
+)
+
+
+def question_type(question: str) -> QuestionType:
+    """Return the type of a question: "boolean" (yes or no), "abstractive" (how, why, describe) or "extractive"."""
+    asked, polite = _POLITE.subn("", question)
+    if not polite and _BOOLEAN.match(asked) and not _ALTERNATIVE.search(asked):
+        return "boolean"
+    if _DESCRIBED.search(_COUNTED.sub(" ", asked)):
+        return "abstractive"
+    return "extractive"

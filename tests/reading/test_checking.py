@@ -1,0 +1,184 @@
+import numpy as np
+import pytest
+
+from pdfqa_core.reading import Checker, Meaning
+from pdfqa_core.reading.checking import answer_sentences
+from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.types import Span, Support
+from tests.reading.helpers import hit, hits
+
+PLAN = "The plan began in 2010. The deductible is $2,000 per year. Emergency care is covered everywhere."
+BOOK = "Employees get 25 days of leave. Leave must be requested two weeks ahead."
+
+
+def check(text, found=None, **options):
+    return Checker(**options).check(text, hits(PLAN, BOOK) if found is None else found)
+
+
+def supports(text, found=None, **options):
+    return [sentence.support for sentence in check(text, found, **options).sentences]
+
+
+def marked(text, found=None):
+    return [text[a:b] for sentence in check(text, found).sentences for a, b in sentence.numbers]
+
+
+def test_each_sentence_gets_the_sentence_that_says_it():
+    text = "The deductible is $2,000. Leave must be requested two weeks ahead."
+    checked = check(text)
+    first, second = checked.citations
+    assert (first.number, first.quote, first.verified) == (1, "The deductible is $2,000 per year.", True)
+    assert first.span == Span("doc", 1, 124, 124 + len(first.quote))
+    assert text[first.start : first.end] == "The deductible is $2,000."
+    assert (second.number, second.passage_id) == (2, "p2")
+    assert text[second.start : second.end] == "Leave must be requested two weeks ahead."
+    assert [text[s.start : s.end] for s in checked.sentences] == [text[c.start : c.end] for c in checked.citations]
+    assert {s.support for s in checked.sentences} == {Support.SUPPORTED}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The deductible is $5,000 per year.", "Emergency care is not covered everywhere.",
+        "Emergency care by Aetna is covered everywhere.", "Leave must be requested three weeks ahead.",
+        "Employees get 25% of leave days.",
+    ],
+)  # fmt: skip
+def test_another_number_name_or_a_negation_is_not_supported(text):
+    assert supports(text) == [Support.PARTLY]
+    assert [c.verified for c in check(text).citations] == [False]
+
+
+def test_a_negation_supports_a_negation():
+    found = hits("Cosmetic surgery isn't covered by the plan.")
+    assert supports("Cosmetic surgery is not covered by the plan.", found) == [Support.SUPPORTED]
+    assert supports("Cosmetic surgery is covered by the plan.", found) == [Support.PARTLY]
+
+
+def test_a_sentence_that_no_passage_says_is_not_found_and_gets_no_citation():
+    checked = check("Bananas are yellow fruit.")
+    assert checked.citations == ()
+    assert [s.support for s in checked.sentences] == [Support.NOT_FOUND]
+
+
+def test_nothing_to_compare():
+    assert check("").sentences == ()
+    assert check("  \n ").sentences == ()
+    assert supports("The deductible is $2,000.", []) == [Support.NOT_FOUND]
+
+
+def test_the_thresholds_decide():
+    text = "Emergency care is free."
+    assert supports(text, supported=0.4, partly=0.1) == [Support.SUPPORTED]
+    assert supports(text, supported=0.9, partly=0.1) == [Support.PARTLY]
+    assert supports(text, supported=0.9, partly=0.9) == [Support.NOT_FOUND]
+    assert supports(text, supported=0.4, partly=0.9) == [Support.SUPPORTED]
+
+
+def test_the_shortest_quote_that_holds_everything_wins():
+    (citation,) = check("Emergency care is covered everywhere.").citations
+    assert citation.quote == "Emergency care is covered everywhere."
+
+
+def test_two_adjacent_sentences_can_support_one():
+    found = hits("Dental care is covered from June. The limit is 900 dollars. Eyes are extra.")
+    (citation,) = check("Dental care is covered from June up to a limit of 900 dollars.", found).citations
+    assert citation.quote == "Dental care is covered from June. The limit is 900 dollars."
+    assert citation.verified
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def test_numbers_that_no_cited_passage_holds_are_marked():
+    assert marked("The deductible is $5,000 per year.") == ["5,000"]
+    assert marked("The deductible is $2,000.00 per year.") == []
+    assert marked("Leave must be requested 2 weeks ahead.") == []
+    assert marked("Employees get 25 percent of leave.") == ["25 percent"]
+
+
+def test_a_number_of_a_passage_that_is_not_cited_is_marked():
+    assert marked("The deductible is $2,000 for 25 days per year.") == ["25"]
+    assert marked("The deductible is $2,000 for 25 days per year. Employees get 25 days of leave.") == []
+
+
+def test_numbers_of_lists_are_no_claims():
+    text = "1. Employees get 25 days of leave.\n2. The deductible is $2,000 per year."
+    assert marked(text) == []
+    assert supports(text) == [Support.SUPPORTED] * 2
+
+
+def test_every_number_is_marked_where_nothing_is_cited():
+    assert marked("Bananas cost 3 dollars.") == ["3"]
+    assert marked("Bananas cost 3 dollars.", []) == ["3"]
+
+
+def test_names_may_stand_in_the_heading():
+    passage = hit("The deductible is $2,000 per year.")
+    assert supports("The deductible of Northwind is $2,000 per year.", [passage]) == [Support.PARTLY]
+    headed = type(passage)(
+        type(passage.passage)("p", passage.passage.spans, passage.passage.text, "Northwind Standard"), 1.0, 1, "test"
+    )
+    assert supports("The deductible of Northwind is $2,000 per year.", [headed]) == [Support.SUPPORTED]
+
+
+# ------------------------------------------------------------------ markers of the model
+
+
+def test_a_marker_the_model_wrote_is_kept_where_the_match_agrees():
+    same = "Leave is paid."
+    text, markers = strip_markers("Leave is paid [2].")
+    found = hits(same, same)
+    assert Checker().check(text, found, markers).citations[0].number == 2
+    assert Checker().check(text, found).citations[0].number == 1
+
+
+def test_a_marker_to_a_passage_that_does_not_say_it_is_replaced():
+    text, markers = strip_markers("Employees get 25 days of leave [1].")
+    assert [c.number for c in Checker().check(text, hits(PLAN, BOOK), markers).citations] == [2]
+
+
+# ------------------------------------------------------------------ sentences of an answer
+
+
+def test_lines_end_sentences_and_list_marks_belong_to_none():
+    text = "It covers:\n- Emergency care.\n* Leave\n2) Eyes. Ears.\n\n---\n"
+    assert [text[a:b] for a, b in answer_sentences(text)] == [
+        "It covers:",
+        "Emergency care.",
+        "Leave",
+        "Eyes.",
+        "Ears.",
+    ]
+
+
+# ------------------------------------------------------------------ meaning
+
+
+def by_topic(texts):
+    """A stand-in for an encoder: texts on leave point one way, all others the other way."""
+    rows = [[1.0, 0.0] if "leave" in text.lower() or "holiday" in text.lower() else [0.0, 1.0] for text in texts]
+    return np.array(rows, dtype=np.float32)
+
+
+def test_meaning_finds_what_other_words_say():
+    text = "Staff may take holidays."
+    assert supports(text) == [Support.NOT_FOUND]
+    checked = check(text, meaning=Meaning(by_topic))
+    assert [c.number for c in checked.citations] == [2]
+    assert [s.support for s in checked.sentences] == [Support.PARTLY]
+
+
+def test_an_answer_costs_one_call_of_the_encoder_and_passages_are_remembered():
+    calls = []
+
+    def encode(texts):
+        calls.append(list(texts))
+        return by_topic(texts)
+
+    checker = Checker(meaning=Meaning(encode))
+    checker.check("Leave is paid. It is long.", hits(PLAN, BOOK))
+    assert len(calls) == 1
+    assert len(calls[0]) == len(set(calls[0])) == 7
+    checker.check("Something else.", hits(PLAN, BOOK))
+    assert calls[1:] == [["Something else."]]

@@ -1,0 +1,48 @@
+import pytest
+
+from pdfqa_core.reading.numbers import claimed, numbers, stated
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1,000", "1000"), ("$2,000.00", "2000"), ("two", "2"), ("twenty-five", "25"), ("20 percent", "20%"),
+        ("20 per cent", "20 %"), ("$2.5 million", "2,500,000"), ("a thousand", "1,000"), ("1st", "1"),
+        ("two hundred and five", "205"), ("Three thousand two hundred", "3,200"), ("0.50", "0.5"),
+    ],
+)  # fmt: skip
+def test_the_same_number_in_other_words(one, other):
+    assert {number.key for number in numbers(one)} == {number.key for number in numbers(other)} != set()
+
+
+@pytest.mark.parametrize(("one", "other"), [("20%", "20"), ("1,000", "1,001"), ("2.5", "25"), ("two", "three")])
+def test_other_numbers(one, other):
+    assert not {number.key for number in numbers(one)} & {number.key for number in numbers(other)}
+
+
+def test_places_are_those_of_the_text():
+    text = "It costs $1,500 (or 20 % of it) for two people."
+    assert [text[n.start : n.end] for n in numbers(text)] == ["1,500", "20 %", "two"]
+
+
+def test_numbers_of_list_items_and_in_words_are_none():
+    assert numbers("1. Call them.\n2) Wait.\n (3) Pay.") == []
+    assert numbers("Vitamin B12 and H2O") == []
+    assert [n.value for n in numbers("In 1. place\n4 days")] == [1, 4]
+
+
+def test_one_is_stated_but_not_claimed():
+    assert claimed("It is one of them.") == []
+    assert (1, False) in stated("It is one of them.")
+    assert [n.value for n in claimed("one hundred of 1")] == [100, 1]
+
+
+def test_dates_share_their_numbers():
+    assert {n.key for n in claimed("2022-06-25")} <= stated("On June 25, 2022 it began.")
+    assert not {n.key for n in claimed("2022-07-25")} <= stated("On June 25, 2022 it began.")
+
+
+def test_huge_and_odd_input():
+    assert numbers("") == []
+    assert numbers("9" * 400)[0].value == float("inf")
+    assert len(numbers("1,2,3 ٣ ½ " * 50)) > 0

@@ -261,13 +261,13 @@ def _result(received: _Received, name: str, stem: str) -> ReadResult:
     elif any(block.kind is BlockKind.HIDDEN for page in pages for block in page.blocks):
         reason = (
             f"{name} has no text that can be seen: what it holds is white, invisible, covered or off the page. "
-            "Read its pictures with OCR (--extractor visual)."
+            "Read its pictures with OCR (extractor “visual”)."
         )
     elif any(page.source == "ocr" for page in pages):
         reason = f"{name} has no text, and OCR found none in its pictures. Scan it again, upright and at 300 dpi."
     else:
         reason = (
             f"{name} has no text: its pages are pictures (a scan?) or empty. "
-            "Read it again with OCR (--extractor visual)."
+            "Read it again with OCR (extractor “visual”)."
         )
     return ReadResult(DocumentState.NO_TEXT, reason, title, len(pages), (), without)

@@ -70,7 +70,7 @@ def test_no_text_at_all(draw):
     result = read_document(draw(lambda c: c.rect(9, 9, 90, 90), name="scan.pdf"), "d")
     assert result.state is DocumentState.NO_TEXT
     assert "scan.pdf has no text" in result.reason
-    assert "Read it again with OCR (--extractor visual)." in result.reason
+    assert "Read it again with OCR (extractor “visual”)." in result.reason
     assert result.pages == ()
 
 

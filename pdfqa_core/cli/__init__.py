@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -55,6 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PdfQAError as error:
         _report(error, as_json="--json" in given)
         return 2 if isinstance(error, UsageError) else 1
+    except BrokenPipeError:  # who read the output has enough of it: `pdfqa … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         _report(StoppedError(), as_json="--json" in given)
         return 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pdfqa_core.csv_format import write_csv
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure, measures
+from pdfqa_core.metrics.base import Measure
+from pdfqa_core.metrics.catalogue import measure_named
 from pdfqa_core.metrics.scored import Cell, Evaluation, Table
 from pdfqa_core.metrics.statistics import Summary
 
@@ -23,11 +25,12 @@ _LATEX = {
 
 
 def measure_of(name: str) -> Measure:
-    """Return what is known of a measure; of one that is not declared (HR@5, MRR), its name."""
+    """Return what is known of a measure; of one that is not declared, its name."""
     try:
-        return measures.get(name)
+        found = measure_named(name)
     except UsageError:
         return Measure(name, name, "")
+    return found if found.name == name else replace(found, name=name, pretty_name=name)  # HR@5 is HR@k
 
 
 def is_share(name: str) -> bool:

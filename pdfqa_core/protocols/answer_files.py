@@ -1,7 +1,8 @@
 """Answers and gold answers from JSON files, matched with each other.
 
 A file is a JSON list (or JSONL) of objects with `answer` and, where there are any, `citations` and `id`. A gold answer
-may be a list of references. Items are matched by id where both files give ids, else by their order.
+may be a list of references. Items are matched by id where both files give ids, else by their order. A row may say that
+its question is not `answerable`, and what a person thought of the answer (`human`: true or false, "Yes" or "No").
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.json_rows import load_json
+from pdfqa_core.metrics.insufficient_context import PHRASE
+from pdfqa_core.metrics.normalisation import normalise_answer
+from pdfqa_core.protocols.json_rows import check_ids, load_json
 
 _ANSWERS = ("answer", "prediction", "answers", "references", "truth")
+_SAID = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,17 @@ class AnswerRow:
     answers: tuple[str, ...]
     citations: tuple[str, ...] | None = None
     question: str = ""
+    answerable: bool | None = None
+    human: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A prediction with its gold answer. Citations are None where neither file has any for any item."""
+    """A prediction with its gold answer. Citations are None where neither file has any for any item.
+
+    `answerable` is False where the file says so or the gold answer is "insufficient context"; `human` is what a person
+    thought of the prediction, None where nobody said.
+    """
 
     id: str
     prediction: str
@@ -39,6 +49,8 @@ class Pair:
     cited: tuple[str, ...] | None = None
     gold_citations: tuple[str, ...] | None = None
     question: str = ""
+    answerable: bool = True
+    human: bool | None = None
 
 
 def read_rows(path: Path, *, several: bool) -> tuple[AnswerRow, ...]:
@@ -50,14 +62,7 @@ def read_rows(path: Path, *, several: bool) -> tuple[AnswerRow, ...]:
     if given and len(given) < len(rows):
         missing = next(row.row for row in rows if not row.id)
         raise UsageError(f"{path.name}, row {missing}: there is no id.", "Give every row an id, or none.")
-    seen: dict[str, int] = {}
-    for row in given:
-        if row.id in seen:
-            raise UsageError(
-                f"{path.name}, row {row.row}: the id {row.id!r} is used in row {seen[row.id]} already.",
-                "Give every row its own id.",
-            )
-        seen[row.id] = row.row
+    check_ids(((row.row, row.id) for row in given), path.name)
     return tuple(rows)
 
 
@@ -79,7 +84,18 @@ def _row(value: Any, number: int, name: str, several: bool) -> AnswerRow:
         tuple(str(text) for text in texts),
         _citations(value.get("citations"), number, name),
         str(value.get("question") or ""),
+        _flag(value, "answerable", number, name),
+        _flag(value, "human", number, name),
     )
+
+
+def _flag(value: Mapping[str, Any], key: str, number: int, name: str) -> bool | None:
+    given = value.get(key)
+    if given is None or isinstance(given, bool):
+        return given
+    if str(given).strip().lower() not in _SAID:
+        raise UsageError(f"{name}, row {number}: {key} is {given!r}.", "Write true or false.")
+    return _SAID[str(given).strip().lower()]
 
 
 def _citations(value: Any, number: int, name: str) -> tuple[str, ...] | None:
@@ -130,6 +146,14 @@ def match(predictions: Sequence[AnswerRow], gold: Sequence[AnswerRow]) -> tuple[
             (given.citations or ()) if cited else None,
             (truth.citations or ()) if cited else None,
             truth.question or given.question,
+            _answerable(truth),
+            given.human if given.human is not None else truth.human,
         )
         for given, truth in paired
     )
+
+
+def _answerable(truth: AnswerRow) -> bool:
+    if truth.answerable is not None:
+        return truth.answerable
+    return not any(normalise_answer(answer) == PHRASE for answer in truth.answers)

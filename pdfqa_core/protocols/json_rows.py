@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
 
 MAX_BYTES = 200_000_000
+_BOM = b"\xef\xbb\xbf"
 
 
 def read_file(path: Path) -> bytes:
@@ -22,36 +24,92 @@ def read_file(path: Path) -> bytes:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
 
 
-def load_json(path: Path) -> list[tuple[int, Any]]:
+def load_json(path: Path, within: Sequence[str] = ()) -> list[tuple[int, Any]]:
     """Return the rows of a JSON list or a JSONL file with their 1-based numbers.
 
-    Raises UsageError that names file and line: not there, too large, not UTF-8, no JSON, NaN, empty, no list.
+    `within` names the fields of a JSON object under one of which the list may stand. Raises UsageError that names file
+    and line: not there, too large, not UTF-8, no JSON, NaN, empty, no list.
     """
-    data = read_file(path)
+    data = _content(path, "Write a list of objects, or one object per line.")
+    if data.startswith(b"["):
+        return list(enumerate(_whole(data, path.name), start=1))
+    if within and not _is_json(data.partition(b"\n")[0]):
+        found = _whole(data, path.name)
+        rows = next((found[key] for key in within if isinstance(found.get(key), list)), None)
+        if rows is None:
+            raise UsageError(f"{path.name} holds no list.", f"Write one, or an object with {' or '.join(within)}.")
+        return list(enumerate(rows, start=1))
+    return list(_lines(data, path.name))
+
+
+def load_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file. Raises UsageError as `load_json` does, and for a name that is there twice."""
+    data = _content(path, "Write a JSON object.")
+    if not data.startswith(b"{"):
+        raise UsageError(f"{path.name} is no JSON object.", "It begins with {.")
+    return dict(_whole(data, path.name, unique=True))
+
+
+def check_ids(ids: Iterable[tuple[int, str]], name: str) -> None:
+    """Raise UsageError that names both rows if an id occurs twice; `ids` are (row, id)."""
+    seen: dict[Hashable, int] = {}
+    for row, one in ids:
+        if one in seen:
+            raise UsageError(
+                f"{name}, row {row}: the id {one!r} is used in row {seen[one]} already.", "Give every row its own id."
+            )
+        seen[one] = row
+
+
+def _content(path: Path, hint: str) -> bytes:
+    data = read_file(path).removeprefix(_BOM).lstrip()
+    if not data:
+        raise UsageError(f"{path.name} is empty.", hint)
+    return data
+
+
+def _lines(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.strip():
+            yield number, _parsed(_decoded(line, name, number), name, number)
+
+
+def _whole(data: bytes, name: str, *, unique: bool = False) -> Any:
+    return _parsed(_decoded(data, name, 0), name, 0, unique=unique)
+
+
+def _decoded(data: bytes, name: str, line: int) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise UsageError(f"{path.name}, line {line}: not UTF-8.", "Save the file as UTF-8.") from error
-    if not text.strip():
-        raise UsageError(f"{path.name} is empty.", "Write a list of objects, or one object per line.")
-    if text.lstrip().startswith("["):
-        return list(enumerate(_parsed(text, path.name, 0), start=1))
-    return [
-        (number, _parsed(line, path.name, number))
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip()
-    ]
+        line = line or data[: error.start].count(b"\n") + 1
+        raise UsageError(f"{name}, line {line}: not UTF-8.", "Save the file as UTF-8.") from error
 
 
-def _parsed(text: str, name: str, line: int) -> Any:
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _parsed(text: str, name: str, line: int, *, unique: bool = False) -> Any:
+    where = f"{name}, line {line}" if line else name
+
     def refuse(constant: str) -> Any:
-        raise UsageError(
-            f"{name}{f', line {line}' if line else ''}: {constant} is no value.", "Write null or a number."
-        )
+        raise UsageError(f"{where}: {constant} is no value.", "Write null or a number.")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [key for key, _ in pairs]
+            twice = next(key for key in found if names.count(key) > 1)
+            raise UsageError(f"{where}: {twice!r} is there twice.", "Keep one of them.")
+        return found
 
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=once if unique else None)
     except json.JSONDecodeError as error:
         raise UsageError(f"{name}, line {line or error.lineno}: no valid JSON ({error.msg}).", "Correct it.") from error
     except RecursionError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pdfqa_core import __version__
 from pdfqa_core.metrics.nli import NliCrossEncoder
 from pdfqa_core.metrics.replies import CachedLLM
+from pdfqa_core.metrics.span_reader import SpanReader
 from pdfqa_core.metrics.token_embedder import TransformerTokens
 from pdfqa_core.retrieval.model_files import ModelFiles
 from pdfqa_core.settings import LLMSettings
@@ -34,6 +35,15 @@ def nli_tagger(path_or_name: str, *, device: str | None = None) -> NliCrossEncod
     tagger = NliCrossEncoder(files.folder, name=files.name, device=device)
     assert tagger.labels
     return tagger
+
+
+def span_reader(path_or_name: str, *, device: str | None = None) -> SpanReader:
+    """Return the extractive question answering model at a path or of a hub name.
+
+    Raises ModelError if there is none, or one with pickled weights.
+    """
+    files = ModelFiles(path_or_name, "question answering model", "leave it out to ask the language model")
+    return SpanReader(files.folder, name=files.name, device=device)
 
 
 def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from pdfqa_core.cli.evaluate import answers, retrieval
+from pdfqa_core.cli.evaluate import answers, asqa, entailment, hotpotqa, retrieval
 
-PROTOCOLS = (retrieval, answers)
+PROTOCOLS = (retrieval, answers, asqa, hotpotqa, entailment)
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

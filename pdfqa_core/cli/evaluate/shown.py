@@ -1,26 +1,172 @@
-"""How the protocols print numbers and write files."""
+"""What all protocols of `evaluate` share: options for files and statistics, models, printing, writing."""
 
 from __future__ import annotations
 
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
+from pdfqa_core import __version__
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.options import settings_of, workspace_of
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.exports.figure import FORMATS, figure
+from pdfqa_core.exports.report import report_html
+from pdfqa_core.exports.results import read_results, results_object, write_results
+from pdfqa_core.exports.table import interval, items_csv, table_csv, table_latex, table_text
+from pdfqa_core.metrics.replies import OnDone
+from pdfqa_core.metrics.scored import Evaluation, Table, tabulate
+from pdfqa_core.protocols.json_rows import read_file
+from pdfqa_core.services import Services
+from pdfqa_core.services.metric_models import remembering
+from pdfqa_core.types import LLM, Progress
+
+__all__ = ["add_outputs", "added", "finish", "interval", "language_model", "reporter", "write_file", "write_files"]
+
+_VERSIONED = ("numpy", "scipy", "matplotlib")
+_MODELS = ("torch", "transformers", "sentence-transformers", "llama-cpp-python")
 
 
-def interval(summary: Summary) -> str:
-    """Return a mean with its interval, n and what is unscored: "0.812 [0.469, 1.000]  n = 10, 5 unscored"."""
-    if summary.mean is None:
-        return f"undefined  (n = 0, {summary.unscored} unscored)"
-    bounds = "" if summary.low is None else f"  [{summary.low:.3f}, {summary.high:.3f}]"
-    unscored = f", {summary.unscored} unscored" if summary.unscored else ""
-    return f"{summary.mean:.4f}{bounds}  n = {summary.n}{unscored}"
+def add_outputs(command: argparse.ArgumentParser, *, rows: bool = True) -> None:
+    """Add the options for statistics and result files; `rows`: those for values by item and for loading, too."""
+    group = command.add_argument_group("results")
+    group.add_argument("--html", type=Path, metavar="FILE", help="write a report that needs no other file")
+    group.add_argument("--latex", type=Path, metavar="FILE", help="write the table for a paper")
+    group.add_argument(
+        "--figure", type=Path, metavar="FILE", help=f"write the figure in six panels ({', '.join(FORMATS)} by its name)"
+    )
+    group.add_argument("--table", type=Path, metavar="FILE", help="write the table as CSV")
+    group.add_argument("--save", type=Path, metavar="FILE", help="write all results as JSON")
+    if rows:
+        group.add_argument("--csv", type=Path, metavar="FILE", help="write a row per system, item and measure")
+        group.add_argument(
+            "--load", type=Path, action="append", default=[], metavar="FILE",
+            help="add the systems of results that --save wrote; repeatable",
+        )  # fmt: skip
+        group.add_argument("--baseline", default="", metavar="NAME", help="system that the others are compared with")
+        group.add_argument("--bootstrap-seed", type=int, default=0, help="seed of the intervals (default: 0)")
+
+
+def finish(arguments: argparse.Namespace, evaluation: Evaluation | None) -> int:
+    """Add what --load brings, print the table or one JSON object, and write the files that were asked for.
+
+    Raises UsageError if there is nothing, or the systems do not fit together; nothing is written then.
+    """
+    found = added(evaluation, arguments.load)
+    seed = arguments.bootstrap_seed
+    found = replace(found, settings={**found.settings, "bootstrap seed": str(seed)})
+    table = tabulate(found, baseline=arguments.baseline, seed=seed)
+    write_files(arguments, found, table)
+    progress.clear()
+    if arguments.json:
+        print(json.dumps(results_object(found, table), ensure_ascii=False))
+    else:
+        print(table_text(found, table))
+    return 0
+
+
+def added(evaluation: Evaluation | None, paths: Sequence[Path]) -> Evaluation:
+    """Return the evaluation with the systems of saved ones, and the measures that all of them have."""
+    parts = [] if evaluation is None else [evaluation]
+    parts += [read_results(read_file(path), path.name) for path in paths]
+    if not parts:
+        raise UsageError("There is nothing to evaluate.", "Give --data, or saved results with --load.")
+    first, *others = parts
+    for other in others:
+        if other.protocol != first.protocol:
+            raise UsageError(
+                f"Results of {first.protocol} and of {other.protocol} are not compared.", "Load those of one protocol."
+            )
+    measures = tuple(name for name in first.measures if all(name in other.measures for other in others))
+    if not measures:
+        raise UsageError("The results have no measure in common.", "Evaluate them with the same measures.")
+    left = dict.fromkeys(name for part in parts for name in part.measures if name not in measures)
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    if left:
+        notes[f"Not measured for every system, so not shown: {', '.join(left)}."] = None
+    settings = {**first.settings}
+    for other in others:
+        for name, value in other.settings.items():
+            if settings.setdefault(name, value) != value:
+                notes[f"The systems were scored with different settings: {name} is {settings[name]} or {value}."] = None
+    return replace(
+        first,
+        measures=measures,
+        systems=tuple(system for part in parts for system in part.systems),
+        notes=tuple(notes),
+        settings=settings,
+        versions={name: value for part in reversed(parts) for name, value in part.versions.items()},
+    )
+
+
+def versions(*, models: bool = False) -> dict[str, str]:
+    """Return the versions of the software that numbers depend on; `models`: that of the model libraries too."""
+    found = {"pdfqa": __version__, "python": platform.python_version()}
+    for name in (*_VERSIONED, *(_MODELS if models else ())):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@contextmanager
+def language_model(arguments: argparse.Namespace) -> Iterator[LLM]:
+    """Give the language model of the settings, with its replies kept in the workspace."""
+    settings, workspace = settings_of(arguments), workspace_of(arguments)
+    with Services(workspace, settings) as services:
+        yield cast(LLM, remembering(services.models.llm(), workspace, settings.llm))
+
+
+def reporter(phase: str) -> OnDone:
+    """Return a function that shows how many are done."""
+    return lambda done, total: progress.show(Progress(phase, done, total))
+
+
+# ------------------------------------------------------------------ files
+
+
+def write_files(arguments: argparse.Namespace, evaluation: Evaluation, table: Table) -> None:
+    """Write the files of `add_outputs` that were asked for: all are made before the first is written."""
+    kind = "" if arguments.figure is None else arguments.figure.suffix.lower().lstrip(".")
+    if arguments.figure and kind not in FORMATS:
+        raise UsageError(f"{arguments.figure.name}: figures end in .{', .'.join(FORMATS)}.", "Give it another name.")
+    makers: tuple[tuple[Path | None, Callable[[], bytes]], ...] = (
+        (arguments.html, lambda: report_html(evaluation, table)),
+        (arguments.latex, lambda: table_latex(evaluation, table)),
+        (arguments.figure, lambda: figure(evaluation, table, kind)),
+        (arguments.table, lambda: table_csv(table)),
+        (arguments.save, lambda: write_results(evaluation, table)),
+        (getattr(arguments, "csv", None) if hasattr(arguments, "load") else None, lambda: items_csv(evaluation)),
+    )
+    made = [(path, make()) for path, make in makers if path is not None]
+    for path, data in made:
+        write_file(path, data)
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file, its folder too. Raises UsageError where that is not possible."""
+    """Write a file, its folder too: whole or not at all. Raises UsageError where that is not possible."""
+    draft = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder.", "Name a file.")
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(draft).chmod(0o666 & ~umask)
+        Path(draft).replace(path)
     except OSError as error:
+        if draft:
+            Path(draft).unlink(missing_ok=True)
         raise UsageError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from error

@@ -1,0 +1,107 @@
+"""`pdfqa evaluate asqa`: long answers to ambiguous questions, beside the published results."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter, versions
+from pdfqa_core.cli.options import add_common, add_settings
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.disambig_f1 import ReadAnswer
+from pdfqa_core.metrics.scored import Evaluation, ScoredSystem
+from pdfqa_core.protocols.asqa import (
+    BY_ENTITIES,
+    MEASURES,
+    PUBLISHED,
+    AmbiguousQuestion,
+    ReadingLLM,
+    names_and_numbers,
+    read_answers,
+    read_questions,
+    score_asqa,
+)
+from pdfqa_core.services.metric_models import span_reader
+
+MODES = ("entities", "qa", "both")
+
+
+def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the protocol."""
+    command = protocols.add_parser(
+        "asqa",
+        help="ASQA's measures, beside published results",
+        description="Score long answers to ambiguous questions: STR-EM, ROUGE-Lsum, Disambig-F1 and DR.",
+        epilog="Gold: ASQA's official file, or its rows as JSON or JSONL. Predictions: {id: text}, or rows with id and "
+        'answer; rows that carry both (rageval\'s "answers") need no --gold.',
+    )
+    command.add_argument(
+        "--data", type=Path, action="append", default=[], metavar="FILE", help="predictions, one system; repeatable"
+    )
+    command.add_argument("--gold", type=Path, metavar="FILE", help="rows of ASQA")
+    command.add_argument("--split", default="dev", help="part of the official file (default: dev)")
+    command.add_argument(
+        "--disambig", choices=MODES, default="entities",
+        help="Disambig-F1 by the entities of both texts (rageval), or by the answers that a model reads from the "
+        "prediction (official) (default: entities)",
+    )  # fmt: skip
+    command.add_argument(
+        "--qa-model", default="", metavar="NAME",
+        help="extractive question answering model that reads: path or hub name (default: the language model)",
+    )  # fmt: skip
+    add_outputs(command)
+    add_common(command)
+    add_settings(command, "llm")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score the files and print the means."""
+    if not arguments.data:
+        return finish(arguments, None)
+    gold = read_questions(arguments.gold, split=arguments.split) if arguments.gold else None
+    find = None if arguments.disambig == "qa" else names_and_numbers
+    settings = {}
+    if find is not None:
+        settings["entities"] = "capitalised names and numbers, by rule"
+    with ExitStack() as stack:
+        read = None
+        if arguments.disambig != "entities":
+            read, settings["read by"] = _reader(arguments, stack)
+        systems = []
+        for path in arguments.data:
+            questions = gold if gold is not None else read_questions(path, split=arguments.split)
+            answers = read_answers(path) if gold is not None else _carried(questions, path)
+            phase = reporter(f"{path.stem}: question")
+            systems.append(score_asqa(path.stem, questions, answers, read=read, find=find, on_done=phase))
+    return finish(arguments, _evaluation(arguments, systems, settings))
+
+
+def _evaluation(arguments: argparse.Namespace, systems: list[ScoredSystem], settings: dict[str, str]) -> Evaluation:
+    mode = "entities" if arguments.disambig == "entities" else "qa"
+    measures = (*MEASURES, BY_ENTITIES.name) if arguments.disambig == "both" else MEASURES
+    return Evaluation(
+        "asqa", (arguments.gold or arguments.data[0]).name, measures, tuple(systems),
+        {"Disambig-F1": f"mode {mode}", "ROUGE-Lsum": "Porter stems, a sentence per line", **settings},
+        versions(models=mode == "qa"),
+        ("rageval's Disambig-F1 compares entities, the other published ones are read by a question answering model.",),
+        PUBLISHED,
+    )  # fmt: skip
+
+
+def _reader(arguments: argparse.Namespace, stack: ExitStack) -> tuple[ReadAnswer, str]:
+    if arguments.qa_model:
+        model = span_reader(arguments.qa_model)
+        return model, model.name
+    llm = stack.enter_context(language_model(arguments))
+    return ReadingLLM(llm), f"the language model {llm.name}"
+
+
+def _carried(questions: tuple[AmbiguousQuestion, ...], path: Path) -> dict[str, str]:
+    for question in questions:
+        if question.prediction is None:
+            raise UsageError(
+                f"{path.name}: {question.id!r} carries no answer.", "Add “answers” to every row, or name --gold."
+            )
+    return {question.id: question.prediction or "" for question in questions}

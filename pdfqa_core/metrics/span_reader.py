@@ -1,0 +1,88 @@
+"""An extractive question answering model: the words of a text that answer a question, for Disambig-F1 in mode `qa`.
+
+Any transformers model with a question answering head works; the ASQA authors used a RoBERTa trained on SQuAD 2.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import ModelError
+
+LONGEST_INPUT = 384  # tokens of question and text; longer texts are read in overlapping windows
+STRIDE = 128
+LONGEST_ANSWER = 30  # tokens
+_LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
+
+
+class SpanReader:
+    """The model (safetensors only) in `folder`, called `name`; loaded at first use."""
+
+    def __init__(self, folder: Path, *, name: str = "", device: str | None = None) -> None:
+        self._folder = folder
+        self.name = name or folder.name
+        self._device = device
+        self._lock = threading.Lock()
+
+    def __call__(self, question: str, text: str) -> str:
+        """Return the most probable answer within the text, empty where "no answer" is more probable.
+
+        Raises ModelError if the model cannot be loaded.
+        """
+        if not text.strip() or not question.strip():
+            return ""
+        with self._lock:
+            return self._read(question, text)
+
+    def _read(self, question: str, text: str) -> str:
+        import torch
+
+        model, tokenizer = self._model
+        encoded = tokenizer(
+            question, text, truncation="only_second", max_length=self._longest, stride=STRIDE,
+            return_overflowing_tokens=True, return_offsets_mapping=True, padding=True, return_tensors="pt",
+        )  # fmt: skip
+        offsets = encoded.pop("offset_mapping")
+        encoded.pop("overflow_to_sample_mapping", None)
+        with torch.inference_mode():
+            found = model(**{key: value.to(model.device) for key, value in encoded.items()})
+        best, answer, nothing = float("-inf"), "", float("inf")
+        for row in range(len(offsets)):
+            start, end = found.start_logits[row].float().cpu(), found.end_logits[row].float().cpu()
+            nothing = min(nothing, float(start[0] + end[0]))
+            inside = torch.tensor([part == 1 for part in encoded.sequence_ids(row)])
+            scores = start[:, None] + end[None, :]
+            allowed = inside[:, None] & inside[None, :]
+            allowed &= torch.ones_like(allowed).triu() & ~torch.ones_like(allowed).triu(LONGEST_ANSWER)
+            scores = scores.masked_fill(~allowed, float("-inf"))
+            place = int(scores.argmax())
+            first, last = divmod(place, scores.shape[1])
+            if float(scores[first, last]) > best:
+                best = float(scores[first, last])
+                answer = text[int(offsets[row][first][0]) : int(offsets[row][last][1])]
+        return answer.strip() if best > nothing else ""
+
+    @property
+    def _longest(self) -> int:
+        model, tokenizer = self._model
+        stated = int(getattr(model.config, "max_position_embeddings", LONGEST_INPUT + 2)) - 2
+        return max(2, min(LONGEST_INPUT, stated, int(tokenizer.model_max_length)))
+
+    @cached_property
+    def _model(self) -> tuple[Any, Any]:
+        try:
+            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+            tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True, use_fast=True)
+            model = AutoModelForQuestionAnswering.from_pretrained(
+                self._folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
+            )
+        except _LOADING_FAILS as error:
+            raise ModelError(
+                f"The question answering model {self.name} cannot be loaded: {error}.",
+                "Choose a model with a question answering head and safetensors, or leave --qa-model out.",
+            ) from error
+        return model.eval().to(self._device or "cpu"), tokenizer

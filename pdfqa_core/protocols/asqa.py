@@ -1,0 +1,256 @@
+"""ASQA: long answers to ambiguous questions, scored as its authors and rageval do.
+
+Gold: the data set's rows (`ambiguous_question`, `qa_pairs` with `short_answers`, `annotations` with `long_answer`,
+`sample_id`) as a list, as JSONL, or as the official file {"dev": {id: row}}. Predictions: {id: text}, rows with `id`
+(or `sample_id`) and `answer`, or the `answers` that rageval appends to the gold rows. Source: Stelmakh et al. 2022.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa
+from pdfqa_core.metrics.replies import OnDone
+from pdfqa_core.metrics.rouge import rouge_l_sum
+from pdfqa_core.metrics.scored import ScoredItem, ScoredSystem
+from pdfqa_core.metrics.str_em import str_em
+from pdfqa_core.protocols.answers import by_sentence
+from pdfqa_core.protocols.json_rows import check_ids, load_json, load_object, read_file
+from pdfqa_core.types import LLM, Message, StopSignal
+
+BY_ENTITIES = declare(
+    Measure(
+        "disambig_f1_entities",
+        "Disambig-F1 (entities)",
+        "F1 of the entities of the prediction and of the long answer that fits best, as multisets",
+        "rageval",
+        group="ASQA",
+    )
+)
+MEASURES = ("str_em", "rouge_l_sum", "disambig_f1", "dr")
+# Stelmakh et al.'s measures as others reported them for ASQA, in shares of 1.
+PUBLISHED: Mapping[str, Mapping[str, float]] = {
+    "gpt-3.5-turbo-instruct (rageval)": {"str_em": 0.338, "rouge_l_sum": 0.302, "disambig_f1": 0.307, "dr": 0.305},
+    "mistral-7b (rageval)": {"str_em": 0.206, "rouge_l_sum": 0.311, "disambig_f1": 0.266, "dr": 0.287},
+    "text-davinci-003 (Jiang et al. 2023)": {"str_em": 0.338, "rouge_l_sum": 0.333, "disambig_f1": 0.242, "dr": 0.284},
+    "PaLM 540B (Amplayo et al. 2023)": {"rouge_l_sum": 0.345, "disambig_f1": 0.253, "dr": 0.296},
+}
+READ_PROMPT = (
+    "Text: {text}\n\nQuestion: {question}\n\n"
+    "Answer the question with a few words of the text and nothing else. If the text does not answer it, say: none"
+)
+_READ_TOKENS = 32
+_HINT = "Give the rows of ASQA: ambiguous_question, qa_pairs, annotations, sample_id."
+_PREDICTED = ("answer", "answers", "prediction", "output")
+_ENTITY = re.compile(
+    r"\d[\d,.:/–-]*\d|\d|"  # numbers, dates, times, scores
+    r"\b[^\W\d_a-zß-ÿ][\w'’&.-]*(?:\s+(?:(?:of|the|and|de|von|van|du|la|le|for|in)\s+){0,2}[^\W\d_a-zß-ÿ][\w'’&.-]*)*"
+)
+_OPENERS = frozenset(
+    """a an the this that these those it he she they we you i his her its their there in on at by for from of to with as
+    and but or so if when while where what which who how why is are was were after before since during although however
+    though also both some many most other another each every all no not yes then thus because""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguousQuestion:
+    """A row of the data set; `pairs` are (disambiguated question, short answers). `answers` is what the row carries."""
+
+    id: str
+    question: str
+    pairs: tuple[tuple[str, tuple[str, ...]], ...]
+    long_answers: tuple[str, ...]
+    prediction: str | None = None
+
+
+def read_questions(path: Path, *, split: str = "dev") -> tuple[AmbiguousQuestion, ...]:
+    """Return the rows of a gold file; `split` chooses from the official file. Raises UsageError with file and row."""
+    rows = _gold_rows(path, split)
+    found = tuple(_question(row, where) for where, row in rows)
+    if not found:
+        raise UsageError(f"{path.name} holds no questions.", _HINT)
+    check_ids(((place, one.id) for place, one in enumerate(found, start=1)), path.name)
+    return found
+
+
+def _gold_rows(path: Path, split: str) -> list[tuple[str, Any]]:
+    if _is_mapping(path):
+        data = load_object(path)
+        if split in data and isinstance(data[split], Mapping) and "qa_pairs" not in data[split]:
+            data = data[split]
+        elif data and not any(isinstance(row, Mapping) and "qa_pairs" in row for row in data.values()):
+            raise UsageError(f"{path.name} has no split called {split!r}.", f"Choose among: {', '.join(data)[:200]}.")
+        return [(f"{path.name}, {key}", {"sample_id": key, **row} if isinstance(row, Mapping) else row)
+                for key, row in data.items()]  # fmt: skip
+    return [(f"{path.name}, row {number}", row) for number, row in load_json(path)]
+
+
+def _is_mapping(path: Path) -> bool:
+    """Return whether the file is one JSON object that maps ids to rows, not a list or lines of rows."""
+    data = read_file(path).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not data.startswith(b"{"):
+        return False
+    try:
+        first = json.loads(data.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return True
+    return isinstance(first, Mapping) and not any(key in first for key in ("qa_pairs", "sample_id", "id", *_PREDICTED))
+
+
+def _question(row: Any, where: str) -> AmbiguousQuestion:
+    if not isinstance(row, Mapping):
+        raise UsageError(f"{where}: not an object.", _HINT)
+    name = row.get("sample_id", row.get("id"))
+    if name is None:
+        raise UsageError(f"{where}: there is no sample_id.", _HINT)
+    pairs = []
+    for pair in _listed(row, "qa_pairs", where):
+        short = pair.get("short_answers") if isinstance(pair, Mapping) else None
+        if not isinstance(short, list) or not all(isinstance(text, str) for text in short):
+            raise UsageError(f"{where}: a pair has no list of short_answers.", _HINT)
+        pairs.append((str(pair.get("question") or ""), tuple(short)))
+    long_answers = []
+    for one in _listed(row, "annotations", where):
+        text = one.get("long_answer") if isinstance(one, Mapping) else None
+        if not isinstance(text, str):
+            raise UsageError(f"{where}: an annotation has no long_answer.", _HINT)
+        long_answers.append(text)
+    given = _prediction(row, where) if any(key in row for key in _PREDICTED) else None
+    return AmbiguousQuestion(
+        str(name), str(row.get("ambiguous_question") or ""), tuple(pairs), tuple(long_answers), given
+    )
+
+
+def _listed(row: Mapping[str, Any], key: str, where: str) -> list[Any]:
+    if not isinstance(row.get(key), list) or not row[key]:
+        raise UsageError(f"{where}: {key} is no list of objects.", _HINT)
+    return list(row[key])
+
+
+def _prediction(row: Mapping[str, Any], where: str) -> str:
+    given = next(row[key] for key in _PREDICTED if key in row)
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if not isinstance(given, str):
+        raise UsageError(f"{where}: the answer is {type(given).__name__}, no text.", "Give one text per question.")
+    return given
+
+
+def read_answers(path: Path) -> Mapping[str, str]:
+    """Return the predicted long answers by id. Raises UsageError that names file and row."""
+    if _is_mapping(path):
+        data = load_object(path)
+        for key, text in data.items():
+            if not isinstance(text, str):
+                raise UsageError(
+                    f"{path.name}, {key}: the answer is {type(text).__name__}, no text.", "Write id: text."
+                )
+        return data
+    rows = load_json(path)
+    found = {}
+    ids = []
+    for number, row in rows:
+        where = f"{path.name}, row {number}"
+        if not isinstance(row, Mapping) or not any(key in row for key in _PREDICTED):
+            raise UsageError(f"{where}: there is no answer.", 'Write {"id": …, "answer": …}.')
+        name = row.get("sample_id", row.get("id"))
+        if name is None:
+            raise UsageError(f"{where}: there is no id.", 'Write {"id": …, "answer": …}.')
+        ids.append((number, str(name)))
+        found[str(name)] = _prediction(row, where)
+    check_ids(ids, path.name)
+    if not found:
+        raise UsageError(f"{path.name} holds no answers.", 'Write {"id": …, "answer": …}.')
+    return found
+
+
+# ------------------------------------------------------------------ what reads, and what finds entities
+
+
+def names_and_numbers(text: str) -> list[str]:
+    """Return capitalised names and numbers of a text: entities by rule, where no model is given.
+
+    A sentence's first word is taken only if it is no common opener.
+    """
+    found = []
+    for match in _ENTITY.finditer(text):
+        words = match[0].strip(".-'’&").split()
+        while words and words[0].lower() in _OPENERS:
+            words.pop(0)
+        if words:
+            found.append(" ".join(words))
+    return found
+
+
+class ReadingLLM:
+    """A language model that answers a question with words of a text; "none" is no answer."""
+
+    def __init__(self, llm: LLM, *, stop: StopSignal | None = None) -> None:
+        self._llm = llm
+        self._stop = stop
+        self.name = llm.name
+
+    def __call__(self, question: str, text: str) -> str:
+        """Return the answer, empty where the text has none."""
+        prompt = [Message("user", READ_PROMPT.format(text=text, question=question))]
+        reply = "".join(self._llm.complete(prompt, max_tokens=_READ_TOKENS, stop=self._stop)).strip()
+        answer = reply.partition("\n")[0].strip()
+        return "" if answer.lower().strip(".\"' ") == "none" else answer
+
+
+# ------------------------------------------------------------------ scoring
+
+
+def score_asqa(
+    name: str,
+    gold: Sequence[AmbiguousQuestion],
+    answers: Mapping[str, str],
+    *,
+    read: ReadAnswer | None = None,
+    find: FindEntities | None = names_and_numbers,
+    on_done: OnDone | None = None,
+) -> ScoredSystem:
+    """Return STR-EM, ROUGE-Lsum and Disambig-F1 of every question; DR follows from the means.
+
+    `disambig_f1` is in mode `qa` where `read` is given, else in mode `entities`; with both, that of the entities is
+    `disambig_f1_entities`. Raises UsageError if an id is only in one of the two.
+    """
+    known = {question.id for question in gold}
+    lacking = [question.id for question in gold if question.id not in answers]
+    extra = [one for one in answers if one not in known]
+    for ids, what in ((lacking, "no answer"), (extra, "no question")):
+        if ids:
+            more = f" and {len(ids) - 1} more" if ids[1:] else ""
+            raise UsageError(
+                f"{name}: there is {what} with the id {ids[0]!r}{more}.", "Both must hold the same questions."
+            )
+    items = []
+    for number, question in enumerate(gold, start=1):
+        text = answers[question.id]
+        values: dict[str, float | None] = {
+            "str_em": str_em(text, [short for _, short in question.pairs]),
+            "rouge_l_sum": rouge_l_sum(by_sentence(text), [by_sentence(one) for one in question.long_answers]),
+        }
+        if find is not None:
+            by_entities = "disambig_f1" if read is None else BY_ENTITIES.name
+            values[by_entities] = disambig_f1_entities(text, question.long_answers, find)
+        if read is not None:
+            values["disambig_f1"] = disambig_f1_qa(text, question.pairs, read)
+        shown = {
+            "question": question.question,
+            "prediction": text,
+            "short_answers": " · ".join(" / ".join(short) for _, short in question.pairs),
+            "long_answers": " | ".join(question.long_answers),
+        }
+        items.append(ScoredItem(question.id, values, {key: value for key, value in shown.items() if value}))
+        if on_done is not None:
+            on_done(number, len(gold))
+    return ScoredSystem(name, tuple(items))

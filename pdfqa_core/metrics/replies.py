@@ -162,9 +162,9 @@ def json_reply(
     Raises UnusableReplyError if the prompt is too long or the reply is no JSON (cut off, for example), StoppedError.
     """
     check_length(llm, messages, max_tokens)
+    _check(stop)
     reply = "".join(llm.complete(messages, max_tokens=max_tokens, stop=stop, schema=schema))
-    if stop is not None and stop.is_set():
-        raise StoppedError
+    _check(stop)
     try:
         return json.loads(reply)
     except ValueError as error:
@@ -194,7 +194,7 @@ class YesNo:
             return Decision(shares[YES] > shares[NO], shares[YES], "probabilities")
         options: dict[str, Any] = {"max_tokens": _YES_NO_TOKENS, "schema": YES_NO_SCHEMA}
         reply = "".join(self._llm.complete(messages, stop=self._stop, **options))
-        self._check_stop()
+        _check(self._stop)
         self._tells = False
         word = _FIRST_WORD.match(reply)
         if word is None:
@@ -206,12 +206,8 @@ class YesNo:
             shares = self._llm.choose(messages, (YES, NO), stop=self._stop)
         except ModelError:
             shares = {}  # it cannot tell; if it does not work at all, the request that follows says so
-        self._check_stop()
+        _check(self._stop)
         return shares if YES in shares and NO in shares else {}
-
-    def _check_stop(self) -> None:
-        if self._stop is not None and self._stop.is_set():
-            raise StoppedError
 
 
 def for_each(
@@ -252,6 +248,11 @@ def for_each(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return found
+
+
+def _check(stop: StopSignal | None) -> None:
+    if stop is not None and stop.is_set():
+        raise StoppedError
 
 
 def _shortened(reply: str) -> str:

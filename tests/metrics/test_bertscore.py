@@ -68,7 +68,7 @@ def test_idf_is_over_the_references():
         bertscore(["a"], [["b"]], WordVectors(), idf=True)
 
 
-def plain(prediction, reference, weigh):
+def plain(prediction, reference, weight_of):
     """The formula as it is written, one cosine after the other."""
     ours, theirs = WordVectors().one(prediction), WordVectors().one(reference)
 
@@ -78,7 +78,7 @@ def plain(prediction, reference, weigh):
     def side(one, other):
         top = bottom = 0.0
         for token, vector, special in zip(one.ids, one.vectors, one.special, strict=True):
-            weight = 0.0 if special else weigh(token)
+            weight = 0.0 if special else weight_of(token)
             top += weight * max(cosine(vector, match) for match in other.vectors)
             bottom += weight
         return top / bottom if bottom else None
@@ -91,11 +91,11 @@ def test_the_same_as_the_formula_with_and_without_idf():
     rng = random.Random(5)
     texts = [" ".join(rng.choices(VOCABULARY, k=rng.randint(1, 7))) for _ in range(24)]
     predictions, references = texts[:12], texts[12:]
-    for idf in (False, True):
+    df = {word: sum(word in one.split() for one in references) for word in VOCABULARY}
+    for idf, weight_of in ((False, lambda word: 1.0), (True, lambda word: math.log(13 / (df[word] + 1)))):
         found = bertscore(predictions, [[one] for one in references], WordVectors(), idf=idf)
-        df = {word: sum(word in one.split() for one in references) for word in VOCABULARY}
         for prediction, reference, item in zip(predictions, references, found.items, strict=True):
-            expected = plain(prediction, reference, lambda w: math.log(13 / (df[w] + 1)) if idf else 1.0)
+            expected = plain(prediction, reference, weight_of)
             assert item[:2] == pytest.approx(expected)
             assert item.f1 == pytest.approx(2 * item.precision * item.recall / (item.precision + item.recall))
 

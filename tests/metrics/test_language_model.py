@@ -1,0 +1,333 @@
+"""Metrics by a language model: every item ends scored or unscored with a reason, and nothing is asked twice."""
+
+import json
+import threading
+
+import pytest
+
+from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.metrics.entailment import (
+    EntailmentItem,
+    Hypothesis,
+    LLMTagger,
+    PairScore,
+    Statement,
+    Tag,
+    entailment_scores,
+)
+from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge_answers, judge_prompt
+from pdfqa_core.metrics.pronouns import replace_pronouns
+from pdfqa_core.metrics.refusal import classify_refusals, refusal_prompt
+from pdfqa_core.metrics.replies import CachedLLM, Decision, for_each, reply_key
+from pdfqa_core.types import Message, Sampling
+
+ITEM = JudgeItem("Who wrote it?", ("Ann Lee",), "Ann")
+
+
+class WithoutProbabilities:
+    """Another engine's face of FakeLLM: it cannot tell probabilities."""
+
+    def __init__(self, llm):
+        self._llm = llm
+        self.refused = 0
+
+    def __getattr__(self, name):
+        return getattr(self._llm, name)
+
+    def choose(self, messages, choices, *, stop=None):
+        self.refused += 1
+        raise ModelError("This server does not tell probabilities.")
+
+
+# ------------------------------------------------------------------ the judge
+
+
+def test_the_prompt_is_the_published_one():
+    (message,) = judge_prompt(ITEM)
+    assert message.content == (
+        "Question: Who wrote it?\nGold Answer: Ann Lee\nPredicted Answer: Ann\nIs the predicted answer correct? Yes/No"
+    )
+    several = judge_prompt(JudgeItem("Who {0}?", ("Ann {x}", "Bob"), "{y}"))[0].content
+    assert "Gold Answer: Ann {x} or Bob\nPredicted Answer: {y}" in several
+
+
+def test_the_more_probable_word_decides(fake_llm):
+    fake_llm.decide({"Yes": 0.6, "No": 0.4}, {"Yes": 0.1, "No": 0.9})
+    first, second = judge_answers([ITEM, ITEM], fake_llm)
+    assert (first.score, first.probability, first.source) == (1.0, 0.6, "probabilities")
+    assert (second.score, second.probability) == (0.0, 0.1)
+
+
+def test_without_probabilities_the_first_word_decides_and_any_other_leaves_it_unscored(fake_llm):
+    fake_llm.enqueue(["Yes, it is.", '"No"', "Perhaps", "Nothing", " "])
+    engine = WithoutProbabilities(fake_llm)
+    found = judge_answers([ITEM] * 5, engine)
+    assert [decision.score for decision in found] == [1.0, 0.0, None, None, None]
+    assert engine.refused == 1  # it is not asked for probabilities again
+    assert found[0].source == "first word"
+    assert "neither Yes nor No: 'Perhaps'" in found[2].reason
+    assert "it is empty" in found[4].reason
+
+
+def test_no_gold_answer_and_a_prompt_that_is_too_long_are_unscored(fake_llm):
+    fake_llm.decide({"Yes": 1.0})
+    found = judge_answers([JudgeItem("q", (), "a"), JudgeItem("q", ("g",), "a " * 3000), ITEM], fake_llm)
+    assert [decision.score for decision in found] == [None, None, 1.0]
+    assert found[0].reason == "there is no gold answer"
+    assert "do not fit the context of 2048" in found[1].reason
+    assert len(fake_llm.history) == 1
+
+
+def test_agreement_with_people_counts_what_both_decided():
+    verdicts = [Decision(True), Decision(True), Decision(False), Decision(False), Decision(None)]
+    found = agreement_with_people(verdicts, [True, False, False, None, True])
+    assert (found.n, found.labels, found.confusion) == (3, ("Yes", "No"), ((1, 1), (0, 1)))
+    assert found.kappa == pytest.approx(0.4)
+    with pytest.raises(UsageError, match="5 verdicts and 1 labels"):
+        agreement_with_people(verdicts, [True])
+
+
+# ------------------------------------------------------------------ refusals
+
+
+def test_a_refusal_is_decided_by_the_first_three_segments(fake_llm):
+    fake_llm.decide({"Yes": 0.9, "No": 0.1}, {"Yes": 0.2, "No": 0.8})
+    sentences = [f"This is sentence number {n} of it." for n in range(5)]
+    found = classify_refusals(["I cannot find that in the documents.", " ".join(sentences), " \n"], fake_llm)
+    assert [decision.value for decision in found] == [True, False, True]
+    assert found[2].source == "empty"
+    assert len(fake_llm.history) == 2
+    asked = refusal_prompt(" ".join(sentences))[0].content
+    assert "sentence number 2" in asked
+    assert "sentence number 3" not in asked
+
+
+# ------------------------------------------------------------------ pronouns
+
+TEXT = "Ann Lee wrote the first book. She sold it in early May. He bought all of it."
+
+
+def test_pronouns_are_replaced_in_all_but_the_first_segment(fake_llm):
+    fake_llm.enqueue([json.dumps(["CHANGED", "Ann Lee sold the book in May.", "Bob bought all of it."])])
+    long, short = replace_pronouns([TEXT, "She is a person alone here."], fake_llm)
+    assert long.segments == ("Ann Lee wrote the first book.", "Ann Lee sold the book in May.", "Bob bought all of it.")
+    assert short.segments == ("She is a person alone here.",)
+    assert (long.reason, short.reason) == ("", "")
+    assert len(fake_llm.history) == 1  # a text of one segment is not asked about
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ('["a", "b"]', "2 sentences, not 3"),
+        ('["a", "b", "c", "d"]', "4 sentences, not 3"),
+        ('["a", "b"', "no JSON"),
+        ('{"a": 1}', "no list"),
+        ('["a", 2, "c"]', "no list of sentences"),
+        ('["a", " ", "c"]', "empty sentence"),
+        ("", "it is empty"),
+    ],
+)
+def test_the_originals_are_kept_after_an_unusable_reply(fake_llm, reply, words):
+    fake_llm.enqueue([reply])
+    (kept,) = replace_pronouns([TEXT], fake_llm)
+    assert kept.segments[1] == "She sold it in early May."
+    assert words in kept.reason
+
+
+# ------------------------------------------------------------------ entailment
+
+
+def tagged(*tags):
+    return json.dumps({"statements": [{"statement": f"part {n}", "tag": tag} for n, tag in enumerate(tags)]})
+
+
+def test_known_answers_of_hypotheses_and_pairs():
+    def hypothesis(*tags):
+        return Hypothesis("x", tuple(Statement("s", Tag(tag)) for tag in tags))
+
+    assert hypothesis("NEUT").score == 0.0
+    assert hypothesis("ENT").score == 1.0
+    assert hypothesis("ENT", "CONT", "NEUT", "ENT").score == 0.5
+    pair = PairScore((hypothesis("ENT"), hypothesis("ENT", "NEUT"), Hypothesis("y", reason="no JSON")))
+    assert (pair.score, pair.unscored) == (0.75, 1)
+    assert pair.value(unusable_as_zero=True) == 0.5
+    assert PairScore((Hypothesis("y"),)).score is None
+    assert PairScore((Hypothesis("y"),)).value(unusable_as_zero=True) == 0.0
+    assert PairScore().score is None
+
+
+def test_the_tagger_survives_unusable_replies(fake_llm):
+    fake_llm.enqueue([tagged("CONT"), "no", tagged(), '{"statements": [{"statement": "x"}]}', "[]", tagged("ENT")])
+    pairs = [("I am smart.", "I am not smart."), *[("I am clever.", f"Hypothesis {n}.") for n in range(4)]]
+    found = LLMTagger(fake_llm).tag([*pairs, ("I am clever.", "I am clever.")])
+    assert [hypothesis.score for hypothesis in found] == [0.0, None, None, None, None, 1.0]
+    assert [hypothesis.text for hypothesis in found][:2] == ["I am not smart.", "Hypothesis 0."]
+    assert all(hypothesis.reason for hypothesis in found[1:5])
+    asked = fake_llm.history[0][0].content
+    assert "Premise: I am smart.\n\nHypothesis: I am not smart." in asked
+
+
+class Script:
+    """A tagger that finds entailed what stands in the premise word for word."""
+
+    name = "script"
+
+    def __init__(self):
+        self.calls = []
+
+    def tag(self, pairs, *, stop=None, on_done=None):
+        self.calls.append(list(pairs))
+        return [
+            Hypothesis(text, (Statement(text, Tag.ENT if text.rstrip(".") in premise else Tag.NEUT),))
+            for premise, text in pairs
+        ]
+
+
+def test_the_three_pairs_of_an_item():
+    tagger = Script()
+    item = EntailmentItem(
+        "This is about plans of all kinds. What does the plan pay?",
+        ("The plan pays every visit.", " ", "Vaccines are free."),
+        "The plan pays every visit.",
+        "The plan pays every visit. It also pays the dress code.",
+    )
+    (found,) = entailment_scores([item], tagger)
+    assert len(tagger.calls) == 1
+    premises = list(dict.fromkeys(premise for premise, _ in tagger.calls[0]))
+    assert premises == [
+        "The plan pays every visit.\n\nVaccines are free.",
+        "What does the plan pay? The plan pays every visit.",
+        "What does the plan pay? The plan pays every visit. It also pays the dress code.",
+    ]
+    assert found.metrics() == {
+        "entailment_context_answer": 0.5,
+        "entailment_gold_answer": 0.5,
+        "entailment_answer_gold": 1.0,
+        "entailment_f1": pytest.approx(2 / 3),
+    }
+    assert found.answer_refused.score is None
+    assert "no language model" in found.answer_refused.reason
+
+
+def test_missing_texts_leave_their_pairs_unscored():
+    whole = EntailmentItem("Why is that so?", ("Because of the rain.",), "Because of the rain.", "Because of the rain.")
+    for missing, none, words in (
+        ("contexts", {"entailment_context_answer"}, "the context is empty"),
+        ("gold", {"entailment_gold_answer", "entailment_answer_gold", "entailment_f1"}, "the gold answer is empty"),
+        ("answer", set(whole_names()), "the answer is empty"),
+    ):
+        kept = {name: getattr(whole, name) for name in ("question", "contexts", "gold", "answer")}
+        (found,) = entailment_scores(
+            [EntailmentItem(**{**kept, missing: () if missing == "contexts" else " "})], Script()
+        )
+        assert {name for name, value in found.metrics().items() if value is None} == none
+        assert words in {found.context_answer.reason, found.gold_answer.reason, found.answer_gold.reason}
+
+
+def whole_names():
+    return ("entailment_context_answer", "entailment_gold_answer", "entailment_answer_gold", "entailment_f1")
+
+
+def test_the_whole_pipeline_with_a_language_model(fake_llm):
+    fake_llm.enqueue([json.dumps(["Ann wrote a book in May.", "Ann sold the book in June."]), tagged("ENT", "NEUT")])
+    fake_llm.enqueue([tagged("ENT"), tagged("ENT"), "broken", tagged("CONT")])
+    fake_llm.decide({"Yes": 0.0, "No": 1.0}, {"Yes": 1.0, "No": 0.0})
+    item = EntailmentItem(
+        "Who wrote it?", ("Ann wrote a book.",), "It was written by Ann Lee.",
+        "Ann wrote a book in May. She sold it in June.",
+    )  # fmt: skip
+    done = []
+    (found,) = entailment_scores([item], LLMTagger(fake_llm), fake_llm, on_done=lambda *place: done.append(place))
+    assert found.metrics() == {
+        "entailment_context_answer": 0.75,
+        "entailment_gold_answer": 1.0,  # of the one segment with a usable reply
+        "entailment_answer_gold": 0.0,
+        "entailment_f1": 0.0,
+    }
+    assert found.gold_answer.unscored == 1
+    assert found.metrics(unusable_as_zero=True)["entailment_gold_answer"] == 0.5
+    assert (found.answer_refused.value, found.gold_refused.value) == (False, True)
+    assert found.answer_pronouns == ""
+    assert "Ann sold the book in June." in fake_llm.history[2][0].content
+    assert done == [(n, 5) for n in range(1, 6)]
+    assert fake_llm.replies == []
+
+
+# ------------------------------------------------------------------ replies
+
+
+def test_a_repeated_run_asks_nothing(fake_llm):
+    replies: dict[str, str] = {}
+    fake_llm.decide({"Yes": 0.7, "No": 0.3})
+    fake_llm.enqueue([tagged("ENT")])
+    for _ in range(2):
+        llm = CachedLLM(fake_llm, replies)
+        assert judge_answers([ITEM], llm)[0].probability == 0.7
+        assert LLMTagger(llm).tag([("p", "h")])[0].score == 1.0
+    assert (llm.asked, llm.remembered) == (0, 2)
+    assert len(fake_llm.history) == 2
+    assert (llm.name, llm.context_size) == ("fake", 2048)
+
+
+def test_what_changes_a_reply_changes_its_key(fake_llm):
+    replies: dict[str, str] = {}
+    messages = [Message("user", "hello")]
+    asked = 0
+    for model in ("", "another file"):
+        for options in ({}, {"schema": {"type": "string"}}, {"sampling": Sampling(temperature=0.5)}):
+            for tokens in (5, 6):
+                fake_llm.enqueue([f"reply {asked}"])
+                llm = CachedLLM(fake_llm, replies, model=model)
+                assert "".join(llm.complete(messages, max_tokens=tokens, **options)).strip() == f"reply {asked}"
+                asked += 1
+    assert len(replies) == asked == 12
+    assert reply_key("m", "choose", messages, {}) != reply_key("m", "complete", messages, {})
+    assert reply_key("m", "choose", messages, {}) != reply_key("m", "choose", [Message("system", "hello")], {})
+
+
+def test_a_reply_that_was_stopped_is_not_kept(fake_llm):
+    stop = threading.Event()
+    fake_llm.enqueue(["one two three", "one two three"])
+    llm = CachedLLM(fake_llm, {})
+    stream = llm.complete([Message("user", "x")], max_tokens=9, stop=stop)
+    next(stream)
+    stop.set()
+    assert list(stream) == []
+    assert "".join(llm.complete([Message("user", "x")], max_tokens=9)) == "one two three "
+    with pytest.raises(StoppedError):
+        judge_answers([ITEM], llm, stop=stop)
+    with pytest.raises(StoppedError):
+        LLMTagger(llm).tag([("p", "h")], stop=stop)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_an_engine_error_costs_one_item_and_three_in_a_row_the_run(workers):
+    def ask(number):
+        if number in broken:
+            raise ModelError(f"error {number}")
+        return str(number)
+
+    broken = {1, 2, 4}
+    assert for_each(range(6), ask, lambda reason: reason, workers=workers) == [
+        "0", "error 1", "error 2", "3", "error 4", "5",
+    ]  # fmt: skip
+    broken = {1, 2, 3}
+    with pytest.raises(ModelError, match="error 3"):
+        for_each(range(6), ask, lambda reason: reason, workers=workers)
+
+
+def test_an_engine_that_answers_several_at_once_is_asked_so():
+    together = threading.Barrier(2, timeout=20)
+
+    class Parallel:
+        name, context_size, parallel = "parallel", 2048, 2
+
+        def count_tokens(self, messages):
+            return 1
+
+        def choose(self, messages, choices, *, stop=None):
+            together.wait()  # passes only when two are here at the same time
+            return {"Yes": 1.0, "No": 0.0}
+
+    assert [decision.value for decision in judge_answers([ITEM] * 4, CachedLLM(Parallel(), {}))] == [True] * 4

@@ -14,7 +14,8 @@ from pdfqa_core.text import content_terms, sentences
 from pdfqa_core.types import Hit, Passage, Span
 
 LONGEST_QUOTE = 2  # adjacent sentences of a passage that may support one sentence of an answer together
-MEANING_WEIGHT = 0.5  # share of the meaning in a score, where an encoder is at hand
+MEANING_WEIGHT = 0.5  # share of the meaning in a score
+LEAST_SIMILARITY = 0.3  # what is estimated of sentences that share next to nothing; measured with the thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,16 @@ class Match:
 
     @property
     def score(self) -> float:
-        """0..1: the mean of containment and F1, and where there is a similarity the mean of that and of both."""
-        lexical = (self.containment + self.f1) / 2
+        """0..1: the mean of the match of words (the mean of containment and F1) and of the similarity.
+
+        Without an encoder the similarity is estimated from the words, so that the same thresholds hold.
+        """
+        words = (self.containment + self.f1) / 2
         if self.similarity is None:
-            return lexical
-        return (1 - MEANING_WEIGHT) * lexical + MEANING_WEIGHT * max(0.0, self.similarity)
+            similarity = LEAST_SIMILARITY + (1 - LEAST_SIMILARITY) * words if words else 0.0
+        else:
+            similarity = max(0.0, self.similarity)
+        return (1 - MEANING_WEIGHT) * words + MEANING_WEIGHT * similarity
 
 
 def locate(passage: Passage, start: int, end: int) -> tuple[Span, int, int] | None:

@@ -9,7 +9,7 @@ import gradio as gr
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import Services
-from pdfqa_core.settings import RetrievalSettings, Settings
+from pdfqa_core.settings import ReadingSettings, RetrievalSettings, Settings
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "Quick": {"chunking": {"chunker": "paragraphs"}, "retrieval": {"retriever": "bm25", "k": 5}},
@@ -56,6 +56,8 @@ FIELDS = (
     ("retrieval", "per_page"), ("retrieval", "merge_overlaps"), ("retrieval", "rerank_candidates"),
     *((section, name) for section, name in MODEL_FIELDS), ("reading", "reader"),
     ("reading", "passages"), ("reading", "confidence_threshold"), ("conversation", "rewriter"), ("llm", "max_tokens"),
+    ("reading", "prompt_tokens"), ("reading", "question_type"), ("reading", "instruction"),
+    ("reading", "citation_threshold"), ("reading", "partly_threshold"), ("reading", "check_meaning"),
 )  # fmt: skip
 LABELS = {
     ("chunking", "length"): "Length", ("chunking", "min_length"): "or from", ("chunking", "max_length"): "to",
@@ -64,11 +66,12 @@ LABELS = {
     ("retrieval", "rrf_k"): "RRF constant", ("retrieval", "weight"): "Weight of meaning",
     ("retrieval", "per_page"): "Most of one page", ("retrieval", "rerank_candidates"): "Hits read again",
     ("reading", "passages"): "Passages read", ("reading", "confidence_threshold"): "Evidence needed",
-    ("llm", "max_tokens"): "Longest answer (tokens)",
+    ("llm", "max_tokens"): "Longest answer (tokens)", ("reading", "prompt_tokens"): "Evidence read (tokens)",
+    ("reading", "citation_threshold"): "Supported from", ("reading", "partly_threshold"): "Partly supported from",
 }  # fmt: skip
 WHOLE = {
     "length", "min_length", "max_length", "size", "step", "k", "candidates", "rrf_k", "passages", "max_tokens",
-    "per_page", "rerank_candidates",
+    "per_page", "rerank_candidates", "prompt_tokens",
 }  # fmt: skip
 
 
@@ -171,6 +174,32 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
         form["max_tokens"] = gr.Slider(
             16, 1024, value=settings.llm.max_tokens, step=16, label="Longest answer (tokens)"
         )
+        form["question_type"] = gr.Radio(
+            list(get_args(ReadingSettings.model_fields["question_type"].annotation)),
+            value=settings.reading.question_type, label="Questions",
+            info="What kind of answer the prompt asks for: a fact, a description, yes or no; auto: by the question",
+        )  # fmt: skip
+        form["prompt_tokens"] = gr.Number(
+            settings.reading.prompt_tokens, label="Evidence read (tokens)", precision=0,
+            info="The best sentences of the passages, as many as fit; 0: whole passages",
+        )  # fmt: skip
+        form["instruction"] = gr.Textbox(
+            settings.reading.instruction, label="Instruction", placeholder="by the type of the question",
+            info="The end of the prompt",
+        )  # fmt: skip
+        with gr.Row():
+            form["citation_threshold"] = gr.Slider(
+                0, 1, value=settings.reading.citation_threshold, step=0.01, label="Supported from",
+                info="How well a sentence must match its passage",
+            )  # fmt: skip
+            form["partly_threshold"] = gr.Slider(
+                0, 1, value=settings.reading.partly_threshold, step=0.01, label="Partly supported from",
+                info="Below this it counts as not found",
+            )  # fmt: skip
+        form["check_meaning"] = gr.Checkbox(
+            settings.reading.check_meaning, label="Compare meaning too",
+            info="Answers with passages, where the retriever has an encoder; else words alone",
+        )  # fmt: skip
     with gr.Accordion("Evidence shown", open=False):
         form["merge_overlaps"] = gr.Checkbox(
             retrieval.merge_overlaps, label="Overlapping passages as one", info="Fewer repetitions, longer passages"

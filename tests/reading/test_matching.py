@@ -19,12 +19,20 @@ def test_containment_and_f1():
     assert found.f1 == pytest.approx(2 * 1 * 0.5 / 1.5)  # deductible, 2,000 of deductible, plan, 2,000, year
 
 
-def test_the_score_is_the_mean_of_containment_and_f1_and_with_a_similarity_of_that_and_of_both():
+def test_the_score_is_the_mean_of_words_and_meaning():
     of = quote("The deductible of the plan is $2,000 a year.")
-    words = match("The deductible is $2,000.", of)
-    assert words.score == pytest.approx((words.containment + words.f1) / 2)
-    assert match("The deductible is $2,000.", of, 0.5).score == pytest.approx((words.score + 0.5) / 2)
-    assert match("The deductible is $2,000.", of, -0.5).score == pytest.approx(words.score / 2)
+    found = match("The deductible is $2,000.", of, 0.5)
+    words = (found.containment + found.f1) / 2
+    assert found.score == pytest.approx((words + 0.5) / 2)
+    assert match("The deductible is $2,000.", of, -0.5).score == pytest.approx(words / 2)
+
+
+def test_without_an_encoder_the_words_stand_for_the_meaning():
+    of = quote("The deductible of the plan is $2,000 a year.")
+    assert match("The deductible of the plan is $2,000 a year.", of).score == 1
+    assert match("Dogs bark.", of).score == 0
+    few, more = match("The deductible of a car.", of).score, match("The deductible of the plan.", of).score
+    assert 0 < few < more < 1
 
 
 def test_nothing_in_common_is_no_match():

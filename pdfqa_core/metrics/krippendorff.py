@@ -78,7 +78,7 @@ def krippendorff_alpha(
     coincidences = np.stack([_coincidences(unit, places) for unit in units])
     (alpha,) = _alphas(coincidences.sum(axis=0)[None], scale, values)
     drawn = _resampled(coincidences, scale, values, seed, resamples)
-    if len(units) < 2 or len(drawn) < _LEAST_DEFINED * resamples:
+    if len(units) < 2 or len(drawn) == 0 or len(drawn) < _LEAST_DEFINED * resamples:
         return Alpha(float(alpha), None, None, len(units), scale)
     low, high = np.percentile(drawn, [2.5, 97.5])
     return Alpha(float(alpha), float(low), float(high), len(units), scale)

@@ -1,11 +1,15 @@
 """Citations, HotpotQA, insufficient context, ASQA: known answers and edge cases."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.accuracy import accuracy
 from pdfqa_core.metrics.citations import citation_overlap
+from pdfqa_core.metrics.claims import claim_f1, claim_share
 from pdfqa_core.metrics.disambig_f1 import disambig_f1_entities, disambig_f1_qa
 from pdfqa_core.metrics.dr import dr, dr_of_items
 from pdfqa_core.metrics.exact_match import exact_match
@@ -41,20 +45,40 @@ def test_precision_and_recall_of_citations_change_places(one, other):
     assert citation_overlap(one, one).f1 == 1
 
 
+BATCH = (  # prediction and its citations, gold answer and its citations
+    ("Arthur's Magazine", [1, 2], "Arthur's Magazine", [1, 2]),
+    ("respiratory droplets", [1, 3], "respiratory droplets and aerosols", [1, 3]),
+    ("point guard", [2, 4, 5], "point guard", [2, 4]),
+    ("1844", [1], "1844", [1, 3]),
+    ("insufficient context", [], "insufficient context", []),
+    ("2.5 million", [1, 2], "2.5 million", [1, 2]),
+    ("Tesla", [2], "SpaceX", [1, 3]),
+    ("insufficient context", [], "insufficient context", []),
+)
+
+
 def test_the_example_batch_of_eight():
     """The example data of the evaluation notebook that these six metrics come from, with its published means."""
-    batch = [
-        ("Arthur's Magazine", [1, 2], "Arthur's Magazine", [1, 2]),
-        ("respiratory droplets", [1, 3], "respiratory droplets and aerosols", [1, 3]),
-        ("point guard", [2, 4, 5], "point guard", [2, 4]),
-        ("1844", [1], "1844", [1, 3]),
-        ("insufficient context", [], "insufficient context", []),
-    ]
-    values = [citation_overlap(p, g).f1 for _, p, _, g in batch]
-    assert values == pytest.approx([1, 1, 0.8, 2 / 3, 1])
-    assert [token_f1(a, [b]) for a, _, b, _ in batch] == pytest.approx([1, 2 / 3, 1, 1, 1])
-    assert [exact_match(a, [b]) for a, _, b, _ in batch] == [1, 0, 1, 1, 1]
-    assert [insufficient_context_detection(a, b) for a, _, b, _ in batch] == [None, None, None, None, 1]
+
+    def mean(values):
+        return sum(values) / len(values)
+
+    citations = [citation_overlap(cited, gold) for _, cited, _, gold in BATCH]
+    assert mean([token_f1(answer, [gold]) for answer, _, gold, _ in BATCH]) == pytest.approx(0.8333, abs=5e-5)
+    assert mean([exact_match(answer, [gold]) for answer, _, gold, _ in BATCH]) == 0.75
+    assert mean([one.precision for one in citations]) == pytest.approx(0.8333, abs=5e-5)
+    assert mean([one.recall for one in citations]) == 0.8125
+    assert mean([one.f1 for one in citations]) == pytest.approx(0.8083, abs=5e-5)  # of the items' F1s, not of the means
+    noticed = [insufficient_context_detection(answer, gold) for answer, _, gold, _ in BATCH]
+    assert [value for value in noticed if value is not None] == [1.0, 1.0]
+
+
+def test_the_scenarios_of_the_notebook():
+    """The seven scenarios shown one by one; the sixth is a made-up answer where the context does not suffice."""
+    made_up = citation_overlap([2], [])
+    assert (token_f1("25 percent", ["insufficient context"]), made_up) == (0.0, (0.0, 0.0, 0.0))
+    assert insufficient_context_detection("25 percent", "insufficient context") == 0.0
+    assert citation_overlap([2], [1, 3]) == (0.0, 0.0, 0.0)
 
 
 # ------------------------------------------------------------------ HotpotQA
@@ -128,6 +152,61 @@ def test_disambig_f1_in_both_modes():
 )
 def test_dr_of_published_rows(rouge, disambig, value):
     assert dr(rouge, disambig) == pytest.approx(value, abs=0.005)
+
+
+def test_claims_of_a_worked_example(shared_data):
+    """RAGChecker's own example: 8 of 11 claims of the response and 11 of 22 of the gold answer are entailed."""
+    (first, second) = json.loads((shared_data / "claims" / "ragchecker_examples.json").read_text("utf-8"))["results"]
+    for example, known in ((first, (0.7273, 0.5, 0.5926)), (second, (0.8, 0.75, 0.7742))):
+        precision = claim_share([label == "Entailment" for label in example["answer2response"]])
+        recall = claim_share([label == "Entailment" for label in example["response2answer"]])
+        assert (precision, recall, claim_f1(precision, recall)) == pytest.approx(known, abs=5e-5)
+        for value, name in ((precision, "precision"), (recall, "recall"), (claim_f1(precision, recall), "f1")):
+            assert value == pytest.approx(example["metrics"][name])
+
+
+def test_claims_by_hand():
+    assert claim_share([True] * 8 + [False] * 3) == pytest.approx(0.7273, abs=5e-5)
+    assert claim_share([True] * 11 + [False] * 11) == 0.5
+    assert claim_f1(8 / 11, 0.5) == pytest.approx(0.5926, abs=5e-5)
+    assert claim_share([]) is None
+    assert claim_f1(None, 0.5) is claim_f1(0.5, None) is None
+    assert claim_f1(0.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(("label", "value"), [("Yes", 1), (" 1 ", 1), ("no", 0), ("incorrect", 0), ("", None)])
+def test_accuracy_of_a_persons_label(label, value):
+    assert accuracy(label) == value
+
+
+def test_other_labels_are_told():
+    with pytest.raises(UsageError, match="'maybe' says neither"):
+        accuracy("maybe")
+
+
+WORDS = st.lists(st.sampled_from(["yes", "no", "noanswer", "cat", "the", "dog"]), max_size=4).map(" ".join)
+FACTS = st.sets(st.tuples(st.sampled_from("AB"), st.integers(0, 3)), max_size=5)
+
+
+@given(WORDS, WORDS, FACTS, FACTS)
+def test_scores_of_hotpotqa_lie_between_0_and_1(answer, gold, predicted, facts):
+    ours, theirs = answer_scores(answer, gold), supporting_fact_scores(predicted, facts)
+    joint = joint_scores(ours, theirs)
+    for scores in (ours, theirs, joint):
+        assert all(0 <= value <= 1 for value in scores)
+    assert joint.f1 <= min(ours.f1, theirs.f1) + 1e-12 or not (ours.f1 and theirs.f1)
+    assert joint.em == ours.em * theirs.em
+    swapped = supporting_fact_scores(facts, predicted)
+    assert (swapped.precision, swapped.recall) == (theirs.recall, theirs.precision)
+
+
+@given(st.lists(st.lists(WORDS, max_size=3), max_size=4), WORDS)
+def test_str_em_lies_between_0_and_1_and_grows_with_the_text(short_answers, text):
+    value = str_em(text, short_answers)
+    if not short_answers:
+        assert value is None
+    else:
+        assert 0 <= value <= str_em(f"{text} yes no noanswer cat dog", short_answers) <= 1
 
 
 def test_dr_is_taken_over_the_set():

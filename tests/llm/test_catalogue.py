@@ -1,3 +1,4 @@
+import re
 import shutil
 import sys
 from collections import namedtuple
@@ -6,29 +7,45 @@ import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.llm import catalogue
+from tests.llm.gguf_files import write
 
 SMOL = "smollm2-135m"
 
 
 @pytest.fixture
 def gguf(tmp_path):
-    path = tmp_path / "mine.gguf"
-    path.write_bytes(b"GGUF\x03\x00\x00\x00rest")
-    return path
+    return write(tmp_path / "mine.gguf")
 
 
 def test_every_entry_is_complete_and_names_its_licence():
     entries = catalogue.read_catalogue()
     assert entries[0].name == SMOL
     assert len({entry.name for entry in entries}) == len(entries)
+    assert 12 <= len(entries) <= 16
+    assert [entry.parameters for entry in entries] == sorted(entry.parameters for entry in entries)
+    assert entries[0].parameters < 0.2
+    assert 7 < entries[-1].parameters < 9
     for entry in entries:
         assert entry.title
+        assert entry.note
         assert entry.repo.count("/") == 1
         assert entry.file.endswith(".gguf")
-        assert entry.licence in ("Apache-2.0", "MIT")
-        assert entry.memory_mb > entry.size_mb > 0
-        assert entry.context >= 2048
-        assert not entry.sha256 or len(entry.sha256) == 64
+        assert entry.licence in ("Apache-2.0", "MIT") or entry.accept.startswith("https://")
+        assert 0.3 < entry.size / (entry.parameters * 1e9) < 1.2  # bytes for each parameter
+        assert entry.memory(4096, 512) > entry.size
+        assert entry.context >= 4096
+        assert entry.revision == "main" or re.fullmatch("[0-9a-f]{40}", entry.revision)
+        assert not entry.sha256 or re.fullmatch("[0-9a-f]{64}", entry.sha256)
+    hashes = [entry.sha256 for entry in entries if entry.sha256]
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_memory_grows_with_context_and_batch():
+    entry = catalogue.entry("llama-3.2-3b")
+    cache = entry.memory(8192, 512) - entry.memory(4096, 512)
+    assert cache == 4 * 28 * 8 * 128 * 4096  # 16-bit keys and values of 28 layers with 8 heads of 128
+    assert entry.memory(4096, 512) - entry.memory(4096, 256) == 4 * 256 * entry.vocabulary
+    assert catalogue.entry(SMOL).memory(100_000, 512) == catalogue.entry(SMOL).memory(8192, 512)
 
 
 def test_a_path_is_taken_if_it_is_a_gguf_file(gguf, tmp_path):
@@ -58,6 +75,7 @@ def test_a_model_that_is_not_on_disk_says_how_to_get_it(tmp_path):
     assert "Qwen/Qwen2.5-1.5B-Instruct-GGUF" in caught.value.hint
     assert str(tmp_path) in caught.value.hint
     assert "PDFQA_MODEL" in caught.value.hint
+    assert "pdfqa models download qwen2.5-1.5b" in caught.value.hint
 
 
 def test_a_file_in_the_models_folder_is_found(gguf, tmp_path):
@@ -83,7 +101,7 @@ def test_the_embedded_file_is_found_without_importing_its_package(tmp_path):
 
 
 def test_a_missing_package_names_the_command(tmp_path):
-    entry = catalogue.Entry("x", "X", "a/b", "x.gguf", 1, 1, "MIT", 1, package="no_such_package")
+    entry = catalogue.Entry("x", "X", "a/b", "x.gguf", 1, 1, 1, 1, 1, 1, "MIT", package="no_such_package")
     assert catalogue.on_disk(entry, tmp_path) is None
     assert "pip install no-such-package" in str(catalogue._missing(entry, tmp_path))
 

@@ -1,0 +1,134 @@
+"""What this machine has for language models: memory, how fast it is read, and which models fit."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pdfqa_core.errors import StoppedError
+from pdfqa_core.types import StopSignal
+
+CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+CGROUP_USED = (Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"))
+BYTES_PER_VALUE = 2  # keys and values are kept as 16-bit floats
+BESIDE = 50_000_000  # bytes of tokenizer, graph and buffers that do not grow with context or vocabulary
+COMFORTABLE, MOST = 0.7, 0.95  # shares of the memory
+BLOCK = 4_000_000  # bytes that one step of the bandwidth test reads
+WINDOW = 0.2  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """What decides the memory of a running model beside its file.
+
+    `kv_width` is the number of values that one token leaves in the keys, and again in the values, over all layers;
+    `vocabulary` the number of tokens it knows; `context` the longest context it was trained on, 0 if unknown.
+    """
+
+    kv_width: int
+    vocabulary: int
+    context: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Main memory that this process may use, in bytes."""
+
+    total: int
+    free: int
+
+
+class Fit(StrEnum):
+    """How a model goes with the memory of a machine."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    TOO_LARGE = "too large"
+
+
+def needed_memory(file_size: int, dimensions: Dimensions, context_size: int, batch_size: int) -> int:
+    """Return the bytes that running a model takes: its file, the keys and values of the context, and a work buffer.
+
+    The buffer holds a score for each token of the vocabulary and each token of a batch, 4 bytes each.
+    """
+    context = min(context_size, dimensions.context or context_size)
+    cache = 2 * BYTES_PER_VALUE * dimensions.kv_width * context
+    buffer = 4 * min(batch_size, context) * dimensions.vocabulary
+    return file_size + cache + buffer + BESIDE
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):  # no such group, or "max"
+        return None
+
+
+def memory(limits: tuple[Path, ...] = CGROUP_LIMITS, used: tuple[Path, ...] = CGROUP_USED) -> Memory:
+    """Return this machine's memory, or what a container (Linux control groups) leaves of it."""
+    import psutil
+
+    machine = psutil.virtual_memory()
+    total, free = int(machine.total), int(machine.available)
+    for limit_file, used_file in zip(limits, used, strict=True):
+        limit = _number(limit_file)
+        if limit is not None and limit < total:
+            total, free = limit, max(0, min(free, limit - (_number(used_file) or 0)))
+    return Memory(total, free)
+
+
+def fit(needed: int, of: Memory) -> Fit:
+    """Return whether a model that needs so many bytes fits, comfortably or tightly."""
+    if needed <= COMFORTABLE * of.total:
+        return Fit.FITS
+    return Fit.TIGHT if needed <= MOST * of.total else Fit.TOO_LARGE
+
+
+def read_bandwidth(size: int, threads: int, *, seconds: float = 1.5, stop: StopSignal | None = None) -> float:
+    """Return how many bytes a second the memory gives to so many threads that read `size` bytes again and again.
+
+    A language model reads its whole file for every token it writes, so bandwidth / size limits its tokens per second.
+    `size` should be the file's size: a smaller block may stay in the processor's cache. It is the best of several
+    windows, because other programs only make it smaller. Raises StoppedError.
+    """
+    import numpy as np
+
+    share = max(BLOCK, size // threads)
+    done = [0] * threads
+    ready, over = threading.Barrier(threads + 1), threading.Event()
+
+    def work(place: int) -> None:
+        data = np.ones(share, dtype=np.int8)  # written by the thread that reads it
+        ready.wait()
+        while not over.is_set():
+            for start in range(0, len(data), BLOCK):
+                block = data[start : start + BLOCK]
+                block.max()  # looks at 64 bytes at a time without Python's lock
+                done[place] += block.nbytes
+                if over.is_set():
+                    return
+
+    workers = [threading.Thread(target=work, args=(place,), name="bandwidth", daemon=True) for place in range(threads)]
+    for worker in workers:
+        worker.start()
+    ready.wait()
+    try:
+        return _best_window(done, seconds, stop)
+    finally:
+        over.set()
+        for worker in workers:
+            worker.join()
+
+
+def _best_window(done: list[int], seconds: float, stop: StopSignal | None) -> float:
+    best, end = 0.0, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        began, before = time.perf_counter(), sum(done)
+        time.sleep(WINDOW)
+        if stop is not None and stop.is_set():
+            raise StoppedError
+        best = max(best, (sum(done) - before) / (time.perf_counter() - began))
+    return best

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import threading
+
+import psutil
+import pytest
+
+from pdfqa_core.errors import StoppedError
+from pdfqa_core.llm.hardware import Dimensions, Fit, Memory, fit, memory, needed_memory, read_bandwidth
+
+
+def test_memory_is_that_of_the_machine_where_there_is_no_limit(tmp_path):
+    found = memory((tmp_path / "none",), (tmp_path / "none",))
+    assert found.total == psutil.virtual_memory().total
+    assert 0 < found.free <= found.total
+
+
+def test_a_container_has_what_its_limit_leaves(tmp_path):
+    limit, used = tmp_path / "max", tmp_path / "current"
+    limit.write_text("100000000\n")
+    used.write_text("30000000\n")
+    assert memory((limit,), (used,)) == Memory(100_000_000, 70_000_000)
+    limit.write_text("max\n")
+    assert memory((limit,), (used,)).total == psutil.virtual_memory().total
+
+
+def test_what_a_model_needs_is_file_cache_and_buffer():
+    dimensions = Dimensions(kv_width=1000, vocabulary=50_000, context=2048)
+    assert needed_memory(10**9, dimensions, 1024, 256) == 10**9 + 4 * 1000 * 1024 + 4 * 256 * 50_000 + 50_000_000
+    assert needed_memory(10**9, dimensions, 99_999, 256) == needed_memory(10**9, dimensions, 2048, 256)
+
+
+@pytest.mark.parametrize(("needed", "found"), [(7, Fit.FITS), (8, Fit.TIGHT), (9.5, Fit.TIGHT), (9.6, Fit.TOO_LARGE)])
+def test_fits_tight_or_too_large(needed, found):
+    assert fit(needed, Memory(10, 1)) is found
+
+
+def test_bandwidth_is_a_number_of_bytes_a_second():
+    assert read_bandwidth(20_000_000, 2, seconds=0.5) > 50_000_000
+    assert [t for t in threading.enumerate() if t.name == "bandwidth"] == []
+
+
+def test_the_bandwidth_test_can_be_stopped():
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(StoppedError):
+        read_bandwidth(20_000_000, 1, seconds=3600, stop=stop)
+    assert [t for t in threading.enumerate() if t.name == "bandwidth"] == []

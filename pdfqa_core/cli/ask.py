@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pdfqa_core.cli import progress
+from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.cli.search import filename_of, hit_row
+from pdfqa_core.errors import StoppedError
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Document, Progress, Stored, Turn
@@ -29,7 +31,10 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer the question and print the answer with its sources."""
+    """Answer the question and print the answer with its sources.
+
+    Raises StoppedError after Ctrl-C; what was written by then is in the conversation.
+    """
     settings = settings_of(arguments)
     with Services(workspace_of(arguments), settings) as services:
         scope = services.document_ids(LOCAL_OWNER, arguments.document)
@@ -40,13 +45,16 @@ def run(arguments: argparse.Namespace) -> int:
             conversation_id=arguments.conversation,
             document_ids=scope or None,
         )
-        for event in events:
-            if isinstance(event, Progress):
-                progress.show(event)
-            elif isinstance(event, Stored):
-                stored = event
+        with stopping(services):
+            for event in events:
+                if isinstance(event, Progress):
+                    progress.show(event)
+                elif isinstance(event, Stored):
+                    stored = event
         progress.clear()
         turn = stored.turn
+        if turn.answer.stopped:
+            raise StoppedError
         documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
     if arguments.json:
         row = {**turn_row(turn, documents), "conversation_id": stored.conversation_id}

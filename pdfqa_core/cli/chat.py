@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.ask import plain_turn, turn_row
+from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
@@ -70,14 +70,13 @@ def _answer(services: Services, question: str, conversation: str, scope: tuple[s
     events = services.answer(
         LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None
     )
-    before = signal.signal(signal.SIGINT, lambda *_: services.stop())
     try:
-        for event in events:
-            if isinstance(event, Progress):
-                progress.show(event)
-            elif isinstance(event, Stored):
-                return event
+        with stopping(services):
+            for event in events:
+                if isinstance(event, Progress):
+                    progress.show(event)
+                elif isinstance(event, Stored):
+                    return event
     finally:
-        signal.signal(signal.SIGINT, before)
         progress.clear()
     raise PdfQAError("The question was not answered.", "Ask again.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -65,7 +65,7 @@ class OpenAICompatible:
         self._model = model
         self._server = Server(self.url, api_key=api_key, timeout=timeout, retries=retries)
         self._known = False  # whether the server has been asked for its models and its context
-        self._counter = ""  # whose way of counting tokens the server follows; "" not asked yet
+        self._count: Callable[[Sequence[Message]], int] | None = None
         self._takes_all_sampling = True
 
     # -------------------------------------------------------------- getting to know the server
@@ -82,7 +82,11 @@ class OpenAICompatible:
             if not listed:
                 raise ModelError(f"{self.url} offers no model.", "Load a model on that server.")
             self._model = self.name = listed[0]["id"]
-        self.context_size = self._told_context(listed) or self.context_size
+        try:
+            self.context_size = self._told_context(listed) or self.context_size
+            self._count = self._way_of_counting()
+        except ModelError as error:
+            _log.warning("the context is not known and tokens are estimated: %s", error)
         self._known = True
 
     def _listed(self, stop: StopSignal | None) -> Generator[Progress, None, list[dict[str, Any]]]:
@@ -90,7 +94,7 @@ class OpenAICompatible:
             reply = yield from self._server.json("GET", f"{self.url}/models", stop=stop)
             return [{**entry, "id": str(entry["id"])} for entry in reply["data"]]
         except (StatusError, ValueError, KeyError, TypeError) as error:
-            if isinstance(error, StatusError) and error.status not in (404, 405):
+            if isinstance(error, StatusError) and error.status not in (404, 405, 501):
                 raise
             if self._model:
                 return []  # it need not list what it is asked for by name
@@ -114,17 +118,17 @@ class OpenAICompatible:
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Return the prompt's length in tokens: the server's count where it counts, else an estimate."""
-        counters = {"vllm": self._vllm_count, "llama-server": self._llama_server_count, "plain": self._plain_count}
-        if self._counter in counters:
-            return counters[self._counter](messages) or _estimate(messages)
-        if self._counter == "none" or not self._known:
-            return _estimate(messages)
-        for name, count in counters.items():
-            if found := count(messages):
-                self._counter = name
-                return found
-        self._counter = "none"
-        return _estimate(messages)
+        try:
+            found = self._count(messages) if self._count is not None else 0
+        except ModelError as error:
+            _log.warning("tokens are estimated: %s", error)
+            found = 0
+        return found or _estimate(messages)
+
+    def _way_of_counting(self) -> Callable[[Sequence[Message]], int] | None:
+        """Return the way in which this server counts the tokens of messages, None if it does not."""
+        ways = (self._vllm_count, self._llama_server_count, self._plain_count)
+        return next((way for way in ways if way([Message("user", "?")])), None)
 
     def _vllm_count(self, messages: Sequence[Message]) -> int:
         body = {"model": self._model, "messages": _rows(messages), "add_generation_prompt": True}

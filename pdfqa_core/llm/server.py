@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 POLL = 0.05  # seconds between two looks at a stop signal
 CONNECT = 10.0  # seconds until a connection must stand
+QUICK = 3.0  # seconds of silence after which a question about the server itself is given up
 RETRIES = 4
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one, up to LONGEST_WAIT
 LONGEST_WAIT = 30.0
+NEVER = (501, 505)  # statuses that say that the server cannot do it, not that it cannot now
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 _HINTS = {
@@ -130,14 +132,20 @@ class Server:
             raise StoppedError
         return json.loads(text)
 
-    def ask(self, method: str, url: str, body: Mapping[str, Any] | None = None, *, timeout: float = 5.0) -> Any:
-        """Return a quick answer read as JSON; None if there is none, whatever the reason."""
+    def ask(self, method: str, url: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return a quick answer read as JSON, None if the server has none.
+
+        Raises ModelError if it says nothing for some seconds.
+        """
         import httpx
 
-        with contextlib.suppress(httpx.HTTPError, ValueError):
-            response = self.client.request(method, url, json=body, timeout=timeout)
+        try:
+            response = self.client.request(method, url, json=body, timeout=QUICK)
             return response.json() if response.status_code == 200 else None
-        return None
+        except ValueError:
+            return None
+        except httpx.HTTPError as error:
+            raise self.failure(error, begun=False) from error
 
     def check(self, response: httpx.Response) -> None:
         """Raise BusyError or StatusError unless the status is 200."""
@@ -146,7 +154,7 @@ class Server:
             return
         what = f"{self.url} answered {status}: {self.reason(response.read().decode('utf-8', 'replace'))}."
         hint = _HINTS.get(status, "Look at that server's log.")
-        if status == 429 or status >= 500:
+        if status == 429 or (status >= 500 and status not in NEVER):
             raise BusyError(what, hint, "the server is busy", _retry_after(response.headers.get("Retry-After", "")))
         raise StatusError(what, hint, status)
 

@@ -203,6 +203,9 @@ class EndlessServer(ThreadingHTTPServer):
 class EndlessHandler(BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
+        if not self.path.endswith("/chat/completions"):
+            self.send_error(404)
+            return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
@@ -231,12 +234,17 @@ def endless():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-@pytest.mark.parametrize("command", ["chat", "ask"])
-def test_ctrl_c_during_an_answer_keeps_what_was_written(workspace, endless, command):
+@pytest.mark.parametrize(("command", "before"), [("chat", "SIG_DFL"), ("ask", "default_int_handler"), ("ask", "SIG_IGN")])
+def test_ctrl_c_during_an_answer_keeps_what_was_written(workspace, endless, command, before):
+    """Also where the signal was ignored before, as shells have it for what they start in the background."""
     options = [*BM25, "--confidence-threshold", "0", "--engine", "openai", "--url", endless.url, "--json"]
     question = [METERS] if command == "ask" else []
+    started = (  # with a handler of the test's choice, not the one that its own process inherited
+        "import signal, sys; from pdfqa_core.cli import main; "
+        f"signal.signal(signal.SIGINT, signal.{before}); sys.exit(main())"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "pdfqa_core", command, *question, *options], cwd=ROOT, text=True, env=dict(os.environ),
+        [sys.executable, "-c", started, command, *question, *options], cwd=ROOT, text=True, env=dict(os.environ),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -265,7 +273,7 @@ def test_ctrl_c_during_an_answer_keeps_what_was_written(workspace, endless, comm
 def wait_for_words(process):
     """Give the words that the server has sent time to arrive."""
     with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(1)
+        process.wait(2)
 
 
 # ------------------------------------------------------------------ real files

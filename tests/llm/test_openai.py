@@ -382,9 +382,8 @@ def prepared(server, **options):
 def test_without_a_word_of_the_server_the_context_is_the_settings_and_tokens_are_estimated(server):
     llm = prepared(server, context_size=777)
     assert llm.context_size == 777
-    assert llm.count_tokens([Message("user", "word " * 100)]) == 143 + 8
     asked = len(server.requests)
-    llm.count_tokens(ASK)
+    assert llm.count_tokens([Message("user", "word " * 100)]) == 143 + 8
     assert len(server.requests) == asked  # not asked for again what it does not tell
 
 
@@ -415,6 +414,14 @@ def test_llama_server_tells_its_context_and_counts(server):
 def test_llama_cpp_python_counts_texts(server):
     server.pages["/extras/tokenize/count"] = lambda body: {"count": len(body["input"])}
     assert prepared(server).count_tokens(ASK) == len("Hello?") + 8
+
+
+def test_a_server_that_is_silent_about_itself_still_answers(server, monkeypatch):
+    monkeypatch.setattr(server_module, "QUICK", 0.1)
+    server.pages["/props"] = lambda _: server.gone.wait(1) or {}
+    server.say("x")
+    llm = OpenAICompatible(server.url, context_size=777)
+    assert (text_of(llm), llm.context_size, llm.count_tokens(ASK)) == ("x", 777, 10)
 
 
 @pytest.mark.parametrize("told", [{"data": [{"id": "m", "max_model_len": "long"}]}, {"data": [{"id": "m"}]}])

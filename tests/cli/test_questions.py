@@ -234,7 +234,9 @@ def endless():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-@pytest.mark.parametrize(("command", "before"), [("chat", "SIG_DFL"), ("ask", "default_int_handler"), ("ask", "SIG_IGN")])
+@pytest.mark.parametrize(
+    ("command", "before"), [("chat", "SIG_DFL"), ("ask", "default_int_handler"), ("ask", "SIG_IGN")]
+)
 def test_ctrl_c_during_an_answer_keeps_what_was_written(workspace, endless, command, before):
     """Also where the signal was ignored before, as shells have it for what they start in the background."""
     options = [*BM25, "--confidence-threshold", "0", "--engine", "openai", "--url", endless.url, "--json"]

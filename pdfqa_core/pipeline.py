@@ -47,7 +47,7 @@ def ask(
     `history` holds (question, answer) pairs, oldest first. `retrieve(question, k)` returns hits, best first.
     `confidence` (0..1) below `threshold` means a refusal without asking the reader; `searched` says in words what is
     searched ("1,394 passages"). A `stop` in any phase ends in a Done with what there is by then and `stopped` set.
-    `seconds` of the answer: "rewrite", "retrieve", "first_token" (from the question on), "read", "total".
+    `seconds` of the answer: "rewrite", "retrieve", "first_token" (from the question on), "read", "check", "total".
     Raises UsageError for an empty question or one of more than 2,000 words, and passes on the PdfQAErrors of the parts.
     """
     _check(question)
@@ -99,7 +99,7 @@ def ask(
                 yield event
                 continue
             answer = replace(event.answer, hits=hits, confidence=sure)
-            seconds["read"] = time.perf_counter() - since
+            seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
             if "first_token" in answer.seconds:
                 seconds["first_token"] = since - began + answer.seconds["first_token"]
             yield done(answer)

@@ -246,7 +246,7 @@ class Answer:
     `refused`: the evidence does not answer the question. `stopped`: a person stopped the generation, `text` is what
     had been written. `confidence` is the confidence in 0..1 that the threshold was compared with, `signals` what it was
     made of ("retrieval", "model"). `sentences` says of each sentence of the text how well the passages support it.
-    `seconds` are by phase ("rewrite", "retrieve", "first_token", "read", "check", "total"), `notes` sentences for the user.
+    `seconds` are by phase ("rewrite", "retrieve", "first_token", "read", "check", "total"); `notes` are for the user.
     """
 
     text: str

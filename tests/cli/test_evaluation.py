@@ -57,19 +57,75 @@ def test_the_interval_depends_on_nothing_but_its_seed(run, csv_file):
     assert run("agreement", csv_file, "--json").data != run("agreement", csv_file, "--seed", "1", "--json").data
 
 
-def test_of_three_annotators_two_are_named(run, csv_file):
+def test_two_of_three_annotators_can_be_named(run, csv_file):
     csv_file.write_text(csv_file.read_text() + "i0,Cem,correct,no\ni1,Cem,correct,yes\n")
-    assert run("agreement", csv_file, "--json").status == 2
     pair = run("agreement", csv_file, "--annotators", "Ann", "Ben", "--json")
     assert pair.data["criteria"]["correct"]["kappa"] == pytest.approx(0.4)
+    wrong = run("agreement", csv_file, "--annotators", "Ann", "Dan", "--json")
+    assert wrong.status == 2
+    assert "no annotator 'Dan'" in wrong.data["error"]["what"]
+
+
+def test_three_annotators_get_alpha_and_their_pairs(run, csv_file):
+    csv_file.write_text(csv_file.read_text() + "i0,Cem,correct,no\ni1,Cem,correct,yes\n")
+    row = run("agreement", csv_file, "--json").data["criteria"]["correct"]
+    assert set(row) >= KEYS
+    assert row["annotators"] == ["Ann", "Ben", "Cem"]
+    assert [pair["n"] for pair in row["pairs"]] == [50, 2, 2]
+    assert row["pairs"][0]["kappa"] == pytest.approx(0.4)
+    assert row["alpha"]["low"] < row["alpha"]["value"] < row["alpha"]["high"]
+    assert "Krippendorff's alpha (nominal)" in run("agreement", csv_file).out
+
+
+def test_a_table_with_a_column_per_annotator(run, tmp_path):
+    path = tmp_path / "wide.tsv"
+    path.write_text('id\tsaid\tA\tB\tC\n1\t"So" he said\tYes\tYes\t\n1\tx\tNo\tYes\tNo\n2\ty\tNo\tNo\tmaybe\n')
+    done = run("agreement", path, "--columns", "A,B", "--values", "Yes,No", "--criterion", "acceptable", "--json")
+    row = done.data["criteria"]["acceptable"]
+    assert (row["n"], row["annotators"], row["confusion"]) == (3, ["A", "B"], [[1, 1], [0, 1]])
+    assert done.data["left_out"] == 0
+    assert run("agreement", path, "--columns", "A,B,C", "--values", "Yes,No", "--json").data["left_out"] == 2
+    twice = run("agreement", path, "--columns", "A,B", "--item", "id", "--json")
+    assert (twice.status, "the item '1' is in row 2 already" in twice.data["error"]["what"]) == (2, True)
+    assert "cannot be told" in run("agreement", path, "--json").data["error"]["what"]
+    assert "'D' is missing" in run("agreement", path, "--columns", "A,D", "--json").data["error"]["what"]
+    nothing = run("agreement", path, "--columns", "A,B", "--values", "ja", "--json")
+    assert "No, Yes" in nothing.data["error"]["hint"]
+
+
+def test_two_columns_need_no_name_and_an_ordinal_scale_has_weights(run, tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("item;Ann;Ben\na;low;low\nb;high;mid\nc;mid;low\nd;high;high\n")
+    plain = run("agreement", path, "--json").data["criteria"]["value"]
+    assert (plain["n"], plain["annotators"], plain["weighted"]) == (4, ["Ann", "Ben"], {})
+    done = run("agreement", path, "--weights", "quadratic", "--scale", "low,mid,high", "--json")
+    row = done.data["criteria"]["value"]
+    assert row["labels"] == ["low", "mid", "high"]
+    # Places 0 2 1 2 against 0 1 0 2: mean squared distance 2/4; by chance (all 16 pairs) 26/16.
+    assert row["weighted"]["quadratic"]["kappa"] == pytest.approx(1 - (2 / 4) / (26 / 16))
+    assert row["kappa"] == plain["kappa"]
+    shown = run("agreement", path, "--weights", "linear", "--scale", "low,mid,high").out
+    assert "kappa, linear weights" in shown
+    assert "quadratic" not in shown
+    assert "is not on the scale" in run("agreement", path, "--scale", "low,high", "--json").data["error"]["what"]
+
+
+def test_the_labels_of_nq301_agree_as_one_command_says(run, shared_data):
+    file = shared_data / "human_labels" / "nq301_human.tsv"
+    done = run("agreement", file, "--columns", "annotator1,annotator2", "--values", "Yes,No", "--json")
+    row = done.data["criteria"]["value"]
+    assert (row["n"], row["confusion"]) == (1483, [[574, 86], [109, 714]])
+    assert row["kappa"] == pytest.approx(0.734719, abs=1e-6)
+    assert row["agreement"] == pytest.approx(1288 / 1483)
+    assert row["low"] < row["kappa"] < row["high"]
 
 
 def test_a_file_of_another_form_is_wrong_usage(run, tmp_path):
     path = tmp_path / "other.csv"
-    path.write_text("a,b\n1,2\n")
+    path.write_text("a,b,c,d\n1,2,3,4\n")
     failed = run("agreement", path, "--json")
     assert failed.status == 2
-    assert "item" in failed.data["error"]["what"]
+    assert "--columns" in failed.data["error"]["hint"]
 
 
 @pytest.fixture

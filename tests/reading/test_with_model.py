@@ -1,0 +1,52 @@
+"""The generative reader with the embedded model: what is read again, and what always fits."""
+
+import importlib.util
+import random
+
+import pytest
+
+from pdfqa_core.llm import LlamaCpp
+from pdfqa_core.llm.catalogue import entry, packaged_file
+from pdfqa_core.reading import GenerativeReader
+from tests.reading.helpers import hits, read
+
+pytestmark = pytest.mark.model
+
+PLAN = "The plan began in 2010. The deductible is $2,000 per year. Emergency care is covered everywhere. " * 3
+BOOK = "Employees get 25 days of leave. Leave must be requested two weeks ahead. Sick leave is not limited. " * 3
+ODD = ("Selbstbeteiligung", "naïve", "日本語", "٣", "\u200b", "x" * 40, "3,141.59", "<|im_end|>", "🧾", "covered")
+
+
+@pytest.fixture(scope="module")
+def llm():
+    path = packaged_file(entry("smollm2-135m"))
+    if path is None or importlib.util.find_spec("llama_cpp") is None:
+        pytest.skip("the embedded model or llama-cpp-python is not installed")
+    model = LlamaCpp(path, name="smollm2-135m", context_size=512)
+    yield model
+    model.unload()
+
+
+def test_a_second_question_on_the_same_passages_reads_only_itself(llm):
+    reader = GenerativeReader(llm, max_tokens=1)
+    one, two = hits(PLAN, BOOK)
+    read(reader, "How high is the deductible?", [one, two])
+    cold = llm.prompt_evaluated
+    read(reader, "Why is leave limited?", [two, one])
+    assert cold > 100
+    assert llm.prompt_evaluated < 50
+
+
+@pytest.mark.parametrize("tokens", [0, 40])
+def test_the_prompt_and_the_answer_always_fit_the_context(llm, tokens):
+    rng = random.Random(tokens)
+    reader = GenerativeReader(llm, passages=6, max_tokens=128, prompt_tokens=tokens)
+    for _ in range(8):
+        texts = [" ".join(rng.choice(ODD) for _ in range(rng.randint(1, 120))) + "." for _ in range(rng.randint(1, 6))]
+        texts[0] = f"Short. {texts[0]}"
+        evidence = reader.fitting("Is it covered?", hits(*texts))
+        used = llm.count_tokens(reader.messages("Is it covered?", evidence))
+        assert used + 128 <= llm.context_size
+        assert evidence.places
+        if tokens and len(evidence.places) > 1:
+            assert used - llm.count_tokens(reader.messages("Is it covered?", None)) <= tokens

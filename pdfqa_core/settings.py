@@ -1,12 +1,13 @@
 """All settings as data: one frozen pydantic model per part. Builds nothing and reads nothing but what it is given.
 
-Sources, later ones win: the defaults below, `pdfqa.toml` in the workspace, environment variables, the command line
-or the page. `fingerprint()` names the settings that produced an answer.
+Sources, later ones win: the defaults below, `pdfqa.toml` in the workspace, what was chosen on the Models tab,
+environment variables, the command line or the page. `fingerprint()` names the settings that produced an answer.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -16,6 +17,9 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pdfqa_core.errors import UsageError
+
+CHOICES = "models.json"  # in the workspace: what was chosen on the Models tab
+WHICH_MODEL = ("engine", "model", "url")  # settings that the environment can overrule only together
 
 
 class Section(BaseModel):
@@ -101,8 +105,10 @@ class LLMSettings(Section):
     model: str = Field("smollm2-135m", description="Name from the catalogue, or path of a GGUF file.")
     url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
     context_size: int = Field(4096, ge=512, le=131072)
-    threads: int = Field(0, ge=0, description="0: one per physical core.")
+    threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one if others use it.")
     gpu_layers: int = Field(0, ge=-1, description="Layers on a GPU; -1: all.")
+    batch_size: int = Field(512, ge=16, le=4096, description="Prompt tokens that are read at once.")
+    chat_template: str = Field("", description="Form of the prompt (chatml, llama-3, …); empty: the model's own.")
     max_tokens: int = Field(256, ge=1, le=8192, description="Longest answer in tokens.")
     temperature: float = Field(0.0, ge=0, le=2, description="0: always the most likely token.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Repeats a random answer.")
@@ -192,8 +198,23 @@ def load(data: Mapping[str, Any]) -> Settings:
         raise UsageError(f"A setting is wrong: {problems}.", "Correct it or leave it out.") from error
 
 
+def read_choices(workspace: Path) -> dict[str, Any]:
+    """Return what was chosen on the Models tab (`models.json` in the workspace): "llm" settings, "added" files.
+
+    Raises UsageError if the file is damaged.
+    """
+    file = workspace / CHOICES
+    try:
+        data = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except (ValueError, OSError) as error:
+        raise UsageError(f"{file} cannot be read: {error}.", "Remove it; models are chosen anew then.") from error
+    if not isinstance(data, dict) or not isinstance(data.get("llm", {}), dict):
+        raise UsageError(f"{file} does not hold choices of models.", "Remove it; models are chosen anew then.")
+    return data
+
+
 def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings of a workspace: its `pdfqa.toml`, then the environment.
+    """Return the settings of a workspace: its `pdfqa.toml`, what was chosen on the Models tab, then the environment.
 
     Environment: PDFQA_LLM_URL, PDFQA_MODEL, PDFQA_DEMO, GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, PORT, and SPACE_ID
     (set on Hugging Face Spaces: demo mode, all interfaces).
@@ -213,6 +234,11 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     def put(section: str, name: str, value: object) -> None:
         data.setdefault(section, {})[name] = value
 
+    named = bool(environ.get("PDFQA_MODEL") or environ.get("PDFQA_LLM_URL"))
+    for name, value in read_choices(workspace).get("llm", {}).items():
+        if not (named and name in WHICH_MODEL):
+            put("llm", name, value)
+    load(data)
     if environ.get("SPACE_ID"):
         put("server", "demo", True)
         put("server", "host", "0.0.0.0")  # noqa: S104 - a Space is reached through its proxy

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -98,7 +99,7 @@ OTHER = {  # another valid value for every setting
         "per_page": 7, "merge_overlaps": True,
     },
     "llm": {
-        "engine": "openai", "model": "x", "url": "x", "context_size": 777, "threads": 7, "gpu_layers": 7,
+        "engine": "openai", "model": "x", "url": "x", "context_size": 777, "threads": 7, "gpu_layers": 7, "batch_size": 77, "chat_template": "x",
         "max_tokens": 7, "temperature": 0.7, "seed": 7, "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
     },
     "reading": {"reader": "extractive", "passages": 7, "confidence_threshold": 0.7, "citation_threshold": 0.7,
@@ -208,6 +209,26 @@ def test_a_wrong_file_is_told(toml, text, words):
 def test_a_file_in_another_encoding_is_told(tmp_path):
     (tmp_path / "pdfqa.toml").write_bytes("# größer\n".encode("latin-1"))
     with pytest.raises(UsageError, match="not valid TOML"):
+        read_settings(tmp_path, {})
+
+
+# ------------------------------------------------------------------ what was chosen on the Models tab
+
+
+def test_what_was_chosen_on_the_page_beats_the_file_and_the_environment_beats_both(toml):
+    folder = toml('[llm]\nmodel = "qwen"\nseed = 4\nthreads = 3\n')
+    chosen = {"llm": {"engine": "openai", "url": "http://x/v1", "model": "big", "threads": 2}, "added": ["/a.gguf"]}
+    (folder / "models.json").write_text(json.dumps(chosen))
+    llm = read_settings(folder, {}).llm
+    assert (llm.engine, llm.model, llm.url, llm.seed, llm.threads) == ("openai", "big", "http://x/v1", 4, 2)
+    llm = read_settings(folder, {"PDFQA_MODEL": "smollm2-135m"}).llm
+    assert (llm.engine, llm.model, llm.url, llm.threads) == ("llama_cpp", "smollm2-135m", "", 2)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"llm": 1}', '{"llm": {"threads": -1}}', '{"llm": {"colour": "red"}}'])
+def test_damaged_choices_are_told(tmp_path, text):
+    (tmp_path / "models.json").write_text(text)
+    with pytest.raises(UsageError, match=r"models\.json|llm\."):
         read_settings(tmp_path, {})
 
 

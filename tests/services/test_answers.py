@@ -6,8 +6,9 @@ import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.loaded_models import ModelStatus
+from pdfqa_core.reading.prompts import INSTRUCTIONS
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Token
+from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Support, Token
 from tests.conftest import FakeLLM
 from tests.services.helpers import (
     BM25,
@@ -44,6 +45,43 @@ def test_an_answer_is_told_and_stored(open_services, fake_llm):
     assert (conversation.title, conversation.turns) == (METERS, (stored.turn,))
     assert stored.turn.number == 1
     assert "15 minutes" in fake_llm.history[0][-1].content
+
+
+def test_what_the_passages_say_of_an_answer_is_stored(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    fake_llm.enqueue(["All meters are read every 15 minutes. Bananas cost 7 dollars."])
+    answer = stored_of(asked(services, METERS)).turn.answer
+    first, second = answer.sentences
+    assert (first.support, first.numbers) == (Support.SUPPORTED, ())
+    assert second.support is Support.NOT_FOUND
+    assert [answer.text[start:end] for start, end in second.numbers] == ["7"]
+    kept = services.store.conversations.list(LOCAL_OWNER)[0]
+    assert services.store.conversations.get(LOCAL_OWNER, kept.id).turns[0].answer.sentences == answer.sentences
+
+
+def test_answers_are_compared_by_meaning_where_the_retriever_has_an_encoder(open_services):
+    services = open_services(LITERAL)
+    hybrid = LITERAL.changed("retrieval", retriever="hybrid")
+    first, again = (services._reader(hybrid)[0].checker.meaning for _ in range(2))
+    assert first is again is not None
+    assert services._reader(LITERAL)[0].checker.meaning is None
+    assert services._reader(hybrid.changed("reading", check_meaning=False))[0].checker.meaning is None
+
+
+def test_the_settings_of_reading_reach_the_reader(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    fake_llm.enqueue(["All meters are read quite often."])
+    chosen = BM25.changed(
+        "reading", instruction="Answer in verse.", prompt_tokens=30, citation_threshold=1, partly_threshold=0.1
+    )
+    answer = stored_of(asked(services, METERS, chosen)).turn.answer
+    prompt = fake_llm.history[0][0].content
+    assert prompt.endswith("Answer in verse.")
+    assert len(prompt.split()) < 60
+    assert [s.support for s in answer.sentences] == [Support.PARTLY]
+    fake_llm.enqueue(["Yes."])
+    asked(services, METERS, BM25.changed("reading", question_type="boolean"))
+    assert fake_llm.history[1][0].content.endswith(INSTRUCTIONS["boolean"])
 
 
 def test_a_follow_up_is_rewritten_from_the_history(open_services):

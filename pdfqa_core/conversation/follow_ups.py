@@ -1,0 +1,92 @@
+"""Questions that a reader may ask next, made of the headings around the evidence. Pure functions, no model.
+
+A heading is quoted, so that the question is right English whatever the heading's grammar; one that says nothing of its
+own ("Overview", "Tips", a number, a broken line) makes no question. Whether the documents answer a question is for the
+caller to find out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.text import STOP_WORDS, terms
+
+LONGEST = 8  # words of a heading
+LONGEST_TITLE = 48  # characters of a document's title
+
+# Words that say nothing about a section on their own.
+EMPTY = frozenset(
+    """abstract acknowledgements acknowledgments additional annex any appendices appendix background chapter comments
+    concerns conclusion conclusions content contents definition definitions detail details discussion example examples
+    exception exceptions exhibit faq figure figures first following general glossary important index info information
+    introduction item items know last list more next note notes other others overview page pages part preface purpose
+    question questions reference references remark remarks required second section sections step steps summary table
+    tables third tip tips title topic topics total update updates version""".split()
+)
+
+_NUMBERED = re.compile(
+    r"^(?:(?:section|chapter|part|item|appendix)\s+\S+|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
+)
+_BROKEN = re.compile(r"[|•@=<>{}\[\]_“”\"]|\.{2,}|…|[.!?;]\s|[,;–—-]$")
+_ASKS = re.compile(r"(?:who|what|when|where|which|why|how|are|is|do|does|can|may|will|should)\b.*\?$", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:i|we|my|our|this|these|those|it|they|them)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section near the evidence: its heading, its document (with the title, empty where it goes without saying)."""
+
+    heading: str
+    document_id: str
+    page: int
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A question and the section that should answer it."""
+
+    question: str
+    section: Section
+
+
+def topic(heading: str) -> str:
+    """Return what a heading names, without its number, capitals toned down; empty if it names nothing to ask about."""
+    text = _NUMBERED.sub("", " ".join(heading.split())).rstrip(":. ")
+    parts = text.split()
+    if not text[:1].isupper() or len(parts) > LONGEST or _BROKEN.search(text):
+        return ""
+    if sum(c.isalpha() or c.isspace() for c in text) < 0.8 * len(text) or parts[-1].casefold() in STOP_WORDS:
+        return ""
+    if max(map(len, _own(text)), default=0) < 4:
+        return ""
+    return text.capitalize() if text.isupper() and len(parts) > 1 else text
+
+
+def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[FollowUp]:
+    """Yield a question for each section with a topic of its own that none of the questions `asked` was about."""
+    seen = {frozenset(_own(question)) for question in asked}
+    for section in sections:
+        heading = topic(section.heading)
+        about = frozenset(_own(heading))
+        if not heading or any(about <= known for known in seen):
+            continue
+        if heading.endswith("?") and (len(about) < 2 or not _ASKS.match(heading) or _POINTS.search(heading)):
+            continue
+        seen.add(about)
+        yield FollowUp(_question(heading, section.title), section)
+
+
+def _question(heading: str, title: str) -> str:
+    if heading.endswith("?"):
+        return heading
+    if title and len(title) <= LONGEST_TITLE and not _BROKEN.search(title):
+        return f"What does {title} say about “{heading}”?"
+    return f"What is said about “{heading}”?"
+
+
+def _own(text: str) -> list[str]:
+    """Return the terms that are neither function words nor empty."""
+    return [term for term in terms(text) if term not in STOP_WORDS and term not in EMPTY and not term.isdigit()]

@@ -27,7 +27,7 @@ EMPTY = frozenset(
 )
 
 _NUMBERED = re.compile(
-    r"^(?:(?:section|chapter|part|item|appendix)\s+\S+|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
+    r"^(?:(?i:section|chapter|part|item|appendix)\s+\S+|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
 )
 _BROKEN = re.compile(r"[|•@=<>{}\[\]_“”\"]|\.{2,}|…|[.!?;]\s|[,;–—-]$")
 _ASKS = re.compile(r"(?:who|what|when|where|which|why|how|are|is|do|does|can|may|will|should)\b.*\?$", re.IGNORECASE)

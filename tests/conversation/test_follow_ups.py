@@ -41,9 +41,9 @@ def test_what_names_nothing_makes_no_question(heading: str):
 
 
 def test_headings_become_questions_and_questions_stay_as_they_are():
-    assert questions("Balance Billing Protection", "What is balance billing?", "Know your limits") == [
+    assert questions("Balance Billing Protection", "What is covered abroad?", "Know your limits") == [
         "What is said about “Balance Billing Protection”?",
-        "What is balance billing?",
+        "What is covered abroad?",
         "What is said about “Know your limits”?",
     ]
     assert questions("Are there any tips I should know about?", "Does it cover eye exams?") == []

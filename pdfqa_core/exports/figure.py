@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
@@ -31,9 +31,11 @@ _MARKERS = ("o", "s", "^", "D", "v", "P")
 _INK, _LINE = "#1c1b1a", "#c9c5be"
 # Colours that a page's style sheet replaces, see `panels`.
 _PAGE_INK, _PAGE_LINE = "#010203", "#040506"
-_EVIDENCE = ("citation", "sp_", "joint", "disambig", "str_em", "insufficient", "refusal", "nDCG", "R@", "recall")
+_SECOND = ("citation", "sp_", "joint", "disambig", "str_em", "dr", "insufficient", "refusal")  # of the second panel
+_TITLES = {"answers": ("Answers", "Evidence"), "hotpotqa": ("Answers", "Evidence"), "asqa": ("Answers", "Readings")}
 _LABELLED_ITEMS = 24
 _WIDE_NAME = 22
+LONGEST_NAME = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ class _Data:
     text: tuple[str, ...]
     evidence: tuple[str, ...]
     style: _Style
+    labels: tuple[str, ...] = ()
+    titles: tuple[str, str] = ("", "")
+    legends: bool = True  # one in each panel, not one for all
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -68,7 +73,7 @@ def figure(evaluation: Evaluation, table: Table, kind: str) -> bytes:
     """
     if kind not in FORMATS:
         raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
-    data = _data(evaluation, table, _Style())
+    data = replace(_data(evaluation, table, _Style()), legends=False)
     with _drawing():
         return _written(_six(evaluation, data), kind, salt="figure")
 
@@ -80,6 +85,9 @@ def _six(evaluation: Evaluation, data: _Data) -> Figure:
         axes = made.add_subplot(grid[place // 3, place % 3], projection="polar" if polar else None)
         draw(axes, data)
         axes.set_title(f"{'ABCDEF'[place]}  {axes.get_title()}", fontsize=10.5, color=data.style.ink)
+    if len(data.systems) > 1:
+        drawn = next(axes for axes in made.axes if axes.get_legend_handles_labels()[0])
+        made.legend(*drawn.get_legend_handles_labels(), loc="outside lower center", **_legend_look(data, room=180))
     made.suptitle(_title(evaluation, data), x=0.01, ha="left", fontsize=13, fontweight="bold", color=data.style.ink)
     return made
 
@@ -119,15 +127,31 @@ def _data(evaluation: Evaluation, table: Table, style: _Style) -> _Data:
     ]
     if not drawn:
         raise UsageError("There is nothing to draw: no measure has a value.", "Look at what is unscored.")
-    evidence = [name for name in drawn if name.startswith(_EVIDENCE)]
+    evidence = [name for name in drawn if name.startswith(_SECOND)]
     text = [name for name in drawn if name not in evidence]
+    titles = _TITLES.get(evaluation.protocol, (evaluation.protocol.capitalize(),) * 2)
     if not text or not evidence:
         half = (len(drawn) + 1) // 2
         text, evidence = drawn[:half], drawn[half:] or drawn[:1]
+        titles = (evaluation.protocol.capitalize(),) * 2
     systems = evaluation.systems[:MOST_SYSTEMS]
-    return _Data(
-        systems, len(evaluation.systems) - len(systems), table, tuple(text), tuple(dict.fromkeys(evidence)), style
-    )
+    left_out = len(evaluation.systems) - len(systems)
+    labels = short_names([system.name for system in systems])
+    return _Data(systems, left_out, table, tuple(text), tuple(dict.fromkeys(evidence)), style, labels, titles)
+
+
+def short_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names for a legend: without the words that all of them end in, and at most LONGEST_NAME characters."""
+    words = [name.split() for name in names]
+    common = 0
+    while len(names) > 1 and all(len(one) > common + 1 for one in words):
+        if len({one[-1 - common] for one in words}) > 1:
+            break
+        common += 1
+    shorter = [" ".join(one[: len(one) - common]).removesuffix(" over") for one in words] if common else list(names)
+    cut = [one if len(one) <= LONGEST_NAME else f"{one[: LONGEST_NAME // 2]}…{one[-LONGEST_NAME // 2 + 1 :]}"
+           for one in shorter]  # fmt: skip
+    return tuple(cut if len(set(cut)) == len(names) else [f"{n}. {one}" for n, one in enumerate(cut, start=1)])
 
 
 def _title(evaluation: Evaluation, data: _Data) -> str:
@@ -143,8 +167,8 @@ def _panels(data: _Data) -> tuple[tuple[str, Draw, bool], ...]:
         ("Profile of means", _profile, True) if len(data.measures) >= 3 else ("Means", _dots, False)
     )
     return (
-        ("Answers", lambda axes, d: _bars(axes, d, d.text, "Answers: means with 95 % intervals"), False),
-        ("Evidence", lambda axes, d: _bars(axes, d, d.evidence, "Evidence: means with 95 % intervals"), False),
+        (f"{data.titles[0]}, first measures", lambda axes, d: _bars(axes, d, d.text, d.titles[0]), False),
+        (f"{data.titles[1]}, more measures", lambda axes, d: _bars(axes, d, d.evidence, d.titles[1]), False),
         (f"Distribution of {_pretty(first)}", lambda axes, d: _distribution(axes, d, first), False),
         (f"Distribution of {_pretty(second)}", lambda axes, d: _distribution(axes, d, second), False),
         ("Every item", _heatmap, False),
@@ -174,6 +198,7 @@ def _wrapped(text: str) -> str:
 
 def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
     height = 0.8 / len(data.systems)
+    counts = {data.table.cells[system.name][name].summary.n for system in data.systems for name in names}
     for number, system in enumerate(data.systems):
         for place, name in enumerate(names):
             found = data.table.cells[system.name][name].summary
@@ -183,7 +208,7 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
                 continue
             axes.barh(
                 y, found.mean, height * 0.86, color=_COLOURS[number], hatch=_HATCHES[number], edgecolor=data.style.ink,
-                linewidth=0.5, label=system.name if name == names[0] else None,
+                linewidth=0.5, label=data.labels[number] if name == names[0] else None,
             )  # fmt: skip
             right = found.mean
             if found.low is not None and found.high is not None:
@@ -192,7 +217,7 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
                     color=data.style.ink, capsize=2.5, linewidth=1.1,
                 )  # fmt: skip
                 right = found.high
-            few = f"  n = {found.n}" if found.unscored else ""
+            few = f"  n = {found.n}" if len(counts) > 1 else ""
             axes.text(
                 right + 0.015,
                 y,
@@ -208,7 +233,7 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel("Mean score (0 to 1)")
     axes.grid(axis="x", color=data.style.line, linewidth=0.6)
-    axes.set_title(title)
+    axes.set_title(f"{title}: means with 95 % intervals" + (f", n = {min(counts)}" if len(counts) == 1 else ""))
     _legend(axes, data)
     _plain(axes, data)
 
@@ -225,7 +250,7 @@ def _distribution(axes: Axes, data: _Data, name: str) -> None:
         left = edges[:-1] + 0.004 + number * width
         axes.bar(
             left, counts, width, align="edge", color=_COLOURS[number], hatch=_HATCHES[number],
-            edgecolor=data.style.ink, linewidth=0.5, label=system.name,
+            edgecolor=data.style.ink, linewidth=0.5, label=data.labels[number],
         )  # fmt: skip
         if values:
             axes.axvline(float(np.mean(values)), color=_COLOURS[number], linestyle=(0, (4, 2)), linewidth=1.6)
@@ -265,7 +290,7 @@ def _heatmap(axes: Axes, data: _Data) -> None:
     items = data.systems[0].items
     if len(items) <= _LABELLED_ITEMS:
         labels = [item.id if len(item.id) <= 5 else str(place) for place, item in enumerate(items, start=1)]
-        axes.set_xticks(range(len(items)), labels, fontsize=7)
+        axes.set_xticks(range(len(items)), labels, fontsize=7, rotation=0 if len(items) <= 12 else 90)
     axes.set_xlabel(f"Item, in the order of the data{below}")
     axes.set_title("Every item (blank: not scored)")
     bar = axes.figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.02)
@@ -287,7 +312,7 @@ def _profile(axes: Any, data: _Data) -> None:
         values = np.array([np.nan if mean is None else mean for mean in means])
         axes.plot(
             closed, np.append(values, values[0]), color=_COLOURS[number], marker=_MARKERS[number], markersize=4.5,
-            linewidth=1.7, linestyle="-" if number % 2 == 0 else (0, (5, 1.5)), label=system.name,
+            linewidth=1.7, linestyle="-" if number % 2 == 0 else (0, (5, 1.5)), label=data.labels[number],
         )  # fmt: skip
         if len(data.systems) == 1 and not np.isnan(values).any():
             axes.fill(closed, np.append(values, values[0]), color=_COLOURS[number], alpha=0.15)
@@ -305,11 +330,7 @@ def _profile(axes: Any, data: _Data) -> None:
     axes.tick_params(colors=data.style.ink, pad=1)
     axes.set_facecolor("none")
     axes.set_title("Profile of means (0 in the middle, 1 outside)", color=data.style.ink, fontsize=10.5, pad=14)
-    if len(data.systems) > 1:
-        axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=min(3, len(data.systems)), frameon=False,
-            fontsize=7.5, labelcolor=data.style.ink,
-        )  # fmt: skip
+    _legend(axes, data, below=0.1)
 
 
 def _dots(axes: Axes, data: _Data) -> None:
@@ -323,7 +344,7 @@ def _dots(axes: Axes, data: _Data) -> None:
             high = found.mean if found.high is None else found.high
             axes.errorbar(
                 x, found.mean, yerr=[[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]], capsize=3,
-                color=_COLOURS[number], marker=_MARKERS[number], label=system.name if place == 0 else None,
+                color=_COLOURS[number], marker=_MARKERS[number], label=data.labels[number] if place == 0 else None,
             )  # fmt: skip
     axes.set_xticks(range(len(data.measures)), [_wrapped(_pretty(name)) for name in data.measures])
     axes.set_xlim(-0.6, len(data.measures) - 0.4)
@@ -338,12 +359,16 @@ def _dots(axes: Axes, data: _Data) -> None:
 # ------------------------------------------------------------------ looks
 
 
-def _legend(axes: Axes, data: _Data) -> None:
-    if len(data.systems) > 1:
-        axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(3, len(data.systems)), frameon=False,
-            fontsize=7.5, labelcolor=data.style.ink,
-        )  # fmt: skip
+def _legend(axes: Axes, data: _Data, *, below: float = 0.16) -> None:
+    if len(data.systems) > 1 and data.legends:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -below), **_legend_look(data, room=60))
+
+
+def _legend_look(data: _Data, *, room: int) -> dict[str, Any]:
+    """Return how a legend looks that has room for so many characters in a line."""
+    longest = max(map(len, data.labels)) + 5
+    columns = max(1, min(len(data.labels), room // longest))
+    return {"ncols": columns, "frameon": False, "fontsize": 7.5, "labelcolor": data.style.ink}
 
 
 def _plain(axes: Axes, data: _Data) -> None:

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.figure import MOST_SYSTEMS, panels
+from pdfqa_core.exports.figure import MOST_SYSTEMS, panels, short_names
 from pdfqa_core.exports.table import best, difference, explanation, is_share, measure_of
 from pdfqa_core.metrics.scored import Cell, Evaluation, Table
 
@@ -40,14 +40,16 @@ class _Shown:
 def report_html(evaluation: Evaluation, table: Table) -> bytes:
     """Return the report as a UTF-8 HTML file; it lists at most MOST_ROWS items."""
     names = list(table.cells)
+    labels = short_names(names)
+    full = [(label, name) for label, name in zip(labels, names, strict=True) if label != name]
     texts = _texts(evaluation)
     in_items = [name for name in table.measures if name in evaluation.systems[0].items[0].metrics]
     page = _environment().get_template("report.html").render(
         title=f"{_TITLES.get(evaluation.protocol, evaluation.protocol.capitalize())}: {evaluation.dataset}",
         items=f"{len(evaluation.systems[0].items):,}",
         when=f"{evaluation.made_at:%Y-%m-%d %H:%M} {evaluation.made_at.tzname() or ''}".strip(),
-        systems=names,
-        baseline=table.baseline,
+        systems=labels,
+        baseline=labels[names.index(table.baseline)] if table.baseline else "",
         notes=evaluation.notes,
         rows=[
             {"title": measure_of(m).pretty_name, "cells": [_shown(table, name, m) for name in names]}
@@ -62,7 +64,7 @@ def report_html(evaluation: Evaluation, table: Table) -> bytes:
         texts=[text.replace("_", " ").capitalize() for text in texts],
         listed=_listed(evaluation, in_items, texts),
         total=sum(len(system.items) for system in evaluation.systems),
-        settings=list(evaluation.settings.items()),
+        settings=[*full, *evaluation.settings.items()],
         versions=list(evaluation.versions.items()),
     )  # fmt: skip
     return page.encode("utf-8", errors="replace")

@@ -1,12 +1,15 @@
-"""Results of retrieval evaluations as files: a row per question and measure, TREC runs and qrels."""
+"""Results of retrieval evaluations as files: a row per question and measure, TREC runs and qrels, what reports take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from pdfqa_core.csv_format import write_csv
 from pdfqa_core.exports.trec import Qrel, RunLine, write_qrels, write_run
+from pdfqa_core.metrics.scored import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.protocols.retrieval import SystemResult
 
@@ -72,6 +75,33 @@ def as_csv(systems: Sequence[SystemResult], measures: Sequence[str]) -> bytes:
                     )
                 )
     return write_csv(CSV_COLUMNS, rows)
+
+
+def as_evaluation(
+    dataset: str,
+    systems: Sequence[SystemResult],
+    measures: Sequence[str],
+    *,
+    notes: Sequence[str] = (),
+    versions: Mapping[str, str] | None = None,
+    made_at: datetime | None = None,
+) -> Evaluation:
+    """Return the results in the form that reports, figures and LaTeX tables are made of."""
+    scored = []
+    for system in systems:
+        values = {name: system.values(name) for name in measures}
+        items = tuple(
+            ScoredItem(
+                item.id,
+                {name: values[name][place] for name in measures},
+                {"question": item.question, "rank": "–" if item.rank is None else str(item.rank)},
+            )
+            for place, item in enumerate(system.items)
+        )
+        scored.append(ScoredSystem(system.name, items))
+    settings = {f"settings fingerprint, {system.name}": system.settings_fingerprint for system in systems}
+    made = Evaluation("retrieval", dataset, tuple(measures), tuple(scored), settings, versions or {}, tuple(notes))
+    return made if made_at is None else replace(made, made_at=made_at)
 
 
 def trec_files(systems: Sequence[SystemResult], filenames: Mapping[str, str]) -> dict[str, bytes]:

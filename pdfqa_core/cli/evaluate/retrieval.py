@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pdfqa_core.cli import progress
-from pdfqa_core.cli.evaluate.shown import interval, write_file
+from pdfqa_core.cli.evaluate.shown import add_outputs, interval, versions, write_file, write_files
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.ranking import RankingMeasure
+from pdfqa_core.metrics.scored import tabulate
 from pdfqa_core.protocols.gold_files import read_gold
 from pdfqa_core.protocols.retrieval import MEASURES, Comparison, SystemResult, compare
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.evaluation import RetrievalEvaluation, grid, read_systems
-from pdfqa_core.services.evaluation_files import as_csv, as_json, summary_row, trec_files
+from pdfqa_core.services.evaluation_files import as_csv, as_evaluation, as_json, summary_row, trec_files
 from pdfqa_core.types import Progress
 
 _LISTED = 8  # questions of a list of wins or losses
@@ -46,6 +47,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("--bootstrap-seed", type=int, default=0, help="seed of the intervals (default: 0)")
     command.add_argument("--csv", type=Path, metavar="FILE", help="write a row per question and measure")
     command.add_argument("--trec", type=Path, metavar="DIR", help="write TREC qrels and a run file per system")
+    add_outputs(command, rows=False)
     add_common(command)
     add_settings(command, "extraction", "chunking", "retrieval", "conversation")
     command.set_defaults(run=run_retrieval)
@@ -113,6 +115,14 @@ def _listed(text: str) -> list[str]:
 def _write(
     arguments: argparse.Namespace, found: RetrievalEvaluation, measures: Sequence[str], names: dict[str, str]
 ) -> None:
+    files = (arguments.html, arguments.latex, arguments.figure, arguments.table, arguments.save)
+    if any(files):
+        scored = as_evaluation(
+            found.dataset, found.systems, measures, notes=found.notes, versions=versions(models=True),
+            made_at=found.made_at,
+        )  # fmt: skip
+        table = tabulate(scored, baseline=arguments.baseline, seed=arguments.bootstrap_seed)
+        write_files(arguments, scored, table)
     if arguments.csv:
         write_file(arguments.csv, as_csv(found.systems, measures))
     if arguments.trec:

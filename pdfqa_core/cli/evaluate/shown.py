@@ -29,7 +29,17 @@ from pdfqa_core.services import Services
 from pdfqa_core.services.metric_models import remembering
 from pdfqa_core.types import LLM, Progress
 
-__all__ = ["add_outputs", "added", "finish", "interval", "language_model", "reporter", "write_file", "write_files"]
+__all__ = [
+    "add_outputs",
+    "added",
+    "finish",
+    "interval",
+    "language_model",
+    "reporter",
+    "versions",
+    "write_file",
+    "write_files",
+]
 
 _VERSIONED = ("numpy", "scipy", "matplotlib")
 _MODELS = ("torch", "transformers", "sentence-transformers", "llama-cpp-python")

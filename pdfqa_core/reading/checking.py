@@ -21,6 +21,7 @@ from pdfqa_core.types import CheckedSentence, Citation, Hit, Support
 SUPPORTED = 0.55
 PARTLY = 0.35
 NAMED = 0.1  # how much worse than the best one a passage may match that the model named itself
+NEAR = 0.1  # how much worse than the best one a sentence of another page may match to be cited too
 
 _NEGATION = re.compile(r"\b(?:not|no|never|without|none|neither|nor|cannot)\b|n[’']t\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")  # a capital within a sentence
@@ -60,7 +61,7 @@ class Checker:
         self.partly = min(partly, supported)
 
     def check(self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = ()) -> Checked:
-        """Return at most one citation per sentence of `text`, in order, and the support of each sentence.
+        """Return the citations of each sentence of `text`, best first, one per page, and the support of each sentence.
 
         `markers` are the places and numbers of the citations the model wrote itself: one is kept if its passage
         matches the sentence nearly as well as the best one. A sentence below `partly` gets no citation.
@@ -72,15 +73,16 @@ class Checker:
             return Checked(
                 sentences=tuple(CheckedSentence(a, b, Support.NOT_FOUND, _places(text, a, b)) for a, b in bounds)
             )
-        found = self._matches([text[a:b] for a, b in bounds], candidates)
+        compared = self._matches([text[a:b] for a, b in bounds], candidates)
         citations, supports = [], []
-        for (start, end), matches in zip(bounds, found, strict=True):
+        for (start, end), matches in zip(bounds, compared, strict=True):
             named = frozenset(number for place, number in markers if start < place <= end)
-            best = max(matches, key=lambda m: m.score + (NAMED if m.quote.hit.rank in named else 0.0))
-            support = self.support(text[start:end], best)
-            supports.append(support)
-            if support is not Support.NOT_FOUND:
-                citations.append(_citation(best.quote, support, start, end))
+            for place, found in enumerate(self._best(matches, named)):
+                support = self.support(text[start:end], found)
+                if place == 0:
+                    supports.append(support)
+                if support is not Support.NOT_FOUND:
+                    citations.append(_citation(found.quote, support, start, end))
         cited = {citation.passage_id for citation in citations}
         known = frozenset[tuple[float, bool]]().union(
             *(stated(hit.passage.text) for hit in hits if hit.passage.id in cited)
@@ -90,6 +92,19 @@ class Checker:
             for (start, end), support in zip(bounds, supports, strict=True)
         )
         return Checked(tuple(citations), checked)
+
+    @staticmethod
+    def _best(matches: Sequence[Match], named: frozenset[int]) -> list[Match]:
+        """Return the best match, and the best of each other page that is nearly as good."""
+
+        def score(found: Match) -> float:
+            return found.score + (NAMED if found.quote.hit.rank in named else 0.0)
+
+        best: dict[tuple[str, int], Match] = {}
+        for found in sorted(matches, key=score, reverse=True):
+            best.setdefault((found.quote.span.document_id, found.quote.span.page), found)
+        first, *others = best.values()
+        return [first, *(found for found in others if score(found) >= score(first) - NEAR)]
 
     def support(self, sentence: str, best: Match) -> Support:
         """Return how far the best match supports the sentence."""

@@ -87,6 +87,14 @@ def test_two_adjacent_sentences_can_support_one():
     assert citation.verified
 
 
+def test_every_page_that_says_it_is_cited_once():
+    twin = "Emergency care is covered everywhere."
+    found = hits(f"{twin} {twin}", f"Dogs bark. {twin}", "Emergency care is not here.")
+    citations = check(twin, found).citations
+    assert [(c.number, c.verified) for c in citations] == [(1, True), (2, True)]
+    assert len({(c.start, c.end) for c in citations}) == 1
+
+
 # ------------------------------------------------------------------ numbers
 
 

@@ -29,6 +29,6 @@ def strip_markers(text: str) -> tuple[str, list[tuple[int, int]]]:
 def with_markers(answer: Answer) -> str:
     """Return the answer's text with [n] after each sentence that has evidence: "Sentence. [1]"."""
     text = answer.text
-    for citation in sorted(answer.citations[::-1], key=lambda c: c.end, reverse=True):  # put in last stands first
+    for citation in sorted(answer.citations, key=lambda c: (c.end, c.number), reverse=True):
         text = f"{text[: citation.end]} [{citation.number}]{text[citation.end :]}"
     return text

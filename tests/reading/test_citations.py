@@ -12,5 +12,5 @@ def test_markers_are_shown_after_their_sentences():
     citations = (Citation(2, "p", span, "q", True, 0, 4), Citation(1, "p", span, "q", False, 5, 9))
     assert with_markers(Answer("One. Two.", citations)) == "One. [2] Two. [1]"
     both = (Citation(2, "p", span, "q", True, 0, 4), Citation(1, "p", span, "q", True, 0, 4))
-    assert with_markers(Answer("One. Two.", both)) == "One. [2] [1] Two."
+    assert with_markers(Answer("One. Two.", both)) == "One. [1] [2] Two."
     assert with_markers(Answer("Insufficient context.", refused=True)) == "Insufficient context."

@@ -33,7 +33,7 @@ def load_json(path: Path, within: Sequence[str] = ()) -> list[tuple[int, Any]]:
     data = _content(path, "Write a list of objects, or one object per line.")
     if data.startswith(b"["):
         return list(enumerate(_whole(data, path.name), start=1))
-    if within and not _is_json(data.partition(b"\n")[0]):
+    if within and not _is_row(data.partition(b"\n")[0], within):
         found = _whole(data, path.name)
         rows = next((found[key] for key in within if isinstance(found.get(key), list)), None)
         if rows is None:
@@ -86,12 +86,13 @@ def _decoded(data: bytes, name: str, line: int) -> str:
         raise UsageError(f"{name}, line {line}: not UTF-8.", "Save the file as UTF-8.") from error
 
 
-def _is_json(line: bytes) -> bool:
+def _is_row(line: bytes, within: Sequence[str]) -> bool:
+    """Return whether a file's first line is a row, not (the beginning of) an object that holds all rows."""
     try:
-        json.loads(line)
+        found = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return True
+    return not (isinstance(found, dict) and any(isinstance(found.get(key), list) for key in within))
 
 
 def _parsed(text: str, name: str, line: int, *, unique: bool = False) -> Any:

@@ -2,15 +2,19 @@
 
 import importlib.util
 import json
+import math
+import random
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pdfqa_core.errors import ModelError
+from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import entry, packaged_file
 from pdfqa_core.types import Message, Progress, Sampling
+from tests.llm.schemas import obeys, random_schema
 
 pytestmark = pytest.mark.model
 
@@ -18,10 +22,15 @@ FACTS = "The basic plan costs 40 dollars a month. The deductible of the basic pl
 
 
 @pytest.fixture(scope="module")
-def llm():
-    path = packaged_file(entry("smollm2-135m"))
-    if path is None or importlib.util.find_spec("llama_cpp") is None:
+def path():
+    found = packaged_file(entry("smollm2-135m"))
+    if found is None or importlib.util.find_spec("llama_cpp") is None:
         pytest.skip("the embedded model or llama-cpp-python is not installed")
+    return found
+
+
+@pytest.fixture(scope="module")
+def llm(path):
     model = LlamaCpp(path, name="smollm2-135m", context_size=4096)
     yield model
     model.unload()
@@ -73,6 +82,24 @@ def test_a_seed_repeats_a_random_answer(llm):
     assert first == second != other
 
 
+@pytest.mark.parametrize("schema", [None, {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 8}])
+def test_a_repeat_penalty_changes_what_is_drawn(llm, schema):
+    def say(**settings):
+        sampling = Sampling(0.7, seed=1, **settings)
+        return "".join(llm.complete(ask("Write: ha ha ha ha"), max_tokens=32, schema=schema, sampling=sampling))
+
+    assert say() == say() != say(repeat_penalty=2.0)
+
+
+def test_drawing_from_one_token_is_taking_the_most_likely_one(llm):
+    prompt = ask("Name three colours.")
+    best = "".join(llm.complete(prompt, max_tokens=12))
+    for only in ({"top_k": 1}, {"min_p": 1.0, "top_k": 0, "top_p": 1.0}, {"top_p": 1e-6, "top_k": 0, "min_p": 0.0}):
+        assert "".join(llm.complete(prompt, max_tokens=12, sampling=Sampling(2.0, seed=7, **only))) == best
+    wild = Sampling(2.0, seed=7, top_k=0, top_p=1.0, min_p=0.0)
+    assert "".join(llm.complete(prompt, max_tokens=12, sampling=wild)) != best
+
+
 def test_tokens_are_counted_with_the_models_tokenizer(llm):
     short, longer = llm.count_tokens(ask("Hello")), llm.count_tokens(ask("Hello " + "there " * 50))
     assert 5 < short < 40
@@ -102,6 +129,23 @@ def test_stop_ends_the_prompt_phase_and_what_was_read_is_kept(llm):
     reference = "".join(llm.complete(ask("What is the capital of France?"), max_tokens=8))
     list(llm.complete(messages, max_tokens=50, stop=SetAfter(0.4)))
     assert "".join(llm.complete(ask("What is the capital of France?"), max_tokens=8)) == reference
+
+
+@pytest.mark.parametrize("tokens", [5, 2500])
+def test_stop_ends_a_choice_in_its_prompt_phase(llm, tokens):
+    stop = SetAfter(0.3 if tokens > 5 else -1)
+    with pytest.raises(StoppedError):
+        llm.choose(ask(f"{long_prompt(tokens)} True?"), ["yes", "no"], stop=stop)
+    assert llm.queue_length() == 0
+
+
+def test_stop_ends_the_loading_phase(llm):
+    llm.unload()
+    began = time.monotonic()
+    assert list(llm.stream(ask("Hello"), max_tokens=50, stop=SetAfter(0.0))) == []
+    assert time.monotonic() - began < 10  # the model loads in about a second; how soon it stops is measured elsewhere
+    assert not llm.loaded
+    assert llm.queue_length() == 0
 
 
 def test_what_was_read_before_a_stop_need_not_be_read_again(llm):
@@ -149,10 +193,56 @@ def test_two_threads_are_served_one_after_the_other(llm):
     assert together == alone
 
 
+def test_three_streams_wait_in_their_order_and_are_told_their_places(llm):
+    prompts = [f"Name a city of {country}." for country in ("France", "Italy", "Spain")]
+    alone = ["".join(llm.complete(ask(prompt), max_tokens=8)) for prompt in prompts]
+    first = llm.stream(ask(prompts[0]), max_tokens=8)
+    pieces = [next(piece for piece in first if isinstance(piece, str))]
+    told = [[], []]
+    replies = [[], []]
+
+    def work(number):
+        for event in llm.stream(ask(prompts[number + 1]), max_tokens=8):
+            (replies if isinstance(event, str) else told)[number].append(event)
+
+    threads = []
+    for number in range(2):
+        threads.append(threading.Thread(target=work, args=(number,)))
+        threads[-1].start()
+        while llm.queue_length() < number + 2:
+            time.sleep(0.01)
+    while not (told[0] and told[1]):
+        time.sleep(0.01)
+    pieces += [piece for piece in first if isinstance(piece, str)]
+    for thread in threads:
+        thread.join(60)
+    waits = [[event for event in events if event.phase == "waiting"] for events in told]
+    assert waits == [[Progress("waiting", 0, 1)], [Progress("waiting", 0, 2), Progress("waiting", 0, 1)]]
+    assert ["".join(reply) for reply in (pieces, *replies)] == alone
+    assert llm.queue_length() == 0
+
+
+def test_four_threads_at_once_get_what_each_gets_alone(llm):
+    prompts = [f"What is {number} and one more?" for number in ("three", "four", "five", "six")]
+    alone = ["".join(llm.complete(ask(prompt), max_tokens=10)) for prompt in prompts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda prompt: "".join(llm.complete(ask(prompt), max_tokens=10)), prompts * 2))
+    assert together == alone * 2
+
+
 def test_stop_ends_the_waiting_phase(llm):
     first = llm.complete(ask("Count to one hundred."), max_tokens=50)
     next(first)
     assert list(llm.complete(ask("Hello"), max_tokens=5, stop=SetAfter(0.1))) == []
+    assert llm.queue_length() == 1
+    first.close()
+
+
+def test_a_waiting_choice_is_stopped_and_leaves_the_line(llm):
+    first = llm.complete(ask("Count to one hundred."), max_tokens=50)
+    next(first)
+    with pytest.raises(StoppedError):
+        llm.choose(ask("Hello"), ["yes", "no"], stop=SetAfter(0.1))
     assert llm.queue_length() == 1
     first.close()
 
@@ -180,6 +270,17 @@ def test_a_json_schema_is_obeyed(llm):
         value = json.loads(reply)
         assert value["verdict"] in ("yes", "no")
         assert 0 <= value["score"] <= 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_schemas_are_obeyed_whatever_the_model_would_say(llm, seed):
+    """Strings with every kind of character, nested objects and arrays with bounds, at a high temperature."""
+    rng = random.Random(seed)
+    for number in range(2):
+        schema = {"type": "object", "properties": {"it": random_schema(rng)}, "required": ["it"]}
+        pieces = llm.complete(ask(f"Story {number}."), max_tokens=200, schema=schema, sampling=Sampling(1.3, seed=seed))
+        value = json.loads("".join(pieces))
+        assert obeys(value["it"], schema["properties"]["it"]), (value, schema)
 
 
 def test_a_schema_that_no_grammar_can_say_is_refused(llm):
@@ -220,3 +321,84 @@ def test_nothing_is_printed_while_loading_and_answering(llm, capfd):
     llm.unload()
     list(llm.complete(ask("Hello"), max_tokens=4))
     assert capfd.readouterr() == ("", "")
+
+
+# ------------------------------------------------------------------ choices
+
+
+def test_choices_get_the_probabilities_of_the_first_token_that_the_model_gives(llm):
+    """The same numbers as from drawing: the greedy reply is the most probable of the choices it belongs to."""
+    prompt = ask("Is Paris a city? Answer with yes or no.")
+    best = "".join(llm.complete(prompt, max_tokens=1))
+    shares = llm.choose(prompt, [best, "Xylophone", "7"])
+    assert max(shares, key=shares.get) == best
+    assert sum(shares.values()) == pytest.approx(1)
+    assert all(share > 0 for share in shares.values())
+
+
+def test_a_choice_of_several_tokens_is_worth_the_product_of_theirs(llm):
+    """P(a b) / P(a c) of two long replies is the ratio of the probabilities after their common beginning."""
+    prompt = ask("Name a capital.")
+    whole = llm.choose(prompt, ["The capital of France is Paris", "The capital of France is Berlin"])
+    pieces = {" Paris": None, " Berlin": None}
+    native, template = llm._ready()
+    start = native.tokenize(template.render_reply(prompt, "The capital of France is"), add_special=False)
+    native.keep_prefix(start)
+    assert native.evaluate(start[len(native.tokens) :])
+    logs = native.log_probabilities()
+    for piece in pieces:
+        (token,) = native.tokenize(piece, add_special=False)
+        pieces[piece] = logs[token]
+    odds = whole["The capital of France is Paris"] / whole["The capital of France is Berlin"]
+    assert math.log(odds) == pytest.approx(pieces[" Paris"] - pieces[" Berlin"], abs=0.1)
+
+
+def test_a_choice_that_begins_another_counts_without_it(llm):
+    prompt = ask("What is the capital of France?")
+    apart = llm.choose(prompt, ["The capital", "Rome"])
+    nested = llm.choose(prompt, ["The capital", "The capital of France is Paris", "Rome"])
+    together = nested["The capital"] + nested["The capital of France is Paris"]
+    assert together == pytest.approx(apart["The capital"], abs=0.02)
+    assert nested["The capital of France is Paris"] > nested["The capital"]
+
+
+def test_choosing_reads_a_common_prompt_once_and_leaves_the_next_answer_as_it_was(llm):
+    evidence = long_prompt(400)
+    reference = "".join(llm.complete(ask(f"{evidence}\n\nWho may visit?"), max_tokens=8))
+    list(llm.complete(ask("Something else."), max_tokens=1))
+    first = llm.choose(ask(f"{evidence}\n\nMay employees visit?"), ["yes", "no", "not at all"])
+    assert llm.choose(ask(f"{evidence}\n\nMay employees visit?"), ["yes", "no", "not at all"]) == pytest.approx(
+        first, abs=0.01
+    )
+    assert "".join(llm.complete(ask(f"{evidence}\n\nWho may visit?"), max_tokens=8)) == reference
+    assert llm.prompt_evaluated < 30
+
+
+def test_a_choice_whose_prompt_does_not_fit_is_refused_with_numbers(llm):
+    with pytest.raises(ModelError, match="4096"):
+        llm.choose(ask(long_prompt(6000)), ["yes", "no"])
+    with pytest.raises(UsageError, match="not choices"):
+        llm.choose(ask("x"), ["yes", "yes"])
+    assert llm.queue_length() == 0
+
+
+# ------------------------------------------------------------------ batch and template
+
+
+def test_the_batch_size_is_how_much_of_a_prompt_is_read_at_once(path):
+    prompt = ask(f"{FACTS}\n\nWhat does the basic plan cost?")
+    small = LlamaCpp(path, name="small", context_size=1024, batch_size=16)
+    steps = [event for event in small.stream(prompt, max_tokens=4) if isinstance(event, Progress)]
+    reading = [event.done for event in steps if event.phase == "reading"]
+    assert reading == list(range(0, small.prompt_tokens, 16))
+    small.unload()
+
+
+def test_a_chosen_template_replaces_the_models_own(path):
+    lengths = {}
+    for name in ("", "chatml", "zephyr"):
+        model = LlamaCpp(path, name="m", context_size=512, chat_template=name)
+        lengths[name] = model.count_tokens(ask("Hello"))
+        model.unload()
+    assert lengths["chatml"] < lengths[""]  # the model's own adds a system message
+    assert lengths["zephyr"] != lengths["chatml"]

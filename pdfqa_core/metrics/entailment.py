@@ -117,7 +117,7 @@ PROMPT = (
     'Reply in JSON: {{"statements": [{{"statement": "…", "tag": "ENT"}}]}}'
 )
 MOST_STATEMENTS = 12
-_MAX_TOKENS = 512
+GROWTH, EXTRA_TOKENS, MOST_TOKENS = 4, 64, 512  # of a reply, by the length of the hypothesis
 _STATEMENT: Mapping[str, Any] = {
     "type": "object",
     "properties": {"statement": {"type": "string"}, "tag": {"type": "string", "enum": [tag.value for tag in Tag]}},
@@ -163,7 +163,9 @@ class LLMTagger:
         """
 
         def ask(pair: tuple[str, str]) -> Hypothesis:
-            reply = json_reply(self._llm, tag_prompt(*pair), SCHEMA, max_tokens=_MAX_TOKENS, stop=stop)
+            length = self._llm.count_tokens([Message("user", pair[1])])
+            most = min(MOST_TOKENS, GROWTH * length + EXTRA_TOKENS)
+            reply = json_reply(self._llm, tag_prompt(*pair), SCHEMA, max_tokens=most, stop=stop)
             return Hypothesis(pair[1], _statements(reply))
 
         replies = for_each(

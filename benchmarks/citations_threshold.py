@@ -5,7 +5,7 @@ Sentences of answers that people wrote, with the passages they wrote them from (
 ("unrelated"), and the sentence with another number, another name, or negated ("altered"). For words, meaning and both
 it prints the area under the ROC curve, then precision and recall of "supported" (against unrelated and altered, with
 and without the rules on numbers, names and negation) and of "at least partly" (against unrelated) by threshold. The
-thresholds are those with the best F1 on the even questions; the last table is for the odd ones.
+thresholds with the best F1 on the even questions are told; the last table is for the odd ones.
 Last, the ratio of F1 of "supported": the program's rule against "half of the words and all numbers stand in the quote".
 
     python benchmarks/citations_threshold.py [--quick] [--shared FOLDER]

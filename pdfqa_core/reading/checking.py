@@ -17,9 +17,10 @@ from pdfqa_core.reading.numbers import claimed, stated
 from pdfqa_core.text import sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Support
 
-# Measured by benchmarks/citations_threshold.py.
+# By benchmarks/citations_threshold.py: the best F1 for SUPPORTED; for PARTLY, whose F1 is flat from 0.35 to 0.5, few of
+# those sentences that no passage says.
 SUPPORTED = 0.55
-PARTLY = 0.35
+PARTLY = 0.45
 NAMED = 0.1  # how much worse than the best one a passage may match that the model named itself
 NEAR = 0.1  # how much worse than the best one a sentence of another page may match to be cited too
 

@@ -6,15 +6,18 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import Protocol
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
+from pdfqa_core.reading.answerability import Judgement
 from pdfqa_core.types import (
     Answer,
     Done,
     Event,
     Hit,
     Progress,
+    Query,
     Reader,
     Retrieved,
     Rewriter,
@@ -24,8 +27,17 @@ from pdfqa_core.types import (
 
 LONGEST_QUESTION = 2000  # words
 
-Retrieve = Callable[[str, int], list[Hit]]
-Confidence = Callable[[str, Sequence[Hit]], float]
+Retrieve = Callable[[Query, int], list[Hit]]
+
+
+class Judge(Protocol):
+    """Tells before reading whether the hits answer the question."""
+
+    def judge(
+        self, question: str, hits: Sequence[Hit], *, stop: StopSignal | None = None
+    ) -> Generator[Progress, None, Judgement]:
+        """Yield Progress, return the judgement."""
+        ...
 
 
 def ask(
@@ -36,7 +48,7 @@ def ask(
     retrieve: Retrieve,
     reader: Reader,
     k: int = 5,
-    confidence: Confidence | None = None,
+    judge: Judge | None = None,
     threshold: float = 0.0,
     stop: StopSignal | None = None,
     settings_fingerprint: str = "",
@@ -44,10 +56,12 @@ def ask(
 ) -> Iterator[Event]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
-    `history` holds (question, answer) pairs, oldest first. `retrieve(question, k)` returns hits, best first.
-    `confidence` (0..1) below `threshold` means a refusal without asking the reader; `searched` says in words what is
-    searched ("1,394 passages"). A `stop` in any phase ends in a Done with what there is by then and `stopped` set.
-    `seconds` of the answer: "rewrite", "retrieve", "first_token" (from the question on), "read", "check", "total".
+    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first.
+    A confidence of `judge` below `threshold` means a refusal without asking the reader; `searched` says in words what
+    is searched ("1,394 passages"). A `stop` in any phase ends in a Done with what there is by then and `stopped` set.
+    The rewriter's note becomes the first of the answer's; without a history it is not asked at all.
+    `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "read", "check",
+    "total".
     Raises UsageError for an empty question or one of more than 2,000 words, and passes on the PdfQAErrors of the parts.
     """
     _check(question)
@@ -58,6 +72,7 @@ def ask(
         return Done(
             replace(
                 answer,
+                notes=(rewritten.note, *answer.notes) if rewritten.note else answer.notes,
                 stopped=answer.stopped or _is_set(stop),
                 settings_fingerprint=settings_fingerprint,
                 seconds={**answer.seconds, **seconds, "total": time.perf_counter() - began},
@@ -65,9 +80,11 @@ def ask(
         )
 
     yield Progress("understanding the question" if history else f"searching {searched}")
-    standalone = rewriter.rewrite(question.strip(), history, stop=stop)
+    question = question.strip()
+    rewritten = rewriter.rewrite(question, history, stop=stop) if history else Rewritten(question)
     seconds["rewrite"] = time.perf_counter() - began
-    yield Rewritten(standalone)
+    yield rewritten
+    standalone = rewritten.question
     if _is_set(stop):
         yield done(Answer(""))
         return
@@ -75,21 +92,20 @@ def ask(
     if history:
         yield Progress(f"searching {searched}")
     since = time.perf_counter()
-    hits = tuple(retrieve(standalone, k))
+    hits = tuple(retrieve(rewritten.query, k))
     seconds["retrieve"] = time.perf_counter() - since
     yield Retrieved(hits)
-    sure = confidence(standalone, hits) if confidence is not None and hits else None
+    since = time.perf_counter()
+    found = None
+    if judge is not None and hits and not _is_set(stop):
+        found = yield from judge.judge(standalone, hits, stop=stop)
+        seconds["judge"] = time.perf_counter() - since
     if _is_set(stop):
-        yield done(Answer("", hits=hits, confidence=sure))
+        yield done(_judged(Answer(""), hits, found))
         return
-    if not hits or (sure is not None and sure < threshold):
-        note = (
-            f"The best passages found are unlikely to answer the question (confidence {sure:.2f}, needed "
-            f"{threshold:.2f})."
-            if sure is not None
-            else "No passage was found."
-        )
-        yield done(Answer(INSUFFICIENT_CONTEXT, hits=hits, refused=True, confidence=sure, notes=(note,)))
+    if not hits or (found is not None and found.confidence < threshold):
+        why = found.reason(threshold) if found is not None else "No passage was found."
+        yield done(_judged(Answer(INSUFFICIENT_CONTEXT, refused=True, notes=(why,)), hits, found))
         return
 
     since = time.perf_counter()
@@ -98,11 +114,19 @@ def ask(
             if not isinstance(event, Done):
                 yield event
                 continue
-            answer = replace(event.answer, hits=hits, confidence=sure)
+            answer = _judged(event.answer, hits, found)
             seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
             if "first_token" in answer.seconds:
                 seconds["first_token"] = since - began + answer.seconds["first_token"]
             yield done(answer)
+
+
+def _judged(answer: Answer, hits: tuple[Hit, ...], found: Judgement | None) -> Answer:
+    """Return the answer with its hits and what was judged of them; a judgement that was stopped says nothing."""
+    if found is None or not found.signals:
+        return replace(answer, hits=hits)
+    notes = (*found.notes, *answer.notes)
+    return replace(answer, hits=hits, confidence=found.confidence, signals=found.signals, notes=notes)
 
 
 def _events(

@@ -123,17 +123,17 @@ class ReadingSettings(Section):
 
     reader: str = "generative"
     passages: int = Field(2, ge=1, le=20, description="Passages that go into the prompt.")
+    refusal: Literal["none", "retrieval", "model", "combined"] = Field(
+        "retrieval", description="What judges whether the passages answer a question before it is answered."
+    )
     confidence_threshold: float = Field(
-        0.53,
-        ge=0,
-        le=1,
-        description="Retrieval confidence below which the reader says that evidence is missing; 0: never.",
+        0.45, ge=0, le=1, description="Confidence of that judgement below which evidence is missing; 0: never."
     )
     citation_threshold: float = Field(
         0.55, ge=0, le=1, description="Match with a passage from which on a sentence counts as supported."
     )
     partly_threshold: float = Field(
-        0.35, ge=0, le=1, description="Match from which on a sentence is partly supported and cited."
+        0.45, ge=0, le=1, description="Match from which on a sentence is partly supported and cited."
     )
     check_meaning: bool = Field(
         True, description="Compare answers with passages by meaning too, where the retriever has an encoder."
@@ -151,7 +151,11 @@ class ConversationSettings(Section):
     """How follow-up questions become standalone ones."""
 
     rewriter: str = "concatenation"
-    turns: int = Field(3, ge=0, le=20, description="Earlier turns that are taken into account.")
+    turns: int = Field(5, ge=0, le=20, description="Earlier turns that are taken into account.")
+    new_topic: float = Field(
+        0.2, ge=0, le=1,
+        description="A question less similar (cosine) to all earlier ones opens a new topic; 0: no question does.",
+    )  # fmt: skip
 
 
 class ServerSettings(Section):

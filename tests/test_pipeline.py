@@ -6,7 +6,8 @@ from pdfqa_core.conversation import Concatenation, NoRewriting
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
-from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Token
+from pdfqa_core.reading.answerability import Judge
+from pdfqa_core.types import Done, Progress, Query, Retrieved, Rewritten, Token
 from tests.reading.helpers import hits
 
 FOUND = hits("The plan began in 2010. The deductible is $2,000 per year.", "Employees get 25 days of leave.")
@@ -20,6 +21,10 @@ class Search:
     def __call__(self, question, k):
         self.asked.append((question, k))
         return self.found[:k]
+
+
+def sure(confidence):
+    return Judge("retrieval", lambda question, hits: confidence)
 
 
 def run(question="How high is the deductible?", history=(), search=None, **options):
@@ -42,14 +47,14 @@ def test_the_events_come_in_order(fake_llm):
 
 def test_the_answer_carries_everything(fake_llm):
     fake_llm.enqueue(["The deductible is $2,000 per year."])
-    answer = run(
-        reader=GenerativeReader(fake_llm), confidence=lambda q, h: 0.8, threshold=0.5, settings_fingerprint="abc"
-    )[-1].answer
+    options = {"judge": sure(0.8), "threshold": 0.5, "settings_fingerprint": "abc"}
+    answer = run(reader=GenerativeReader(fake_llm), **options)[-1].answer
     assert answer.text == "The deductible is $2,000 per year."
     assert answer.hits == tuple(FOUND)
     assert answer.settings_fingerprint == "abc"
     assert answer.confidence == 0.8
-    assert {"rewrite", "retrieve", "first_token", "read", "total"} <= set(answer.seconds)
+    assert answer.signals == {"retrieval": 0.8}
+    assert {"rewrite", "retrieve", "judge", "first_token", "read", "total"} <= set(answer.seconds)
     assert answer.seconds["total"] >= answer.seconds["read"]
     assert answer.citations[0].verified
 
@@ -58,28 +63,72 @@ def test_a_follow_up_is_searched_and_read_in_its_rewritten_form(fake_llm):
     fake_llm.enqueue(["x"])
     search = Search()
     events = run("How much is it?", HISTORY, search, rewriter=Concatenation(), reader=GenerativeReader(fake_llm), k=1)
-    rewritten = next(event.question for event in events if isinstance(event, Rewritten))
-    assert rewritten == "How much is it? (Standard plan cost)"
-    assert search.asked == [(rewritten, 1)]
-    assert rewritten in fake_llm.history[0][0].content
+    rewritten = next(event for event in events if isinstance(event, Rewritten))
+    assert rewritten.question == "How much is it? (Standard plan cost)"
+    assert search.asked == [(rewritten.query, 1)]
+    assert rewritten.question in fake_llm.history[0][0].content
+
+
+def test_without_a_history_no_rewriter_is_asked():
+    class Never:
+        def rewrite(self, question, history, *, stop=None):
+            raise AssertionError("asked")
+
+    search = Search()
+    run(" Why? ", (), search, rewriter=Never())
+    assert search.asked == [(Query("Why?"), 5)]
+
+
+def test_the_note_of_the_rewriter_is_kept_with_the_answer():
+    class Noting:
+        def rewrite(self, question, history, *, stop=None):
+            return Rewritten(question, "Taken as a new topic.")
+
+    refused = {"judge": sure(0.2), "threshold": 0.35}
+    assert run(history=HISTORY, rewriter=Noting())[-1].answer.notes == ("Taken as a new topic.",)
+    notes = run(history=HISTORY, rewriter=Noting(), **refused)[-1].answer.notes
+    assert (notes[0], len(notes)) == ("Taken as a new topic.", 2)
 
 
 def test_low_confidence_refuses_without_asking_the_model(fake_llm):
-    answer = run(reader=GenerativeReader(fake_llm), confidence=lambda q, h: 0.2, threshold=0.35)[-1].answer
+    answer = run(reader=GenerativeReader(fake_llm), judge=sure(0.2), threshold=0.35)[-1].answer
     assert answer.refused
     assert answer.text == INSUFFICIENT_CONTEXT
     assert answer.confidence == 0.2
     assert answer.hits == tuple(FOUND)
+    assert "search doubts" in answer.notes[0]
     assert "0.20" in answer.notes[0]
     assert fake_llm.history == []
 
 
 def test_threshold_zero_never_refuses():
-    assert not run(confidence=lambda q, h: 0.0, threshold=0.0)[-1].answer.refused
+    assert not run(judge=sure(0.0), threshold=0.0)[-1].answer.refused
+
+
+def test_the_model_is_asked_before_it_writes(fake_llm):
+    fake_llm.decisions += [{"Yes": 0.5, "No": 0.5}, {"Yes": 0.1, "No": 0.9}]
+    reader = GenerativeReader(fake_llm)
+    answer = run(reader=reader, judge=Judge("model", lambda q, h: 1.0, reader), threshold=0.5)[-1].answer
+    assert answer.refused
+    assert "model doubts" in answer.notes[0]
+    assert answer.signals == {"model": answer.confidence}
+    assert len(fake_llm.history) == 2
+
+
+def test_a_note_of_the_judgement_stands_in_the_answer(fake_llm):
+    def choose(messages, choices, *, stop=None):
+        raise ModelError("no probabilities")
+
+    fake_llm.choose = choose
+    fake_llm.enqueue(["The deductible is $2,000 per year."])
+    reader = GenerativeReader(fake_llm)
+    answer = run(reader=reader, judge=Judge("combined", lambda q, h: 0.9, reader), threshold=0.5)[-1].answer
+    assert not answer.refused
+    assert "no probabilities" in answer.notes[0]
 
 
 def test_no_hits_is_a_refusal(fake_llm):
-    answer = run(search=Search([]), reader=GenerativeReader(fake_llm), confidence=lambda q, h: 1.0)[-1].answer
+    answer = run(search=Search([]), reader=GenerativeReader(fake_llm), judge=sure(1.0))[-1].answer
     assert answer.refused
     assert answer.notes == ("No passage was found.",)
 

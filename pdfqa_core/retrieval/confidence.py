@@ -1,36 +1,72 @@
-"""How likely the hits hold an answer at all: a signal to refuse by, not a probability."""
+"""How likely the hits answer the question, judged without a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+from pdfqa_core.retrieval.analysis import NONE, Analyser
+from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.index import index_text
-from pdfqa_core.text import content_terms, terms
+from pdfqa_core.text import sentences, terms
 from pdfqa_core.types import Hit
 
-COVERING = 3  # hits that have to hold the question's words
-COSINE_SHARE = 0.4
+TextVectors: TypeAlias = Callable[[Sequence[str]], Vectors]
+
+COVERING = 5  # hits whose words count
+READ = 3  # hits whose sentences are compared with the question
 # Words that ask rather than name: a passage that answers "how many flats" need not say "many".
 ASKING = frozenset(("describe", "explain", "far", "list", "long", "many", "much", "often", "old", "tell"))
 
+# Weights of two logistic regressions, fitted by `benchmarks/refusal.py --fit` on Northwind's and CLAPnq's questions
+# with the bundled encoder, both data sets and both kinds of question weighing the same.
+NEAREST, COVERED, CONSTANT = 7.57, 1.61, -5.87
+COVERED_ALONE, CONSTANT_ALONE = 3.6, -2.4
 
-def confidence(question: str, hits: Sequence[Hit]) -> float:
+
+def confidence(
+    question: str, hits: Sequence[Hit], vectors: TextVectors | None = None, *, language: str = "english"
+) -> float:
     """Return the retrieval confidence in 0..1; 0 without hits or without a word in the question.
 
-    Two parts in five are the best cosine of any hit (`parts["dense"]`, negative ones count 0), three the share of the
-    question's content terms, without those that only ask, that stand in the three best hits (heading or text). Hits
-    without cosines, such as those of bm25, are judged by the share alone: the two lie on about the same scale, so one
-    threshold serves both.
-    `benchmarks/confidence_northwind.py` measures how well a threshold parts answerable from unanswerable questions.
+    A logistic regression of two features: the cosine of the question and the nearest single sentence (see `nearest`),
+    which needs `vectors` (texts to rows of length 1, from the bundled encoder: cosines of another one lie elsewhere),
+    and the share of the question's words that the hits hold (see `covered`). Without `vectors` the words decide alone.
     """
-    named = set(content_terms(question))
-    asked = named - ASKING or named
-    if not asked or not hits:
+    words = covered(question, hits, language)
+    if words is None:
         return 0.0
+    if vectors is None:
+        return _logistic(COVERED_ALONE * words + CONSTANT_ALONE)
+    return _logistic(NEAREST * nearest(question, hits, vectors) + COVERED * words + CONSTANT)
+
+
+def covered(question: str, hits: Sequence[Hit], language: str = "english") -> float | None:
+    """Return the share of the question's terms that stand in the five best hits (heading or text); None without any.
+
+    Terms are compared by stem; stop words and words that only ask are left out unless there are no others.
+    """
+    analyser = Analyser(language, stemming=language != NONE)
+    naming = " ".join(term for term in terms(question) if term not in ASKING)
+    asked = set(analyser.question_terms(naming) or analyser.question_terms(question))
+    if not asked or not hits:
+        return None
     found = {term for hit in hits[:COVERING] for term in terms(index_text(hit.passage))}
-    coverage = len(asked & found) / len(asked)
-    cosines = [hit.parts["dense"] for hit in hits if "dense" in hit.parts]
-    if not cosines:
-        return coverage
-    best = max(cosines)
-    return COSINE_SHARE * min(1.0, max(0.0, best)) + (1 - COSINE_SHARE) * coverage
+    return len(asked & set(analyser.stems(sorted(found)))) / len(asked)
+
+
+def nearest(question: str, hits: Sequence[Hit], vectors: TextVectors) -> float:
+    """Return the cosine of the question and the sentence of the three best hits that is nearest in meaning.
+
+    Whole passages say less: a passage of 120 words about several things is far from each question that it answers.
+    """
+    found = [hit.passage.text[start:end] for hit in hits[:READ] for start, end in sentences(hit.passage.text)]
+    if not found:
+        return 0.0
+    rows = vectors([question, *found])
+    return max(0.0, float((rows[1:] @ rows[0]).max()))
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-x))

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from typing import Any
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.loaded_models import Models
-from pdfqa_core.pipeline import ask
-from pdfqa_core.reading import Checker, Meaning, readers
+from pdfqa_core.pipeline import Judge, ask
+from pdfqa_core.reading import Checker, Meaning, answerability, readers
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import LOCAL_OWNER
-from pdfqa_core.services.indexes import IndexServices
+from pdfqa_core.services.models import ModelServices
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.types import (
     LLM,
@@ -80,7 +81,7 @@ def _sampling(llm: LLMSettings) -> Sampling:
     return Sampling(llm.temperature, llm.seed, llm.top_k, llm.top_p, llm.min_p, llm.repeat_penalty)
 
 
-class AnswerServices(IndexServices):
+class AnswerServices(ModelServices):
     """A workspace with its conversations and studies."""
 
     def __init__(self, workspace: Path, settings: Settings, models: Models | None = None) -> None:
@@ -116,26 +117,50 @@ class AnswerServices(IndexServices):
 
     def _checker(self, settings: Settings) -> Checker:
         """Return what compares answers with passages: by meaning too where the retriever has an encoder."""
-        reading, model = settings.reading, settings.retrieval.embedding_model
-        meaning = None
-        if reading.check_meaning and self._needs_embeddings(settings):
-            encoder = self.models.encoder(model)
-            with self._lock:
-                meaning = self._meanings.setdefault(model, Meaning(encoder.encode))
+        reading = settings.reading
+        meaning = self._meaning(settings) if reading.check_meaning else None
         return Checker(meaning=meaning, supported=reading.citation_threshold, partly=reading.partly_threshold)
+
+    def _meaning(self, settings: Settings) -> Meaning | None:
+        """Return the vectors of texts that questions and answers share; None where the retriever has no encoder."""
+        model = settings.retrieval.embedding_model
+        if not self._needs_embeddings(settings):
+            return None
+        encoder = self.models.encoder(model)
+        with self._lock:
+            return self._meanings.setdefault(model, Meaning(encoder.encode))
+
+    def _judge(self, settings: Settings, reader: Reader) -> Judge | None:
+        """Return what decides before reading whether the evidence answers the question; None: nothing does.
+
+        Sentences are compared by meaning with the bundled encoder only: the confidence is calibrated on its cosines.
+        The model is asked only where the reader uses one.
+        """
+        refusal = settings.reading.refusal
+        if refusal == "none":
+            return None
+        meaning = None if settings.retrieval.embedding_model else self._meaning(settings)
+        vectors = meaning.vectors if meaning is not None else None
+        retrieval = partial(confidence, vectors=vectors, language=settings.retrieval.language)
+        asked: Any = reader if hasattr(reader, "llm") else None
+        return answerability.Judge(refusal, retrieval, asked)
 
     def _rewriter(self, settings: Settings) -> tuple[Rewriter, tuple[str, ...]]:
         """Return the rewriter of the settings, or where there is no model the concatenation one."""
         chosen = settings.conversation
         strategy: Any = rewriters.get(chosen.rewriter)
+        options: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
+        if self._needs_embeddings(settings):
+            encoder = self.models.encoder(settings.retrieval.embedding_model)
+            options["encode"] = partial(encoder.encode, question=True)
         if not strategy.needs_llm:
-            return strategy(turns=chosen.turns), ()
+            return strategy(**options), ()
         try:
-            return strategy(self._llm(), turns=chosen.turns), ()
+            return strategy(self._llm(), **options), ()
         except ModelError as error:
             fallback: Any = rewriters.get("concatenation")
             note = f"Completed with words of the questions before, because there is no language model: {error}"
-            return fallback(turns=chosen.turns), (note,)
+            return fallback(**options), (note,)
 
     # ------------------------------------------------------------ questions
 
@@ -154,6 +179,7 @@ class AnswerServices(IndexServices):
         question = question.strip()
         if not question:
             raise UsageError("The question is empty.", "Type a question.")
+        settings = self.running(settings)
         with self._runs.start(run) as stop:
             turns: tuple[Turn, ...] = ()
             if conversation_id:
@@ -164,7 +190,7 @@ class AnswerServices(IndexServices):
                 raise UsageError("Only the last question of a conversation can be asked again.", "Ask a new one.")
             self.require_documents(owner)
             earlier = turns[:-1] if replace_turn else turns
-            history = [(turn.question, turn.answer.text) for turn in earlier]
+            history = [(turn.question, "" if turn.answer.refused else turn.answer.text) for turn in earlier]
             scope = tuple(document_ids or ())
 
             def keep(answer: Answer, standalone: str) -> Stored:
@@ -212,8 +238,8 @@ class AnswerServices(IndexServices):
     ) -> Generator[Event, None, None]:  # fmt: skip
         yield from ask(
             question, history, rewriter=rewriter, retrieve=lambda q, k: self._search(index, q, settings, scope, k),
-            reader=reader, confidence=confidence, threshold=settings.reading.confidence_threshold,
-            k=settings.retrieval.k, settings_fingerprint=settings.fingerprint(), stop=stop,
+            reader=reader, judge=self._judge(settings, reader), k=settings.retrieval.k,
+            threshold=settings.reading.confidence_threshold, settings_fingerprint=settings.fingerprint(), stop=stop,
         )  # fmt: skip
 
     def _keep(

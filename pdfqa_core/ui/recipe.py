@@ -10,6 +10,8 @@ import gradio as gr
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import Services
 from pdfqa_core.settings import ReadingSettings, RetrievalSettings, Settings
+from pdfqa_core.ui.components import live_html
+from pdfqa_core.ui.refusal_chart import refusal_chart
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "Quick": {"chunking": {"chunker": "paragraphs"}, "retrieval": {"retriever": "bm25", "k": 5}},
@@ -42,6 +44,12 @@ RETRIEVERS = {
     "convex": "adds up the scores of both, brought to one scale",
     "late_interaction": "compares every word's meaning; takes most time and disk (ColBERT)",
 }
+REFUSALS = {
+    "none": "every question is answered",
+    "retrieval": "how near the passages are to the question; takes a moment",
+    "model": "the model is asked whether they answer it; worth more with a larger model",
+    "combined": "both together",
+}
 UNSET = UsageError("A slider has no number.", "Type one, or move it; until then the recipe stays as it was.")
 
 # Models by path or hub name: only on one's own computer, because a visitor of a demo must not load files of the server.
@@ -55,7 +63,8 @@ FIELDS = (
     ("retrieval", "candidates"), ("retrieval", "rrf_k"), ("retrieval", "weight"), ("retrieval", "first_stage"),
     ("retrieval", "per_page"), ("retrieval", "merge_overlaps"), ("retrieval", "rerank_candidates"),
     *((section, name) for section, name in MODEL_FIELDS), ("reading", "reader"),
-    ("reading", "passages"), ("reading", "confidence_threshold"), ("conversation", "rewriter"), ("llm", "max_tokens"),
+    ("reading", "passages"), ("reading", "refusal"), ("reading", "confidence_threshold"), ("conversation", "rewriter"),
+    ("llm", "max_tokens"),
     ("reading", "prompt_tokens"), ("reading", "question_type"), ("reading", "instruction"),
     ("reading", "citation_threshold"), ("reading", "partly_threshold"), ("reading", "check_meaning"),
 )  # fmt: skip
@@ -119,6 +128,19 @@ def ordered(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
     return sorted(names, key=lambda name: list(known).index(name) if name in known else len(known))
 
 
+def _evidence_fields(reading: ReadingSettings) -> dict[str, Any]:
+    """Return what decides whether a question is answered at all, and the curve that tells what it costs."""
+    refusal = gr.Radio(
+        list(REFUSALS), value=reading.refusal, label="Evidence judged by", info=REFUSALS.get(reading.refusal, "")
+    )
+    threshold = gr.Slider(
+        0, 1, value=reading.confidence_threshold, step=0.01, label="Evidence needed",
+        info="Below this the answer is “insufficient context”; 0: always answer", elem_id="recipe-evidence",
+    )  # fmt: skip
+    curve = live_html(refusal_chart(reading.refusal, reading.confidence_threshold), elem_id="refusal-curve")
+    return {"refusal": refusal, "confidence_threshold": threshold, "refusal_curve": curve}
+
+
 def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], list[gr.Group]]:
     """Return the recipe's fields by setting name, and the groups that show only for some chunkers."""
     form: dict[str, Any] = {}
@@ -163,10 +185,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
             1, 10, value=settings.reading.passages, step=1, label="Passages read",
             info="More may help a larger model; each costs time before the first word",
         )  # fmt: skip
-        form["confidence_threshold"] = gr.Slider(
-            0, 1, value=settings.reading.confidence_threshold, step=0.01, label="Evidence needed",
-            info="Below this the answer is “insufficient context”; 0: always answer",
-        )  # fmt: skip
+        form.update(_evidence_fields(settings.reading))
         form["rewriter"] = gr.Radio(
             list(services.names("rewriter")), value=settings.conversation.rewriter, label="Follow-up questions",
             info="none: searched as typed; concatenation: with terms of earlier questions; llm: rewritten by the model",

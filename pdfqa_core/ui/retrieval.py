@@ -30,6 +30,7 @@ from pdfqa_core.ui.recipe import (
     FIELDS,
     PRESETS,
     READ_BY,
+    REFUSALS,
     RETRIEVERS,
     UNSET,
     build_form,
@@ -37,6 +38,7 @@ from pdfqa_core.ui.recipe import (
     settings_from,
     values_of,
 )
+from pdfqa_core.ui.refusal_chart import refusal_chart
 from pdfqa_core.ui.session import Session, Shown
 
 READ_FIRST = "Add documents first, then try questions here."
@@ -170,6 +172,15 @@ class Handlers:
         return session, self.preview(session), *self._filled(settings)
 
     @staticmethod
+    def _curve(settings: Settings) -> str:
+        return refusal_chart(settings.reading.refusal, settings.reading.confidence_threshold)
+
+    @staticmethod
+    def evidence_moved(refusal: str, threshold: float | None) -> Any:
+        """Return the curve with the threshold where the slider is."""
+        return gr.skip() if threshold is None else refusal_chart(refusal, threshold)
+
+    @staticmethod
     def _groups(settings: Settings) -> tuple[Any, ...]:
         return tuple(gr.Group(visible=settings.chunking.chunker == chunker) for chunker in ("snippets", "windows"))
 
@@ -177,11 +188,15 @@ class Handlers:
         return *self._groups(settings), *(gr.Radio(info=words) for words in _explained(settings).values())
 
     def _filled(self, settings: Settings) -> tuple[Any, ...]:
-        """Return the groups and all fields; each once, because of two updates of one field the page may take either."""
+        """Return curve, groups and all fields; each once, because of two updates of one the page may take either."""
         explained = _explained(settings)
-        return *self._groups(settings), *(
-            gr.Radio(value=value, info=explained[name]) if name in explained else value
-            for (_, name), value in zip(FIELDS, values_of(settings), strict=True)
+        return (
+            self._curve(settings),
+            *self._groups(settings),
+            *(
+                gr.Radio(value=value, info=explained[name]) if name in explained else value
+                for (_, name), value in zip(FIELDS, values_of(settings), strict=True)
+            ),
         )
 
     def build_index(self, session: Session, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
@@ -272,6 +287,7 @@ def _explained(settings: Settings) -> dict[str, str]:
         "read_by": READ_BY.get(settings.chunking.read_by, ""),
         "chunker": CHUNKERS.get(settings.chunking.chunker, ""),
         "retriever": RETRIEVERS.get(settings.retrieval.retriever, ""),
+        "refusal": REFUSALS.get(settings.reading.refusal, ""),
     }
 
 
@@ -321,7 +337,10 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
             handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last"
         )
         taken.failure(lambda: error_html(UNSET), None, preview, **AT_ONCE)  # Gradio refuses a slider without a number
-    preset.input(guarded(handlers.preset), [preset, session], [session, preview, *groups, *fields], **QUIET)
+    curve, evidence = form["refusal_curve"], [form["refusal"], form["confidence_threshold"]]
+    for field in evidence:
+        field.input(handlers.evidence_moved, evidence, curve, trigger_mode="always_last", **AT_ONCE)
+    preset.input(guarded(handlers.preset), [preset, session], [session, preview, curve, *groups, *fields], **QUIET)
     build_button.click(
         handlers.build_index, [session, *fields], [work, build_button, stop, preview], concurrency_limit=None, **QUIET
     )
@@ -331,4 +350,4 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
     hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], [*groups, *fields])
+    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], [curve, *groups, *fields])

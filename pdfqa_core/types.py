@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 # ------------------------------------------------------------------ documents
 
@@ -175,6 +175,28 @@ def passage_id(recipe: str, spans: Sequence[Span]) -> str:
     """Return the id of the passage that a chunker with these settings (`recipe`) makes of `spans`: 16 hex digits."""
     places = ";".join(f"{s.document_id}:{s.page}:{s.start}-{s.end}" for s in spans)
     return hashlib.sha256(f"{recipe}|{places}".encode()).hexdigest()[:16]
+
+
+WeightedTexts: TypeAlias = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question as retrievers take it, where some texts count more than others.
+
+    `text` is what people and models read. `lexical` are the texts whose words are searched for, each word with the
+    weight of its text; `dense` the texts whose embeddings, times their weights, add up to the question's. Empty: the
+    text alone, with weight 1.
+    """
+
+    text: str
+    lexical: WeightedTexts = ()
+    dense: WeightedTexts = ()
+
+    @classmethod
+    def of(cls, question: str | Query) -> Query:
+        """Return the question as a query."""
+        return cls(question) if isinstance(question, str) else question
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,9 +424,20 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The standalone question that is searched for."""
+    """The standalone question that is searched for, as people and the reader see it.
+
+    `note` is a sentence for the user on how it came about. `lexical` and `dense` are as in `Query`.
+    """
 
     question: str
+    note: str = ""
+    lexical: WeightedTexts = ()
+    dense: WeightedTexts = ()
+
+    @property
+    def query(self) -> Query:
+        """What retrievers are given."""
+        return Query(self.question, self.lexical, self.dense)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,7 +527,7 @@ class Chunker(Protocol):
 class Retriever(Protocol):
     """Question to hits."""
 
-    def search(self, question: str, k: int, document_ids: frozenset[str] | None = None) -> list[Hit]:
+    def search(self, question: str | Query, k: int, document_ids: frozenset[str] | None = None) -> list[Hit]:
         """Return at most `k` hits, best first; from these documents only, where `document_ids` is given."""
         ...
 
@@ -549,6 +582,8 @@ class Reader(Protocol):
 class Rewriter(Protocol):
     """Follow-up question to standalone question."""
 
-    def rewrite(self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None) -> str:
-        """Return a question that can be searched for without the history."""
+    def rewrite(
+        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
+    ) -> Rewritten:
+        """Return what can be searched for without the history: (question, answer) pairs, oldest first."""
         ...

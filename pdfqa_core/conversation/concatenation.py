@@ -1,126 +1,115 @@
-"""Follow-ups get the words of the earlier questions that they leave unsaid. No model, the same result every time."""
+"""Follow-ups are searched with the earlier questions beside them, with less weight. No language model."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pdfqa_core.conversation.base import rewriters
-from pdfqa_core.text import STOP_WORDS, terms
-from pdfqa_core.types import StopSignal
-
-# Words that point back to something said before.
-POINTERS = frozenset(
-    """it its itself they them their theirs this that these those he him his she her hers former latter same such
-    others another one ones there then else instead""".split()
+from pdfqa_core.conversation.relation import (
+    NEW_TOPIC,
+    Encode,
+    Relation,
+    needs_context,
+    phrases,
+    relation,
+    topic_terms,
 )
+from pdfqa_core.text import sentences
+from pdfqa_core.types import Rewritten, StopSignal, WeightedTexts
 
-# Words of a question that carry no topic: verbs and nouns that every question has.
-EMPTY = frozenset(
-    """tell give show explain describe list name mean means many much long often more most work works need get make
-    think know example examples reason reasons difference compare difference happen happens please also thanks ok okay
-    yes really exactly detail details""".split()
-)
+# What an earlier question weighs, the question itself being 1: the last one WORDS and MEANING, each one before half as
+# much; the one that named the topic TOPIC_WORDS and TOPIC_MEANING more. The sentence of the last answer that is nearest
+# to the question weighs ANSWER_MEANING; its words would lead back to the passage that was shown already. A question
+# that stands alone takes half of all that. Chosen on one half of the conversations of TREC CAsT 2021:
+# benchmarks/rewriting_cast2021.py.
+WORDS, MEANING, DECAY = 0.3, 0.1, 0.5
+TOPIC_WORDS, TOPIC_MEANING = 0.2, 0.1
+ANSWER_MEANING = 0.2
+STANDING_ALONE = 0.5
+LONGEST_ANSWER = 20  # sentences of an answer that are compared with the question
 
-_OPENING = re.compile(
-    r"\s*(and|but|or|so|also|then|ok(ay)?|no|why|what (about|else|if)|how (about|come)|in what way)\b",
-    re.IGNORECASE,
-)
-_EXPLETIVE = re.compile(
-    r"\b(is|are|was|were|will|can|does) there\b|\bthere (is|are|was|were)\b|\bis it (possible|true)\b"
-    r"|\bthat (is|are|was|were|can|have|has)\b",
-    re.IGNORECASE,
-)
-_COMPARES = re.compile(
-    r"\b(better|worse|cheaper|faster|slower|larger|bigger|smaller|higher|lower|longer|shorter|older|newer|easier|harder|"
-    r"safer|(more|less) \w+)\b(?!.*\b(than|and|or)\b)",
-    re.IGNORECASE,
-)
-FEW = 3  # topic words below which a question without a new name is taken for a follow-up
-ANTECEDENT = 3  # topic words after which a pronoun may stand for them
-_WORD = re.compile(r"[\w'’.&/-]*\w")
-
-
-def topic_terms(text: str) -> list[str]:
-    """Return the index terms that say what a question is about."""
-    return [term for term in terms(text) if term not in STOP_WORDS and term not in EMPTY and term not in POINTERS]
-
-
-def needs_context(question: str, earlier: Sequence[str] = ()) -> bool:
-    """Return whether a question leaves its topic to the `earlier` questions.
-
-    It does if it points back (a pronoun, "the same", "the other"), opens like a continuation ("and", "what about",
-    "no, I meant") or compares without saying with what. It also does if it names fewer than FEW things, unless one of
-    them is a name that nobody mentioned before.
-    """
-    if _points_back(question) or _OPENING.match(question) or _COMPARES.search(question):
-        return True
-    if names(question) - {term for asked in earlier for term in terms(asked)}:
-        return False
-    return len(set(topic_terms(question))) < FEW
-
-
-def _points_back(question: str) -> bool:
-    """Return whether a pronoun comes before the question has named anything that it could stand for."""
-    text = _EXPLETIVE.sub(" ", question)
-    named = 0
-    for word in _WORD.finditer(text):
-        if any(term in POINTERS for term in terms(word[0])):
-            return True
-        named += len(topic_terms(word[0]))
-        if named >= ANTECEDENT:
-            return False
-    return False
-
-
-def names(question: str) -> set[str]:
-    """Return the terms that look like names: capitals or digits in a word that does not open a sentence."""
-    inside = re.finditer(r"(?<![.?!:]\s)(?<!^)\b\w*[A-Z0-9]\w*", question)
-    return {term for word in inside for term in topic_terms(word[0])}
-
-
-def phrases(question: str, known: set[str]) -> list[str]:
-    """Return the runs of topic words of `question` as they are written, those already `known` left out."""
-    found: list[str] = []
-    reached, joined = -1, False
-    for word in _WORD.finditer(question):
-        wanted = [term for term in topic_terms(word[0]) if term not in known]
-        if not wanted:
-            joined = False
-            continue
-        if joined and not question[reached : word.start()].strip():
-            found[-1] += f" {word[0]}"
-        else:
-            found.append(word[0])
-        reached, joined = word.end(), True
-    return found
+NEW_TOPIC_NOTE = "Taken as a new topic: the earlier questions played no part in the search."
 
 
 @rewriters.register("concatenation")
 class Concatenation:
-    """Appends, in brackets, the topic words of the questions before, back to the last one that stood alone.
+    """Adds the last `turns` questions to a question, each with a weight, for words and for embeddings.
 
-    "How much is it?" after "What is the deductible of the Standard plan?" becomes
-    "How much is it? (deductible, Standard plan)". `turns` is how far it looks back. A question that stands alone is
-    left as it is.
+    A follow-up shows, in brackets, the topic words of the questions before, back to the last one that stood alone:
+    "How much is it?" after "What is the deductible of the Standard plan?" becomes "How much is it? (deductible,
+    Standard plan)". A question that stands alone is left as it is, and one on a new topic is searched for by itself
+    (`relation`; `encode` makes vectors of questions, None: judged by words; `new_topic` is the threshold).
     """
 
     needs_llm = False
 
-    def __init__(self, *, turns: int = 3) -> None:
+    def __init__(self, *, turns: int = 5, encode: Encode | None = None, new_topic: float = NEW_TOPIC) -> None:
         self.turns = turns
+        self.encode = encode
+        self.new_topic = new_topic
 
-    def rewrite(self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None) -> str:
-        """Return the question, with the words it needs."""
-        recent = [asked for asked, _ in history[-self.turns :]] if self.turns else []
-        if not recent or not needs_context(question, recent):
-            return question
-        known = set(topic_terms(question))
-        added: list[str] = []
-        for place, asked in reversed(list(enumerate(recent))):
-            new = phrases(asked, known)
-            added = new + added
-            known |= set(topic_terms(asked))
-            if not needs_context(asked, recent[:place]):
-                break
-        return f"{question.rstrip()} ({', '.join(added)})" if added else question
+    def rewrite(
+        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
+    ) -> Rewritten:
+        """Return the question with what it is searched with. Raises ModelError if the encoder fails."""
+        recent = self.recent(history)
+        if not recent or (stop is not None and stop.is_set()):
+            return Rewritten(question)
+        related = self.relation(question, recent)
+        if related is Relation.NEW_TOPIC:
+            return Rewritten(question, NEW_TOPIC_NOTE)
+        return self.beside(question, recent, related)
+
+    def recent(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the turns that are looked at."""
+        return list(history[-self.turns :]) if self.turns else []
+
+    def relation(self, question: str, recent: Sequence[tuple[str, str]]) -> Relation:
+        """Return how the question relates to the turns before."""
+        return relation(question, recent, encode=self.encode, new_topic=self.new_topic)
+
+    def beside(self, question: str, recent: Sequence[tuple[str, str]], related: Relation) -> Rewritten:
+        """Return a question of this relation with the earlier questions beside it."""
+        earlier = [asked for asked, _ in recent]
+        follow_up = related is Relation.FOLLOW_UP
+        share = 1.0 if follow_up else STANDING_ALONE
+        lexical, dense = [(question, 1.0)], [(question, 1.0)]
+        topic = _topic(earlier)
+        for place, asked in enumerate(earlier):
+            faded = share * DECAY ** (len(earlier) - 1 - place)
+            more = share if place == topic else 0.0
+            words = " ".join(dict.fromkeys(topic_terms(asked)))
+            if words:
+                lexical.append((words, WORDS * faded + TOPIC_WORDS * more))
+            dense.append((asked, MEANING * faded + TOPIC_MEANING * more))
+        if nearest := self._nearest(question, recent[-1][1]):
+            dense.append((nearest, share * ANSWER_MEANING))
+        shown = _with_topic(question, earlier) if follow_up else question
+        return Rewritten(shown, "", _rounded(lexical), _rounded(dense))
+
+    def _nearest(self, question: str, answer: str) -> str:
+        """Return the sentence of an answer that is nearest to the question; the first without an encoder."""
+        found = [answer[start:end] for start, end in sentences(answer)[:LONGEST_ANSWER]]
+        if self.encode is None or len(found) < 2:
+            return found[0] if found else ""
+        vectors = self.encode([question, *found])
+        return found[int((vectors[1:] @ vectors[0]).argmax())]
+
+
+def _rounded(texts: Sequence[tuple[str, float]]) -> WeightedTexts:
+    return tuple((text, round(weight, 4)) for text, weight in texts)
+
+
+def _topic(earlier: Sequence[str]) -> int:
+    """Return the place of the last question that stood alone, or of the first one."""
+    alone = [place for place, asked in enumerate(earlier) if not needs_context(asked, earlier[:place])]
+    return alone[-1] if alone else 0
+
+
+def _with_topic(question: str, earlier: Sequence[str]) -> str:
+    known = set(topic_terms(question))
+    added: list[str] = []
+    for asked in reversed(earlier[_topic(earlier) :]):
+        added = phrases(asked, known) + added
+        known |= set(topic_terms(asked))
+    return f"{question.rstrip()} ({', '.join(added)})" if added else question

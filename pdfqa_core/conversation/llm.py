@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pdfqa_core.conversation.base import rewriters
-from pdfqa_core.conversation.concatenation import Concatenation, needs_context, topic_terms
+from pdfqa_core.conversation.concatenation import NEW_TOPIC_NOTE, Concatenation
+from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, topic_terms
 from pdfqa_core.text import terms
-from pdfqa_core.types import LLM, Message, StopSignal
+from pdfqa_core.types import LLM, Message, Rewritten, StopSignal
 
 # Examples first and the conversation last, so that the prompt begins the same every time.
 EXAMPLES = (
@@ -29,14 +31,15 @@ EXAMPLES = (
     ),
 )
 INSTRUCTION = "Rewrite the last question so that it can be understood without the questions before it."
-LONGEST_QUESTION = 60  # words of an earlier question that are shown to the model
+LONGEST_EARLIER = 60  # words of an earlier question that are shown to the model
+LONGEST_QUESTION = 40  # words of a question that is rewritten: the reply has to hold it and more
 
 _LABEL = re.compile(r"^\W*(rewritten|standalone|complete)?\s*(question)?\s*:\s*", re.IGNORECASE)
 
 
 def conversation(questions: Sequence[str], question: str) -> str:
     """Return the questions of one conversation as the model sees them, up to where its reply begins."""
-    earlier = "\n".join(f"Question: {' '.join(asked.split()[:LONGEST_QUESTION])}" for asked in questions)
+    earlier = "\n".join(f"Question: {' '.join(asked.split()[:LONGEST_EARLIER])}" for asked in questions)
     return f"{earlier}\nLast question: {question}\nRewritten question:"
 
 
@@ -46,24 +49,38 @@ def prompt(questions: Sequence[str], question: str) -> list[Message]:
     return [Message("user", f"{INSTRUCTION}\n\n{shots}\n\n{conversation(questions, question)}")]
 
 
-def acceptable(rewritten: str, question: str, history: Sequence[tuple[str, str]]) -> bool:
-    """Return whether a rewritten question may be used.
+def flaw(rewritten: str, question: str, history: Sequence[tuple[str, str]]) -> str:
+    """Return why a rewritten question may not be used, in words that follow "because it"; empty if it may.
 
-    Not if it is empty, has more than three times the words of the question and 20 more, lacks a topic word of the
-    question, repeats an earlier question, has five words in a row from an answer that the question has not, or has
-    topic words that nobody used.
+    It may not if it is empty, has more than three times the words of the question and 20 more, lacks a topic word of
+    the question, repeats an earlier question, has five words in a row from an answer that no question has, or has topic
+    words that nobody used. Words are compared without the s of a plural.
     """
-    if not rewritten or len(rewritten.split()) > 3 * len(question.split()) + 20:
-        return False
-    topic, asked = set(topic_terms(rewritten)), set(topic_terms(question))
-    if not asked <= topic or any(terms(rewritten) == terms(before) for before, _ in history):
-        return False
-    said = asked | {term for before, answer in history for term in topic_terms(f"{before} {answer}")}
-    if not topic <= said:
-        return False
+    if not rewritten:
+        return "is empty"
+    if len(rewritten.split()) > 3 * len(question.split()) + 20:
+        return "is too long"
+    topic, asked = _singular(rewritten), _singular(question)
+    if asked.keys() - topic.keys():
+        return f"lacks {_listed(asked, topic)}"
+    if any(terms(rewritten) == terms(before) for before, _ in history):
+        return "repeats an earlier question"
+    said = asked.keys() | {term for pair in history for text in pair for term in _singular(text)}
+    if topic.keys() - said:
+        return f"adds {_listed(topic, said)}"
     own = _runs(question) | {run for before, _ in history for run in _runs(before)}
     copied = {run for _, answer in history for run in _runs(answer)}
-    return not (_runs(rewritten) - own) & copied
+    return "copies the answer" if (_runs(rewritten) - own) & copied else ""
+
+
+def _singular(text: str) -> dict[str, str]:
+    """Return the topic words of a text without the s of a plural, and how they are written."""
+    return {re.sub(r"(['’]s|(?<=\w\w\w)s)$", "", term): term for term in topic_terms(text)}
+
+
+def _listed(words: dict[str, str], known: object) -> str:
+    missing = [f"“{written}”" for word, written in words.items() if word not in known]  # type: ignore[operator]
+    return ", ".join(missing[:3])
 
 
 def _runs(text: str, length: int = 5) -> set[tuple[str, ...]]:
@@ -75,33 +92,63 @@ def _runs(text: str, length: int = 5) -> set[tuple[str, ...]]:
 class LLMRewriter:
     """Asks the language model for a standalone question; `turns` is how many questions it is shown.
 
-    A question that stands alone is left as it is.
+    Only follow-ups are sent to the model; what stands alone or opens a new topic is treated as the concatenation
+    rewriter does (`encode` and `new_topic` are its), and so is a follow-up that the model does not rewrite acceptably:
+    the result's note says why.
     """
 
     needs_llm = True
 
-    def __init__(self, llm: LLM, *, turns: int = 3, max_tokens: int = 64) -> None:
+    def __init__(
+        self, llm: LLM, *, turns: int = 5, max_tokens: int = 96, encode: Encode | None = None,
+        new_topic: float = NEW_TOPIC,
+    ) -> None:  # fmt: skip
         self.llm = llm
-        self.turns = turns
         self.max_tokens = max_tokens
-        self._fallback = Concatenation(turns=turns)
+        self._fallback = Concatenation(turns=turns, encode=encode, new_topic=new_topic)
 
-    def rewrite(self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None) -> str:
-        """Return the model's question if it is acceptable, the concatenation rewriter's otherwise."""
-        recent = list(history[-self.turns :]) if self.turns else []
-        if not recent or not needs_context(question):
-            return question
-        fallback = self._fallback.rewrite(question, recent, stop=stop)
-        messages = prompt([asked for asked, _ in recent], question)
-        if self.llm.count_tokens(messages) + self.max_tokens > self.llm.context_size:
+    def rewrite(
+        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
+    ) -> Rewritten:
+        """Return the model's question if it is acceptable, the concatenation rewriter's otherwise.
+
+        Ends as soon as `stop` is set. Raises ModelError if the model or the encoder fails.
+        """
+        recent = self._fallback.recent(history)
+        if not recent or _is_set(stop):
+            return Rewritten(question)
+        related = self._fallback.relation(question, recent)
+        if related is Relation.NEW_TOPIC:
+            return Rewritten(question, NEW_TOPIC_NOTE)
+        fallback = self._fallback.beside(question, recent, related)
+        if related is Relation.SAME_TOPIC:
             return fallback
+        rewritten, wrong = self._asked(question, recent, stop)
+        if _is_set(stop):
+            return fallback
+        wrong = wrong or flaw(rewritten, question, recent)
+        if not wrong:
+            return Rewritten(rewritten)
+        note = f"The words of earlier questions were added, because the model's rewriting {wrong}."
+        return replace(fallback, note=note)
+
+    def _asked(self, question: str, recent: Sequence[tuple[str, str]], stop: StopSignal | None) -> tuple[str, str]:
+        """Return the model's question, or why there is none."""
+        if len(question.split()) > LONGEST_QUESTION:
+            return "", f"would have to hold a question of more than {LONGEST_QUESTION} words"
+        earlier = [asked for asked, _ in recent]
+        while self.llm.count_tokens(messages := prompt(earlier, question)) + self.max_tokens > self.llm.context_size:
+            earlier = earlier[1:]
+            if not earlier:
+                return "", "needs a longer context than the model has"
         reply = ""
         for piece in self.llm.complete(messages, max_tokens=self.max_tokens, stop=stop):
             reply += piece
             if "\n" in reply.strip():
                 break
-        if stop is not None and stop.is_set():
-            return fallback
         lines = reply.strip().splitlines()
-        rewritten = _LABEL.sub("", lines[0]).strip(' "“”') if lines else ""
-        return rewritten if acceptable(rewritten, question, recent) else fallback
+        return (_LABEL.sub("", lines[0]).strip(' "“”') if lines else ""), ""
+
+
+def _is_set(stop: StopSignal | None) -> bool:
+    return stop is not None and stop.is_set()

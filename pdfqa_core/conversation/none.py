@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.conversation.base import rewriters
-from pdfqa_core.types import StopSignal
+from pdfqa_core.conversation.relation import NEW_TOPIC, Encode
+from pdfqa_core.types import Rewritten, StopSignal
 
 
 @rewriters.register("none")
@@ -14,9 +15,11 @@ class NoRewriting:
 
     needs_llm = False
 
-    def __init__(self, *, turns: int = 0) -> None:
+    def __init__(self, *, turns: int = 0, encode: Encode | None = None, new_topic: float = NEW_TOPIC) -> None:
         self.turns = turns
 
-    def rewrite(self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None) -> str:
+    def rewrite(
+        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
+    ) -> Rewritten:
         """Return the question."""
-        return question
+        return Rewritten(question)

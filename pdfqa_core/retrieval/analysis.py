@@ -10,6 +10,7 @@ from typing import Any
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.text import STOP_WORDS, terms
+from pdfqa_core.types import Query
 
 # The languages that both the Snowball stemmers and the stop word lists know.
 LANGUAGES = (
@@ -59,10 +60,24 @@ class Analyser:
         All words where only stop words are left.
         """
         found = terms(question)
-        if self.stop_words and self.language != NONE:
-            without = stop_words(self.language)
-            found = [term for term in found if term not in without] or found
-        return self.stems(found)
+        return self.stems([term for term in found if term not in self._left_out] or found)
+
+    def query_terms(self, query: Query) -> dict[str, float]:
+        """Return what is searched for as `question_terms` does, each stem with its weight.
+
+        The weights of a word that stands in several texts, or several times in one, add up.
+        """
+        texts = query.lexical or ((query.text, 1.0),)
+        found = [(term, weight) for text, weight in texts for term in terms(text)]
+        found = [(term, weight) for term, weight in found if term not in self._left_out] or found
+        weights: dict[str, float] = {}
+        for stem, (_, weight) in zip(self.stems([term for term, _ in found]), found, strict=True):
+            weights[stem] = weights.get(stem, 0.0) + weight
+        return weights
+
+    @property
+    def _left_out(self) -> frozenset[str]:
+        return stop_words(self.language) if self.stop_words and self.language != NONE else frozenset()
 
 
 @cache

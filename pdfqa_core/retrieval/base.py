@@ -15,7 +15,7 @@ from pdfqa_core.retrieval.encoder import OnProgress
 from pdfqa_core.retrieval.index import Index
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.text import terms
-from pdfqa_core.types import Hit, StopSignal
+from pdfqa_core.types import Hit, Query, StopSignal
 
 retrievers: Registry[type[Any]] = Registry("retriever")
 
@@ -30,8 +30,9 @@ class Searcher(Protocol):
         ...
 
     def search(
-        self, question: str, k: int, document_ids: frozenset[str] | None = None, *, pages: PageRange | None = None
-    ) -> list[Hit]:
+        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        pages: PageRange | None = None,
+    ) -> list[Hit]:  # fmt: skip
         """Return at most `k` hits, best first; of these documents and of these pages (first and last) only."""
         ...
 
@@ -69,8 +70,9 @@ class IndexRetriever(ABC):
         """Do now what the first search would otherwise wait for. Raises ModelError, StoppedError."""
 
     def search(
-        self, question: str, k: int, document_ids: frozenset[str] | None = None, *, pages: PageRange | None = None
-    ) -> list[Hit]:
+        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        pages: PageRange | None = None,
+    ) -> list[Hit]:  # fmt: skip
         """Return at most `k` hits, best first, equal scores in the order of the passages.
 
         `document_ids` limits the search to some documents (None: all), `pages` to passages that touch a page from the
@@ -78,21 +80,22 @@ class IndexRetriever(ABC):
         word or number has no hits. Raises UsageError if k is below 1 or the pages are no range.
         """
         check_k(k)
+        query = Query.of(question)
         if pages is not None and not 1 <= pages[0] <= pages[1]:
             raise UsageError(
                 f"Pages {pages[0]} to {pages[1]} are no range.", "Pages count from 1, the first one first."
             )
         rows = self.index.rows(document_ids, pages)
-        if len(rows) == 0 or not terms(question):
+        if len(rows) == 0 or not terms(query.text):
             return []
-        found = self._find(question, k, rows)
+        found = self._find(query, k, rows)
         return [
             Hit(self.index.passages[item.row], item.score, rank, self.name, item.parts)
             for rank, item in enumerate(found, 1)
         ]
 
     @abstractmethod
-    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
         """Return at most k of the passages `rows` (ascending, at least one), best first."""
 
 

@@ -13,6 +13,7 @@ from pdfqa_core.retrieval.analysis import Analyser
 from pdfqa_core.retrieval.base import Found, IndexRetriever, retrievers
 from pdfqa_core.retrieval.index import Index
 from pdfqa_core.retrieval.postings import Floats, Ints, Mask, Postings, Weighted, top
+from pdfqa_core.types import Query
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +55,12 @@ class Lexical:
         """Compute what all questions share."""
         _ = self._weighted
 
-    def scores(self, question: str) -> tuple[Floats, Mask]:
+    def scores(self, query: Query) -> tuple[Floats, Mask]:
         """Return each passage's score and whether it holds any term of the question.
 
         Stop words are not searched for, unless the question has nothing else.
         """
-        return self._weighted.scores(self.analyser.question_terms(question))
+        return self._weighted.scores(self.analyser.query_terms(query))
 
 
 def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
@@ -92,7 +93,7 @@ class BM25(IndexRetriever):
         super().__post_init__()
         self._lexical.prepare()
 
-    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
-        scores, matched = self._lexical.scores(question)
+    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+        scores, matched = self._lexical.scores(query)
         best = best_matching(scores, matched, k, rows)
         return [Found(int(row), float(scores[row]), {"bm25": float(scores[row])}) for row in best]

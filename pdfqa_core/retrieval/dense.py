@@ -14,7 +14,7 @@ from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.graph import Graph
 from pdfqa_core.retrieval.index import RECALL, Index
 from pdfqa_core.retrieval.postings import Ints, top
-from pdfqa_core.types import StopSignal
+from pdfqa_core.types import Query, StopSignal
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,14 @@ class Semantic:
         if self.approximate:
             self._graph(on_progress, stop)
 
-    def vector(self, question: str) -> Vectors:
-        """Return the question's vector, of length 1. Raises ModelError if the index is of another dimension."""
-        vector: Vectors = self._encoder.encode([question], question=True)[0]
+    def vector(self, query: Query) -> Vectors:
+        """Return the query's vector, of length 1. Raises ModelError if the index is of another dimension."""
+        texts = query.dense or ((query.text, 1.0),)
+        vectors = self._encoder.encode([text for text, _ in texts], question=True)
+        vector: Vectors = vectors[0]
+        if len(texts) > 1:
+            vector = np.asarray([weight for _, weight in texts], np.float32) @ vectors
+            vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
         dimension = self._embeddings.shape[1]
         if len(self._embeddings) and len(vector) != dimension:
             raise ModelError(
@@ -104,8 +109,8 @@ class Dense(IndexRetriever):
         """Build the graph of a large index. Raises ModelError, StoppedError."""
         self._semantic.prepare(on_progress, stop)
 
-    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
-        vector = self._semantic.vector(question)
+    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+        vector = self._semantic.vector(query)
         best, cosines = self._semantic.nearest(vector, k, rows)
         return [
             Found(int(row), float(value), {"dense": float(value)}) for row, value in zip(best, cosines, strict=True)

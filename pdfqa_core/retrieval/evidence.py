@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval.base import PageRange, Searcher, check_k
 from pdfqa_core.retrieval.encoder import OnProgress
-from pdfqa_core.types import Hit, Passage, Span, StopSignal, passage_id
+from pdfqa_core.types import Hit, Passage, Query, Span, StopSignal, passage_id
 
 JOINER = "\n\n"  # between the texts of a passage's spans, as the chunkers put it
 LONGEST = 2.0  # a merged passage is at most so many times as long as the best of its parts
@@ -33,8 +33,9 @@ class Evidence:
         self.inner.prepare(on_progress=on_progress, stop=stop)
 
     def search(
-        self, question: str, k: int, document_ids: frozenset[str] | None = None, *, pages: PageRange | None = None
-    ) -> list[Hit]:
+        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        pages: PageRange | None = None,
+    ) -> list[Hit]:  # fmt: skip
         """Return at most `k` hits, best first; more are fetched until there are as many, or no more."""
         check_k(k)
         wide = WIDER * k

@@ -12,6 +12,7 @@ from pdfqa_core.retrieval.base import Found, retrievers, union
 from pdfqa_core.retrieval.bm25 import best_matching
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Ints
+from pdfqa_core.types import Query
 
 
 @retrievers.register("rrf")
@@ -32,9 +33,9 @@ class ReciprocalRankFusion(BothLists):
         if self.rrf_k < 0:
             raise UsageError(f"rrf_k is {self.rrf_k}.", "It must be 0 or more.")
 
-    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
-        bm25, matched = self._lexical.scores(question)
-        vector = self._semantic.vector(question)
+    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+        bm25, matched = self._lexical.scores(query)
+        vector = self._semantic.vector(query)
         wide = max(k, self.candidates)
         lists = (best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
         both = union(*lists)

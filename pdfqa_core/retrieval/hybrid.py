@@ -11,6 +11,7 @@ from pdfqa_core.retrieval.base import Found, retrievers, union
 from pdfqa_core.retrieval.bm25 import best_matching
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Ints
+from pdfqa_core.types import Query
 
 
 @retrievers.register("hybrid")
@@ -26,9 +27,9 @@ class Hybrid(BothLists):
 
     name: ClassVar[str] = "hybrid"
 
-    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
-        bm25, matched = self._lexical.scores(question)
-        vector = self._semantic.vector(question)
+    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+        bm25, matched = self._lexical.scores(query)
+        vector = self._semantic.vector(query)
         wide = max(k, self.candidates)
         both = union(best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
         cosines = self._semantic.cosines(vector, both).astype(np.float64)

@@ -13,7 +13,7 @@ from pdfqa_core.retrieval.encoder import OnProgress
 from pdfqa_core.retrieval.postings import Ints, top
 from pdfqa_core.retrieval.token_encoder import TokenEncoder
 from pdfqa_core.retrieval.token_store import TokenStore
-from pdfqa_core.types import StopSignal
+from pdfqa_core.types import Query, StopSignal
 
 
 @retrievers.register("late_interaction")
@@ -54,15 +54,15 @@ class LateInteraction(IndexRetriever):
             self.first.prepare(on_progress=on_progress, stop=stop)
         self._store(on_progress, stop)
 
-    def _find(self, question: str, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
         parts: dict[int, dict[str, float]] = {}
         if self.first is not None:
-            found = self.first._find(question, max(k, self.candidates), rows)
+            found = self.first._find(query, max(k, self.candidates), rows)
             parts = {item.row: dict(item.parts) for item in found}
             rows = np.asarray(sorted(parts), dtype=np.int64)
             if len(rows) == 0:
                 return []
-        (vectors,) = self._encoder.encode_tokens([question], question=True)
+        (vectors,) = self._encoder.encode_tokens([query.text], question=True)
         if len(vectors) == 0:
             return []
         try:

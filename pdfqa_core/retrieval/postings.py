@@ -154,12 +154,15 @@ class Weighted:
     def __post_init__(self) -> None:
         object.__setattr__(self, "positive", bool((self.weights > 0).all()))
 
-    def scores(self, terms: Sequence[str]) -> tuple[Floats, Mask]:
-        """Return each passage's score, a term that is asked n times counting n times, and whether any term is in it."""
+    def scores(self, terms: Sequence[str] | Mapping[str, float]) -> tuple[Floats, Mask]:
+        """Return each passage's score and whether any term is in it.
+
+        A term that is asked n times, or with weight n, counts n times.
+        """
         postings = self.postings
         scores = np.zeros(postings.size)
         places = []
-        for term, times in Counter(terms).items():
+        for term, times in (terms if isinstance(terms, Mapping) else Counter(terms)).items():
             number = postings.vocabulary.get(term)
             if number is None:
                 continue

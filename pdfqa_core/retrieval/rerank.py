@@ -17,7 +17,7 @@ from pdfqa_core.retrieval.encoder import BATCH, OnProgress
 from pdfqa_core.retrieval.index import index_text
 from pdfqa_core.retrieval.model_files import ModelFiles, encodable
 from pdfqa_core.retrieval.postings import Floats
-from pdfqa_core.types import Hit, StopSignal
+from pdfqa_core.types import Hit, Query, StopSignal
 
 LONGEST_INPUT = 512  # tokens of question and passage, where the model does not say
 
@@ -105,12 +105,13 @@ class Reranked:
         self.scorer.scores("warm up", ["warm up"])
 
     def search(
-        self, question: str, k: int, document_ids: frozenset[str] | None = None, *, pages: PageRange | None = None
-    ) -> list[Hit]:
+        self, question: str | Query, k: int, document_ids: frozenset[str] | None = None, *,
+        pages: PageRange | None = None,
+    ) -> list[Hit]:  # fmt: skip
         """Return at most `k` hits, best first; the score is the cross-encoder's, those before stay among the parts."""
         check_k(k)
         hits = self.inner.search(question, max(k, self.candidates), document_ids, pages=pages)
-        scores = self.scorer.scores(question, [index_text(hit.passage) for hit in hits])
+        scores = self.scorer.scores(Query.of(question).text, [index_text(hit.passage) for hit in hits])
         order = np.argsort(-scores, kind="stable")[:k]
         return [
             replace(

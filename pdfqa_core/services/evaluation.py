@@ -20,7 +20,7 @@ from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ItemResult, Resolved
 from pdfqa_core.retrieval import Index, prepared
 from pdfqa_core.services.answers import AnswerServices
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import GoldItem, Hit, Page, Progress, Run, Score, StopSignal
+from pdfqa_core.types import GoldItem, Hit, Page, Progress, Query, Run, Score, StopSignal
 
 PROTOCOL = "retrieval"
 _VERSIONED = ("sentence-transformers", "torch", "numpy", "hnswlib", "pypdfium2")
@@ -161,8 +161,9 @@ class Services(AnswerServices):
 
         def search(item: GoldItem, k: int) -> list[Hit]:
             history = item.history[-turns:] if turns else ()
-            question = rewriter.rewrite(item.question.text, history, stop=stop) if history else item.question.text
-            return self._search(index, question, settings, document_ids, k)
+            asked = Query(item.question.text)
+            query = rewriter.rewrite(asked.text, history, stop=stop).query if history else asked
+            return self._search(index, query, settings, document_ids, k)
 
         if gold:
             prepare = self._retriever(index, settings).prepare

@@ -32,7 +32,7 @@ from pdfqa_core.services.documents import LOCAL_OWNER, DocumentServices
 from pdfqa_core.settings import ChunkingSettings, Section, Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.storage.documents import Documents
-from pdfqa_core.types import Document, DocumentState, Hit, Page, Passage, Progress, StopSignal
+from pdfqa_core.types import Document, DocumentState, Hit, Page, Passage, Progress, Query, StopSignal
 
 PASSAGES_PER_SECOND = 27.0  # MiniLM on two cores; only for the estimate beside "Build index"
 OPEN_INDEXES = 8
@@ -264,7 +264,7 @@ class IndexServices(DocumentServices):
         return make_retriever(index, settings.retrieval.model_dump(), self.models)
 
     def _search(
-        self, index: Index, question: str, settings: Settings, document_ids: Sequence[str], k: int,
+        self, index: Index, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,
         pages: PageRange | None = None,
     ) -> list[Hit]:  # fmt: skip
         documents = frozenset(document_ids) if document_ids else None

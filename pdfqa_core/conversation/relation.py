@@ -1,0 +1,152 @@
+"""How a question relates to the ones before: it leans on them, stays on their topic, or opens a new one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, TypeAlias
+
+from pdfqa_core.text import STOP_WORDS, sentences, terms
+
+# Texts of questions to an (n, dimension) array of vectors of length 1.
+Encode: TypeAlias = Callable[[Sequence[str]], Any]
+
+# Words that point back to something said before.
+POINTERS = frozenset(
+    """it its itself they them their theirs this that these those he him his she her hers former latter same such
+    others another one ones there then else instead""".split()
+)
+PRONOUNS = frozenset("it its they them their theirs".split())
+
+# Words of a question that carry no topic: verbs and nouns that every question has.
+EMPTY = frozenset(
+    """tell give show explain describe list name mean means many much long often more most work works need get make
+    think know example examples reason reasons difference compare difference happen happens please also thanks ok okay
+    yes really exactly detail details""".split()
+)
+
+_OPENING = re.compile(
+    r"\s*(and|but|or|so|also|then|ok(ay)?|no|why|what (about|else|if)|how (about|come)|in what way)\b",
+    re.IGNORECASE,
+)
+_EXPLETIVE = re.compile(
+    r"\b(is|are|was|were|will|can|does) there\b|\bthere (is|are|was|were)\b|\bis it (possible|true)\b"
+    r"|\bthat (is|are|was|were|can|have|has)\b",
+    re.IGNORECASE,
+)
+_COMPARES = re.compile(
+    r"\b(better|worse|cheaper|faster|slower|larger|bigger|smaller|higher|lower|longer|shorter|older|newer|easier|harder|"
+    r"safer|(more|less) \w+)\b(?!.*\b(than|and|or)\b)",
+    re.IGNORECASE,
+)
+FEW = 3  # topic words below which a question without a new name is taken for a follow-up
+ANTECEDENT = 3  # topic words of a sentence after which a pronoun may stand for them
+SHARED = 0.2  # share of a question's topic words that were said before, below which the topic may be new
+# Cosine to every earlier question below which the topic is new; half of it where a topic word was said before.
+# Chosen on conversations of TREC CAsT 2021 and MT-RAG with all-MiniLM-L6-v2: benchmarks/rewriting_cast2021.py.
+NEW_TOPIC = 0.2
+_WORD = re.compile(r"[\w'’.&/-]*\w")
+
+
+class Relation(Enum):
+    """What a question has to do with the ones before."""
+
+    FOLLOW_UP = "leaves something unsaid"
+    SAME_TOPIC = "stands alone, on the same topic"
+    NEW_TOPIC = "opens a new topic"
+
+
+def relation(
+    question: str, history: Sequence[tuple[str, str]], *, encode: Encode | None = None, new_topic: float = NEW_TOPIC
+) -> Relation:
+    """Return how a question relates to the (question, answer) pairs before it, at least one.
+
+    One that points back is a follow-up. The topic is new if the cosine of the question with every earlier question is
+    below `new_topic`, or below half of that where the question shares a topic word with what was said. Without
+    `encode`, it is new if the question needs no context and shares less than a fifth of its topic words. With
+    `new_topic` 0 no topic is new.
+    """
+    earlier = [asked for asked, _ in history]
+    if points_back(question, earlier):
+        return Relation.FOLLOW_UP
+    needs = needs_context(question, earlier)
+    topic = set(topic_terms(question))
+    said = {term for pair in history for text in pair for term in terms(text)}
+    if new_topic <= 0:
+        new = False
+    elif encode is not None:
+        vectors = encode([question, *earlier])
+        new = float((vectors[1:] @ vectors[0]).max()) < (new_topic / 2 if topic & said else new_topic)
+    else:
+        new = not needs and len(topic & said) < SHARED * len(topic)
+    if new:
+        return Relation.NEW_TOPIC
+    return Relation.FOLLOW_UP if needs else Relation.SAME_TOPIC
+
+
+def topic_terms(text: str) -> list[str]:
+    """Return the index terms that say what a question is about."""
+    return [term for term in terms(text) if term not in STOP_WORDS and term not in EMPTY and term not in POINTERS]
+
+
+def needs_context(question: str, earlier: Sequence[str] = ()) -> bool:
+    """Return whether a question leaves its topic to the `earlier` questions.
+
+    It does if it points back, or names fewer than FEW things, unless one of them is a name nobody mentioned before.
+    """
+    if points_back(question, earlier):
+        return True
+    if names(question) - {term for asked in earlier for term in terms(asked)}:
+        return False
+    return len(set(topic_terms(question))) < FEW
+
+
+def points_back(question: str, earlier: Sequence[str] = ()) -> bool:
+    """Return whether a question says that something came before.
+
+    By a pronoun ("the same", "the other") with nothing in its sentence that it could stand for, by a pronoun and a
+    topic word of the last question, by its opening ("and", "what about", "no, I meant"), or by a comparison without
+    saying with what.
+    """
+    if _OPENING.match(question) or _COMPARES.search(question):
+        return True
+    if any(_open_pronoun(question[start:end]) for start, end in sentences(question)):
+        return True
+    last = set(topic_terms(earlier[-1])) if earlier else set()
+    return bool(last & set(terms(question))) and bool(PRONOUNS & set(terms(_EXPLETIVE.sub(" ", question))))
+
+
+def _open_pronoun(sentence: str) -> bool:
+    """Return whether a pronoun comes before the sentence has named anything that it could stand for."""
+    named = 0
+    for word in _WORD.finditer(_EXPLETIVE.sub(" ", sentence)):
+        if any(term in POINTERS for term in terms(word[0])):
+            return True
+        named += len(topic_terms(word[0]))
+        if named >= ANTECEDENT:
+            return False
+    return False
+
+
+def names(question: str) -> set[str]:
+    """Return the terms that look like names: capitals or digits in a word that does not open a sentence."""
+    inside = re.finditer(r"(?<![.?!:]\s)(?<!^)\b\w*[A-Z0-9]\w*", question)
+    return {term for word in inside for term in topic_terms(word[0])}
+
+
+def phrases(question: str, known: set[str]) -> list[str]:
+    """Return the runs of topic words of `question` as they are written, those already `known` left out."""
+    found: list[str] = []
+    reached, joined = -1, False
+    for word in _WORD.finditer(question):
+        wanted = [term for term in topic_terms(word[0]) if term not in known]
+        if not wanted:
+            joined = False
+            continue
+        if joined and not question[reached : word.start()].strip():
+            found[-1] += f" {word[0]}"
+        else:
+            found.append(word[0])
+        reached, joined = word.end(), True
+    return found

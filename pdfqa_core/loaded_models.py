@@ -7,17 +7,20 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.llm import engines
-from pdfqa_core.llm.catalogue import resolve, title_of
+from pdfqa_core.llm.catalogue import entry, is_path, on_disk, read_catalogue, resolve, title_of
+from pdfqa_core.llm.current import CurrentLLM
+from pdfqa_core.llm.downloads import Downloads
+from pdfqa_core.llm.threads import default_threads
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
-from pdfqa_core.settings import Settings
-from pdfqa_core.types import LLM
+from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.types import LLM, StopSignal
 
 INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
 NO_MODEL = "no language model: literal answers"
@@ -26,11 +29,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """What the header shows: `state` is "loading", "ready" or "missing"."""
+    """What the header shows: `state` is "loading", "ready", "idle" (not in memory) or "missing".
+
+    `busy`: something goes on in the background, so that it will change soon.
+    """
 
     state: str
     words: str
     detail: str = ""
+    busy: bool = field(default=False, compare=False)
 
 
 class PassageEncoder(TextEncoder, Protocol):
@@ -70,6 +77,11 @@ class Models(Protocol):
         """Return the language model, not necessarily loaded. Raises ModelError if it cannot be had."""
         ...
 
+    @property
+    def in_use(self) -> LLMSettings | None:
+        """The settings of the language model that answers; None: those of the program."""
+        ...
+
     def warm_up(self) -> None:
         """Load in the background."""
         ...
@@ -93,7 +105,10 @@ class LoadedModels:
         available: Registry[Any] = engines,
         make_encoder: Callable[[str], PassageEncoder] = Encoder,
     ) -> None:
-        self._settings = settings.llm
+        self._wanted = settings.llm  # what was asked for
+        self._used = settings.llm  # what answers: the bundled model while the wanted one is fetched, or if it fails
+        self.downloads = Downloads(folder)
+        self._note = ""  # why another model than the wanted one answers
         self._engines = available
         self._make_encoder = make_encoder
         self._folder = folder
@@ -101,7 +116,8 @@ class LoadedModels:
         self._encoders: dict[str, PassageEncoder] = {}
         self._token_encoders: dict[str, TokenEncoder] = {}
         self._rerankers: dict[str, PairScorer] = {}
-        self._llm: Any = None
+        self._llm: CurrentLLM | None = None
+        self._switch_stop = threading.Event()
         self._status = ModelStatus("loading", "model not loaded yet")
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
@@ -113,8 +129,31 @@ class LoadedModels:
 
     @property
     def status(self) -> ModelStatus:
-        """How far loading is."""
-        return self._status
+        """How far loading and downloading are."""
+        status = self._status
+        if status.state == "ready" and self._llm is not None and not getattr(self._llm.engine, "loaded", True):
+            name = self._llm.engine.name
+            status = ModelStatus("idle", f"{name} not in memory", f"The next question loads {name}.")
+        fetched = self.downloads.under_way()
+        if not fetched:
+            return replace(status, busy=status.state == "loading")
+        words = ", ".join(f"downloading {one.title}, {one.percent} %" for one in fetched)
+        return replace(status, words=f"{status.words} · {words}", busy=True)
+
+    @property
+    def in_use(self) -> LLMSettings:
+        """The settings of the language model that answers."""
+        return self._used
+
+    @property
+    def wanted(self) -> LLMSettings:
+        """The settings that were asked for; `note` says why others are in use."""
+        return self._wanted
+
+    @property
+    def note(self) -> str:
+        """Why another model than the wanted one answers, "" if it does."""
+        return self._note
 
     def encoder(self, path_or_name: str = "") -> PassageEncoder:
         """Return the encoder at a path or of a hub name; "" is the bundled one."""
@@ -140,15 +179,13 @@ class LoadedModels:
         """
         with self._lock:
             if self._llm is None:
-                self._llm = self._build()
-            return self._llm  # type: ignore[no-any-return]
+                self._llm = CurrentLLM(self._build(self._used))
+            return self._llm
 
-    def _build(self) -> Any:
-        chosen = self._settings
+    def _build(self, chosen: LLMSettings) -> Any:
         engine = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
-            key = os.environ.get("PDFQA_LLM_API_KEY") or os.environ.get("OPENAI_API_KEY") or ""
-            return engine(chosen.url, model=chosen.model, api_key=key, context_size=chosen.context_size)
+            return engine(chosen.url, model=chosen.model, api_key=api_key(), context_size=chosen.context_size)
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
             raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
         resolve(chosen.model, self._folder, convert=False)  # a missing file is told now, not in the middle of an answer
@@ -157,8 +194,9 @@ class LoadedModels:
             return resolve(chosen.model, self._folder)
 
         return engine(
-            find, name=title_of(chosen.model), context_size=chosen.context_size, threads=chosen.threads,
-            gpu_layers=chosen.gpu_layers,
+            find, name=title_of(chosen.model), context_size=chosen.context_size,
+            threads=chosen.threads or default_threads(), gpu_layers=chosen.gpu_layers, batch_size=chosen.batch_size,
+            chat_template=chosen.chat_template,
         )  # fmt: skip
 
     def warm_up(self) -> None:
@@ -189,28 +227,186 @@ class LoadedModels:
 
     def _load_llm(self) -> None:
         try:
-            llm: Any = self.llm()
-            name = llm.name
-
-            def report(share: float) -> None:
-                self._status = ModelStatus("loading", f"loading {name}, {share:.0%}")
-
-            if hasattr(llm, "load"):
-                self._status = ModelStatus("loading", f"loading {name}")
-                llm.load(report, stop=self._closing)
-            self._status = ModelStatus("ready", f"{name} ready", f"{name}, context {llm.context_size:,} tokens")
+            if not self._fetch_first():
+                self._load_current(self._closing)
         except StoppedError:
             raise
         except PdfQAError as error:
-            self._status = ModelStatus("missing", NO_MODEL, str(error))
+            if not self._fall_back(error):
+                self._status = ModelStatus("missing", NO_MODEL, str(error))
+
+    def _load_current(self, stop: StopSignal) -> None:
+        """Load the engine in use and say so."""
+        llm: Any = self.llm()
+        name = llm.name
+
+        def report(share: float) -> None:
+            self._status = ModelStatus("loading", f"loading {name}, {share:.0%}")
+
+        self._status = ModelStatus("loading", f"loading {name}")
+        load = getattr(llm, "load", None)
+        if load is not None:
+            load(report, stop=stop)
+        self._say_ready()
+
+    def _say_ready(self) -> None:
+        llm: Any = self.llm()
+        detail = f"{llm.name}, context {llm.context_size:,} tokens"
+        self._status = ModelStatus("ready", f"{llm.name} ready", f"{detail}. {self._note}" if self._note else detail)
+
+    # ------------------------------------------------------------ the bundled model in place of the wanted one
+
+    def _fetch_first(self) -> bool:
+        """Fetch the wanted model if it is one of the catalogue that is not here; return whether it is fetched.
+
+        Until it is there the bundled model answers, and if it fails as well.
+        """
+        wanted = self._wanted
+        if wanted.engine == "openai" or is_path(wanted.model):
+            return False
+        chosen = entry(wanted.model)
+        if chosen.package or on_disk(chosen, self._folder) is not None:
+            return False
+        title = chosen.title
+        self.downloads.start(chosen, lambda: self._replace_quietly(wanted))
+        if not self._fall_back(PdfQAError(f"{title} is being downloaded.", "The Models tab shows how far it is.")):
+            self._status = ModelStatus("missing", NO_MODEL, f"{title} is being downloaded.")
+        return True
+
+    def _fall_back(self, reason: PdfQAError) -> bool:
+        """Load the bundled model instead of the wanted one; return False if it cannot be had either."""
+        bundled = read_catalogue()[0]
+        if self._wanted.model == bundled.name or on_disk(bundled, self._folder) is None:
+            return False
+        spare = {"engine": "llama_cpp" if self._wanted.engine == "openai" else self._wanted.engine, "url": ""}
+        before = self._used
+        self._used = self._wanted.model_copy(update={**spare, "model": bundled.name, "chat_template": ""})
+        self._note = f"{bundled.title} answers instead: {reason}"
+        try:
+            if self._llm is not None:
+                self._llm.engine = self._build(self._used)
+            self._load_current(self._closing)
+        except StoppedError:
+            raise
+        except PdfQAError:
+            self._used, self._note = before, ""
+            return False
+        return True
+
+    def _replace_quietly(self, wanted: LLMSettings) -> None:
+        """Put a model that has arrived into use, unless another one was chosen meanwhile."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()  # the bundled model is still being loaded
+        if self._wanted == wanted and not self._closing.is_set():
+            try:
+                self.use(wanted)
+            except PdfQAError as error:
+                self._note = f"{title_of(self._used.model)} answers instead: {error}"
+                _log.warning("%s", error)
+
+    # ------------------------------------------------------------ other models
+
+    def use(self, chosen: LLMSettings) -> None:
+        """Replace the language model in the background; `status` tells how far it is.
+
+        Answers under way are finished first, new ones wait. If the new model does not load the one before is loaded
+        again, and `note` says why. Raises ModelError (its file is missing), UsageError (no such name or template),
+        PdfQAError if another model is being loaded.
+        """
+        engine = self._build(chosen)
+        thread = threading.Thread(target=self._switch, args=(chosen, engine), name="switch model", daemon=True)
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                raise PdfQAError("Another model is being loaded.", "Wait for it, or stop it.")
+            self._switch_stop.clear()
+            self._wanted, self._thread = chosen, thread
+            self._status = ModelStatus("loading", f"loading {engine.name}")
+            thread.start()
+
+    def stop_loading(self) -> None:
+        """Stop loading the model that `use` asked for; the one before is loaded again."""
+        self._switch_stop.set()
+
+    def _switch(self, chosen: LLMSettings, engine: Any) -> None:
+        try:
+            self._switch_to(chosen, engine)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the header must not say "loading" for ever
+            _log.exception("loading failed")
+            self._status = ModelStatus("missing", NO_MODEL, f"Loading failed: {type(error).__name__}: {error}")
+
+    def _switch_to(self, chosen: LLMSettings, engine: Any) -> None:
+        current = self._llm or CurrentLLM(engine)
+        before, settings = current.engine, self._used
+        stop = _Either(self._switch_stop, self._closing)
+        if current.calls:
+            self._status = ModelStatus("loading", f"loading {engine.name} after the answer under way")
+        problem = ""
+        try:
+            with current.alone(f"loading {engine.name}", stop):
+                if before is not engine:
+                    _free(before)
+                current.engine, self._used, self._note = engine, chosen, ""
+                with self._lock:
+                    self._llm = current
+                self._load_current(stop)
+        except PdfQAError as error:
+            if self._closing.is_set():
+                return
+            problem = f"{engine.name} was not loaded: {error}"
+        if problem:
+            _free(engine)
+            current.engine, self._used = before, settings
+            self._note = problem
+            try:
+                self._load_current(self._closing)
+            except StoppedError:
+                return
+            except PdfQAError as error:
+                self._status = ModelStatus("missing", NO_MODEL, f"{problem} {error}")
+
+    def unload(self) -> None:
+        """Free the language model's memory once no answer is under way; the next question loads it again."""
+        if self._llm is None:
+            return
+        with self._llm.alone("waiting for the model", self._closing):
+            _free(self._llm.engine)
+        self._status = ModelStatus("ready", f"{self._llm.name} ready")
+
+    def load(self) -> None:
+        """Load the model in use in the background."""
+        self.use(self._used)
 
     def close(self) -> None:
-        """Stop loading and free the language model, unless loading does not end within 10 seconds."""
+        """Stop loading and downloading and free the language model, unless that does not end within 10 seconds."""
         self._closing.set()
+        self.downloads.close()
         if self._thread is not None:
             self._thread.join(timeout=10)
             if self._thread.is_alive():
                 _log.warning("the models are still loading; they end with the program")
                 return
-        if self._llm is not None and hasattr(self._llm, "unload"):
-            self._llm.unload()
+        if self._llm is not None:
+            _free(self._llm.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class _Either:
+    """A stop signal that is set when one of two is."""
+
+    one: StopSignal
+    other: StopSignal
+
+    def is_set(self) -> bool:
+        return self.one.is_set() or self.other.is_set()
+
+
+def _free(engine: Any) -> None:
+    unload = getattr(engine, "unload", None)
+    if unload is not None:
+        unload()
+
+
+def api_key() -> str:
+    """Return the key for a language model's server, from the environment only; "" if there is none."""
+    return os.environ.get("PDFQA_LLM_API_KEY") or os.environ.get("OPENAI_API_KEY") or ""

@@ -28,6 +28,8 @@ class WordEncoder(FakeEncoder):
 class FakeModels:
     """Satisfies `loaded_models.Models` without loading anything."""
 
+    in_use = None
+
     def __init__(self, llm: FakeLLM | None = None, status: ModelStatus | None = None) -> None:
         self.folder = Path("models")
         self.status = status or ModelStatus("ready", "fake ready")

@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import shutil
 import threading
+from dataclasses import replace
 
 import pytest
 
-from pdfqa_core.errors import ModelError, StoppedError, UsageError
-from pdfqa_core.llm import engines
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.llm import catalogue, engines
 from pdfqa_core.loaded_models import LoadedModels, ModelStatus
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings, workspace_path
 from pdfqa_core.types import Message, Stored
 from tests.conftest import FakeLLM
+from tests.llm.gguf_files import header, write
+from tests.llm.hub import serving
 from tests.serving_fakes import PDF, QUESTIONS
 
 LITERAL = Settings().changed("retrieval", retriever="bm25")
@@ -21,9 +24,10 @@ LITERAL = Settings().changed("retrieval", retriever="bm25")
 class Engine(FakeLLM):
     """A scripted engine; `script` is what loading does with its report and its stop signal."""
 
-    def __init__(self, find, *, name, context_size, threads, gpu_layers):
+    def __init__(self, find, *, name, context_size, threads, gpu_layers, batch_size, chat_template):
         super().__init__()
         self.name, self.context_size, self.find = name, context_size, find
+        self.given = {"threads": threads, "batch_size": batch_size, "chat_template": chat_template}
         self.unloaded = False
 
     def load(self, report, *, stop):
@@ -45,7 +49,7 @@ def load(tmp_path):
         available = Registry("engine")
         available.register("scripted")(type("Scripted", (Engine,), {"script": script} if script else {}))
         path = tmp_path / "tiny.gguf"
-        path.write_bytes(b"GGUF")
+        write(path)
         settings = Settings().changed("llm", engine="scripted", model=model or str(path))
         models = LoadedModels(
             settings, tmp_path / "models", available=available, make_encoder=lambda name: QuietEncoder(encoder_error)
@@ -137,8 +141,10 @@ def test_a_missing_file_is_told_at_once(load, tmp_path):
     with pytest.raises(ModelError, match=r"gone\.gguf does not exist"):
         models.llm()
     status = warm(models)
-    assert status.state == "missing"
-    assert "Check the path." in status.detail
+    assert (status.state, status.words) == ("ready", "SmolLM2 135M Instruct ready")
+    assert "SmolLM2 135M Instruct answers instead" in status.detail
+    assert "gone.gguf does not exist. Check the path." in models.note
+    assert (models.in_use.model, models.wanted.model) == ("smollm2-135m", str(tmp_path / "gone.gguf"))
 
 
 def test_a_name_that_is_not_in_the_catalogue_is_a_usage_error(load):
@@ -172,6 +178,176 @@ def test_closing_before_anything_was_loaded(load):
     assert models.llm().unloaded
 
 
+# ------------------------------------------------------------------ other models
+
+
+def working():
+    names = ("switch model", "warm up", "fetch")
+    return [thread for thread in threading.enumerate() if thread.name.startswith(names)]
+
+
+def settled(models):
+    while threads := working():
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
+    return models.status
+
+
+@pytest.fixture
+def other(tmp_path):
+    return str(write(tmp_path / "other.gguf"))
+
+
+def test_a_model_is_replaced_and_the_one_before_leaves_the_memory(load, other):
+    models = load()
+    warm(models)
+    llm, before = models.llm(), models.llm().engine
+    models.use(models.in_use.model_copy(update={"model": other, "threads": 3, "batch_size": 64}))
+    assert settled(models) == ModelStatus("ready", "other ready", "other, context 4,096 tokens")
+    assert before.unloaded
+    assert models.llm() is llm
+    assert llm.name == "other"
+    assert llm.engine.given == {"threads": 3, "batch_size": 64, "chat_template": ""}
+    assert models.in_use.model == other
+
+
+def test_an_answer_under_way_is_finished_before_the_model_is_replaced(load, other):
+    models = load()
+    warm(models)
+    llm = models.llm()
+    llm.engine.enqueue(["one two three"])
+    answer = llm.complete([Message("user", "?")], max_tokens=9)
+    assert next(answer) == "one "
+    before = llm.engine
+    models.use(models.in_use.model_copy(update={"model": other}))
+    waiting = []
+    late = threading.Thread(target=lambda: waiting.append(llm.count_tokens([Message("user", "a b c")])))
+    late.start()
+    assert models.status.words == "loading other after the answer under way"
+    assert not before.unloaded
+    assert list(answer) == ["two ", "three "]
+    settled(models)
+    late.join(30)
+    assert before.unloaded
+    assert waiting == [7]
+
+
+def test_a_model_that_does_not_load_leaves_the_one_before_in_use(load, other):
+    def script(self, report, stop):
+        if self.name == "other":
+            raise ModelError("The file is damaged.", "Get it again.")
+
+    models = load(script)
+    warm(models)
+    kept = models.in_use
+    models.use(models.in_use.model_copy(update={"model": other}))
+    status = settled(models)
+    assert (status.state, status.words) == ("ready", "tiny ready")
+    assert models.note == "other was not loaded: The file is damaged. Get it again."
+    assert models.in_use == kept
+
+
+def test_loading_can_be_stopped_and_the_model_before_comes_back(load, other):
+    began = threading.Event()
+
+    def script(self, report, stop):
+        if self.name == "other":
+            began.set()
+            while not stop.is_set():
+                threading.Event().wait(0.01)
+            raise StoppedError
+
+    models = load(script)
+    warm(models)
+    models.use(models.in_use.model_copy(update={"model": other}))
+    assert began.wait(10)
+    with pytest.raises(PdfQAError, match="Another model is being loaded"):
+        models.use(models.in_use)
+    models.stop_loading()
+    assert settled(models).words == "tiny ready"
+
+
+def test_a_missing_file_changes_nothing(load, tmp_path):
+    models = load()
+    warm(models)
+    with pytest.raises(ModelError, match="does not exist"):
+        models.use(models.in_use.model_copy(update={"model": str(tmp_path / "gone.gguf")}))
+    assert models.status.words == "tiny ready"
+    assert models.in_use == models.wanted
+
+
+def test_unloading_frees_the_memory_and_a_question_brings_it_back(load):
+    models = load()
+    warm(models)
+    engine = models.llm().engine
+    engine.loaded = True
+    models.unload()
+    assert engine.unloaded
+    engine.loaded = False
+    assert (models.status.state, models.status.words) == ("idle", "tiny not in memory")
+    engine.loaded = True
+    assert models.status.words == "tiny ready"
+
+
+# ------------------------------------------------------------------ fetched at the first start
+
+NAME = "qwen2.5-0.5b"
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """A hub that has a file of this name; the catalogue's checksum is of another one, so it is taken out."""
+    known = tuple(replace(one, sha256="", revision="main") for one in catalogue.read_catalogue())
+    monkeypatch.setattr(catalogue, "read_catalogue", lambda: known)
+    chosen = catalogue.entry(NAME)
+    with serving() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        server.files[f"{chosen.repo}/resolve/main/{chosen.file}"] = header() + bytes(400_000)
+        yield server
+
+
+def test_a_named_model_is_fetched_at_the_first_start_and_then_used(load, hub):
+    hub.slow = 0.1
+    models = load(model=NAME)
+    models.warm_up()
+    seen = set()
+    while models.status.busy:
+        seen.add(models.status.words)
+        if models.status.state == "ready":
+            assert models.in_use.model == "smollm2-135m"
+            assert models.llm().name == "SmolLM2 135M Instruct"
+    settled(models)
+    assert any(words.startswith("SmolLM2 135M Instruct ready · downloading Qwen2.5 0.5B Instruct, ") for words in seen)
+    assert models.status == ModelStatus(
+        "ready", "Qwen2.5 0.5B Instruct ready", "Qwen2.5 0.5B Instruct, context 4,096 tokens"
+    )
+    assert (models.in_use.model, models.note) == (NAME, "")
+
+
+def test_where_fetching_fails_the_bundled_model_answers_and_says_so(load, hub):
+    hub.status = 404
+    models = load(model=NAME)
+    models.warm_up()
+    settled(models)
+    assert models.status.words == "SmolLM2 135M Instruct ready"
+    assert "answers instead" in models.status.detail
+    state = models.downloads.get(NAME)
+    assert (state.state, state.title) == ("failed", "Qwen2.5 0.5B Instruct")
+    assert "(404)" in state.what
+
+
+def test_closing_ends_a_download(load, hub):
+    hub.slow = 3600
+    models = load(model=NAME)
+    models.warm_up()
+    while not models.downloads.under_way():
+        threading.Event().wait(0.01)
+    models.close()
+    assert working() == []
+    assert models.downloads.get(NAME).state == "stopped"
+
+
 def test_encoders_are_made_once_by_name(tmp_path):
     models = LoadedModels(Settings(), tmp_path)
     assert models.encoder() is models.encoder("")
@@ -182,7 +358,7 @@ def test_encoders_are_made_once_by_name(tmp_path):
 def test_a_server_is_an_engine_too(tmp_path):
     settings = Settings().changed("llm", engine="openai", url="http://127.0.0.1:9/v1", model="big")
     llm = LoadedModels(settings, tmp_path).llm()
-    assert isinstance(llm, engines.get("openai"))
+    assert isinstance(llm.engine, engines.get("openai"))
     assert llm.context_size == 4096
 
 

@@ -56,6 +56,11 @@ class Entry:
     f16_size: int = 0
 
     @property
+    def url(self) -> str:
+        """The page where a person finds the model."""
+        return f"https://huggingface.co/{self.repo}"
+
+    @property
     def dimensions(self) -> Dimensions:
         """What decides how much memory running the model takes."""
         return Dimensions(self.layers * self.kv_width, self.vocabulary, self.context)

@@ -297,10 +297,10 @@ class _Transfer:
     def _metadata(self) -> HfFileMetadata:
         """Ask the hub where the file is and what it should be."""
         from huggingface_hub import get_hf_file_metadata, get_token, hf_hub_url
-        from huggingface_hub.errors import (
+        from huggingface_hub.errors import (  # type: ignore[attr-defined]
             HfHubHTTPError,
             HFValidationError,
-            HTTPError,  # type: ignore[attr-defined]
+            HTTPError,
             OfflineModeIsEnabled,
         )
 

@@ -1,0 +1,172 @@
+"""The model files of a workspace: those of the catalogue, those added by path, and what was chosen among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.llm.catalogue import Entry, entry, on_disk, read_catalogue
+from pdfqa_core.llm.download import partial_bytes, remove_partial
+from pdfqa_core.llm.gguf import check_model, read_header
+from pdfqa_core.llm.hardware import Fit, Memory, fit, memory, needed_memory
+from pdfqa_core.settings import CHOICES, LLMSettings, read_choices
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A model that is known: of the catalogue (`name` is its name) or added by its path (`name` is the path).
+
+    `path` is the file that would be used, "" where it is not here; `size` and `memory` (what running it takes with the
+    settings' context) are in bytes, `memory` 0 where the file does not tell; `partial` is how much of it an interrupted
+    download has left. `removable`: there is a file here that is not part of a package. `problem` says why an added file
+    cannot be used.
+    """
+
+    name: str
+    title: str
+    licence: str
+    size: int
+    memory: int
+    fit: Fit | None
+    context: int
+    path: str = ""
+    parameters: float = 0.0
+    note: str = ""
+    accept: str = ""
+    source: str = ""
+    partial: int = 0
+    bundled: bool = False
+    added: bool = False
+    removable: bool = False
+    problem: str = ""
+
+
+class ModelFiles:
+    """The models folder of a workspace and `models.json` beside it. Makes nothing before it is asked to."""
+
+    def __init__(self, workspace: Path, machine: Memory | None = None) -> None:
+        self._workspace = workspace
+        self.folder = workspace / "models"
+        self._machine = machine
+
+    # ------------------------------------------------------------ what there is
+
+    def all(self, llm: LLMSettings) -> tuple[ModelFile, ...]:
+        """Return the models of the catalogue and the added ones, with the memory that these settings take."""
+        machine = self._machine or memory()
+        known = [self._of_catalogue(one, llm, machine) for one in read_catalogue()]
+        return (*known, *(self._of_path(Path(path), llm, machine) for path in self.added()))
+
+    def _of_catalogue(self, one: Entry, llm: LLMSettings, machine: Memory) -> ModelFile:
+        path = on_disk(one, self.folder)
+        size = path.stat().st_size if path else one.size
+        needed = one.memory(llm.context_size, llm.batch_size)
+        return ModelFile(
+            one.name, one.title, one.licence, size, needed, fit(needed, machine), one.context,
+            path=str(path or ""), parameters=one.parameters, note=one.note, accept=one.accept,
+            source="" if one.package else one.url, partial=0 if path else partial_bytes(self.folder, one.file),
+            bundled=bool(one.package), removable=path is not None and not one.package,
+        )  # fmt: skip
+
+    @staticmethod
+    def _of_path(path: Path, llm: LLMSettings, machine: Memory) -> ModelFile:
+        try:
+            header = read_header(path)
+            check_model(header, path)
+        except PdfQAError as error:
+            return ModelFile(str(path), path.stem, "", 0, 0, None, 0, added=True, removable=True, problem=str(error))
+        dimensions = header.dimensions
+        needed = needed_memory(header.size, dimensions, llm.context_size, llm.batch_size) if dimensions else 0
+        return ModelFile(
+            str(path), header.title or path.stem, header.licence, header.size, needed,
+            fit(needed, machine) if needed else None, header.number("context_length"), path=str(path), added=True,
+            removable=True,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ adding and removing
+
+    def added(self) -> list[str]:
+        """Return the paths that were added."""
+        return [str(path) for path in read_choices(self._workspace).get("added", [])]
+
+    def add(self, path: str) -> str:
+        """Remember a GGUF file of this computer and return its full path. Raises UsageError, ModelError."""
+        given = path.strip().strip("\"'")
+        if not given:
+            raise UsageError("There is no path.", "Type the path of a .gguf file.")
+        full = Path(given).expanduser().absolute()
+        check_model(read_header(full), full)
+        added = self.added()
+        if str(full) not in added:
+            self._write(added=[*added, str(full)])
+        return str(full)
+
+    def remove(self, name: str) -> bool:
+        """Remove a model: the file of one of the catalogue is deleted, an added one is only forgotten.
+
+        Returns whether a file was deleted. Raises UsageError for a name that is not known, is not here, or is part of
+        the program.
+        """
+        if name in (added := self.added()):
+            self._write(added=[path for path in added if path != name])
+            return False
+        full = str(Path(name).expanduser().absolute())
+        if full in added:
+            return self.remove(full)
+        known = entry(name)
+        if known.package:
+            raise UsageError(f"{known.title} comes with the program and stays.", "Remove another one.")
+        path = self.folder / known.file
+        had = path.exists() or partial_bytes(self.folder, known.file) > 0
+        if not had:
+            raise UsageError(f"{known.title} is not on this computer.", "See which are: pdfqa models list")
+        try:
+            path.unlink(missing_ok=True)
+            remove_partial(self.folder, known.file)
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be deleted: {error.strerror}.", "Check the folder's permissions."
+            ) from error
+        return True
+
+    # ------------------------------------------------------------ what was chosen
+
+    def choices(self) -> Mapping[str, Any]:
+        """Return what `models.json` holds."""
+        return read_choices(self._workspace)
+
+    def remember(self, **llm: Any) -> None:
+        """Keep settings of the language model for the next start."""
+        self._write(llm={**read_choices(self._workspace).get("llm", {}), **llm})
+
+    def keep_measured(self, bandwidth: float, share: float) -> None:
+        """Keep the bytes a second of this machine's memory and the share of them that answers reach."""
+        self._write(measured={"bandwidth": bandwidth, "share": share})
+
+    def expected_speed(self, size: int) -> float | None:
+        """Return the tokens a second expected of a file of `size` bytes here; None before the first speed test."""
+        measured = read_choices(self._workspace).get("measured")
+        if not isinstance(measured, dict) or not size:
+            return None
+        return float(measured.get("bandwidth", 0)) * float(measured.get("share", 0)) / size or None
+
+    def _write(self, **values: Any) -> None:
+        data = {**read_choices(self._workspace), **values}
+        target = self._workspace / CHOICES
+        try:
+            self._workspace.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", dir=self._workspace, prefix=f".{CHOICES}.", delete=False, encoding="utf-8"
+            ) as file:
+                json.dump(data, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(file.name).replace(target)
+        except OSError as error:
+            raise StorageError(f"{target} cannot be written: {error.strerror}.", "Check the folder.") from error

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.llm.current import CurrentLLM
+from pdfqa_core.types import LLM, Message, Progress
+from tests.conftest import FakeLLM
+
+ASK = [Message("user", "one two")]
+
+
+@pytest.fixture
+def current(fake_llm: FakeLLM):
+    fake_llm.enqueue(["red green blue"])
+    return CurrentLLM(fake_llm)
+
+
+def test_calls_reach_the_engine_in_use(current, fake_llm):
+    llm: LLM = current
+    assert list(llm.complete(ASK, max_tokens=2)) == ["red ", "green "]
+    assert llm.count_tokens(ASK) == 6
+    assert (llm.name, llm.context_size) == ("fake", 2048)
+    assert fake_llm.history == [ASK]
+    assert current.calls == 0
+
+
+def test_engines_without_streams_are_streamed_by_complete(current):
+    assert list(current.prepare()) == []
+    assert list(current.stream(ASK, max_tokens=9)) == ["red ", "green ", "blue "]
+
+
+def test_what_only_some_engines_have_is_told_as_missing(current):
+    assert not hasattr(current, "unload")
+    with pytest.raises(AttributeError):
+        current.colour  # noqa: B018
+
+
+def test_an_abandoned_stream_no_longer_counts(current):
+    stream = current.stream(ASK, max_tokens=9)
+    next(stream)
+    assert current.calls == 1
+    stream.close()
+    assert current.calls == 0
+
+
+def test_new_calls_wait_and_say_why_until_the_engine_is_replaced(current):
+    other = FakeLLM()
+    other.enqueue(["yes"])
+    with current.alone("loading big"):
+        stream = current.stream(ASK, max_tokens=9)
+        assert next(stream) == Progress("loading big")
+        current.engine = other
+    assert [piece for piece in stream if isinstance(piece, str)] == ["yes "]
+
+
+def test_waiting_for_an_engine_can_be_stopped(current):
+    stop = threading.Event()
+    with current.alone("loading big"):
+        stream = current.stream(ASK, max_tokens=9, stop=stop)
+        next(stream)
+        stop.set()
+        assert list(stream) == []
+        with pytest.raises(StoppedError):
+            current.choose(ASK, ["a", "b"], stop=stop)
+    assert current.calls == 0
+
+
+def test_replacing_waits_for_calls_under_way_and_can_be_stopped(current):
+    stream = current.stream(ASK, max_tokens=9)
+    next(stream)
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(StoppedError), current.alone("loading big", stop):
+        raise AssertionError("a call is under way")
+    stream.close()
+    with current.alone("loading big"), pytest.raises(PdfQAError, match="Another model"), current.alone("loading more"):
+        raise AssertionError("two engines at once")
+    assert current.count_tokens(ASK) == 6

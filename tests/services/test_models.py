@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.llm import catalogue
+from pdfqa_core.llm.hardware import Memory
+from pdfqa_core.loaded_models import LoadedModels
+from pdfqa_core.registry import Registry
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.model_files import ModelFiles
+from pdfqa_core.services.models import Speed
+from pdfqa_core.settings import Settings, read_settings
+from pdfqa_core.types import Progress, Stored
+from tests.conftest import FakeLLM
+from tests.llm.gguf_files import header, write
+from tests.llm.hub import serving
+from tests.serving_fakes import PDF, WordEncoder
+
+BM25 = Settings().changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0)
+SMALL = "smollm2-360m"
+
+
+class Engine(FakeLLM):
+    """Loads at once, and writes the numbers as long as it may."""
+
+    prompt_evaluated = completion_tokens = 0
+    threads = 2
+
+    def __init__(self, find, *, name, **given):
+        super().__init__()
+        self.name, self.given = name, given
+        self.context_size = given["context_size"]
+
+    def load(self, report, *, stop):
+        report(1.0)
+
+    def prepare(self, stop):
+        yield Progress(f"loading {self.name}", 100, 100)
+
+    def stream(self, messages, *, max_tokens, stop=None, schema=None, sampling=None):
+        self.history.append(list(messages))
+        yield Progress("reading", 0, 9)
+        self.prompt_evaluated = len(messages[0].content.split())
+        for number in range(max_tokens):
+            self.completion_tokens = number + 1
+            if stop is not None and stop.wait(0.002):
+                return
+            yield f"{number} "
+
+
+@pytest.fixture
+def opened(tmp_path, monkeypatch):
+    """Open services on a workspace whose engine is the one above, as often as one likes."""
+    made = []
+
+    def build(settings=None, **changes):
+        folder = tmp_path / "workspace"
+        settings = settings or read_settings(folder, {})
+        settings = settings.changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0)
+        settings = settings.changed("server", **changes)
+        available = Registry("engine")
+        available.register("llama_cpp")(Engine)
+        available.register("openai")(FakeServer)
+        models = LoadedModels(settings, folder / "models", available=available, make_encoder=lambda _: WordEncoder())
+        made.append(Services(folder, settings, models))
+        return made[-1]
+
+    yield build
+    for services in made:
+        services.close()
+
+
+class FakeServer(FakeLLM):
+    def __init__(self, url, *, model, api_key, context_size):
+        super().__init__()
+        self.name = model
+
+
+def settle():
+    while threads := [t for t in threading.enumerate() if t.name.startswith(("switch model", "fetch"))]:
+        for thread in threads:
+            thread.join(30)
+
+
+def card(services, name):
+    return next(one for one in services.known_models() if one.name == name)
+
+
+# ------------------------------------------------------------------ which there are
+
+
+def test_the_models_of_the_catalogue_are_told_with_what_they_need(tmp_path):
+    files = ModelFiles(tmp_path, Memory(4_000_000_000, 1_000_000_000))
+    fits = {one.name: one.fit for one in files.all(Settings().llm)}
+    assert fits["smollm2-135m"] == "fits"
+    assert fits["llama-3.2-3b"] == "tight"
+    assert fits["llama-3.1-8b"] == "too large"
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_longer_context_needs_more(tmp_path):
+    files = ModelFiles(tmp_path)
+    short, long = (files.all(Settings().changed("llm", context_size=size).llm)[5].memory for size in (1024, 8192))
+    assert long > short
+
+
+def test_an_added_file_is_read_remembered_and_forgotten(tmp_path):
+    path = write(tmp_path / "mine.gguf")
+    files = ModelFiles(tmp_path / "workspace")
+    assert files.add(f' "{path}" ') == str(path)
+    assert files.add(str(path)) == str(path)
+    found = ModelFiles(tmp_path / "workspace").all(Settings().llm)[-1]
+    assert (found.title, found.licence, found.context, found.added, found.path) == (
+        "Tiny",
+        "mit",
+        2048,
+        True,
+        str(path),
+    )
+    assert found.memory > found.size
+    assert files.remove(str(path)) is False
+    assert path.exists()
+    assert files.added() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"PK not a model", "is not a GGUF file"), (header({"general.architecture": "bert"}), "no language model")],
+)
+def test_what_is_no_language_model_is_not_added(tmp_path, content, words):
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(content)
+    files = ModelFiles(tmp_path / "workspace")
+    with pytest.raises(ModelError, match=words):
+        files.add(str(path))
+    with pytest.raises(UsageError, match="no path"):
+        files.add(" ")
+    assert files.added() == []
+
+
+def test_an_added_file_that_went_away_says_so(tmp_path):
+    path = write(tmp_path / "mine.gguf")
+    files = ModelFiles(tmp_path)
+    files.add(str(path))
+    path.unlink()
+    found = files.all(Settings().llm)[-1]
+    assert "cannot be read" in found.problem
+    assert (found.path, found.removable) == ("", True)
+
+
+def test_a_file_of_the_catalogue_is_deleted_and_others_are_not(tmp_path):
+    files = ModelFiles(tmp_path)
+    files.folder.mkdir()
+    entry = catalogue.entry(SMALL)
+    (files.folder / "partial").mkdir()
+    path, partial = files.folder / entry.file, files.folder / "partial" / f"{entry.file}.abc.partial"
+    write(path)
+    partial.write_bytes(b"1234")
+    assert files.remove(SMALL) is True
+    assert not path.exists()
+    assert not partial.exists()
+    with pytest.raises(UsageError, match="is not on this computer"):
+        files.remove(SMALL)
+    with pytest.raises(UsageError, match="comes with the program"):
+        files.remove("smollm2-135m")
+    with pytest.raises(UsageError, match="no model called"):
+        files.remove("gigantic")
+
+
+# ------------------------------------------------------------------ using
+
+
+def test_a_chosen_model_answers_at_once_and_after_a_restart(opened, tmp_path):
+    path = str(write(tmp_path / "mine.gguf"))
+    services = opened()
+    list(services.ingest(LOCAL_OWNER, [PDF]))
+    before = services.settings
+    services.models.llm().engine.enqueue(["Granite."])
+    services.use_model(services.add_model(path))
+    settle()
+    engine = services.models.llm().engine
+    assert engine.name == "mine"
+    list(services.answer(LOCAL_OWNER, "What is read every 15 minutes?", before))
+    stored = list(services.answer(LOCAL_OWNER, "What is read every 15 minutes?", before))[-1]
+    assert isinstance(stored, Stored)
+    assert stored.turn.answer.model == "mine"
+    fingerprints = [s.fingerprint() for s in (before, services.running(before), services.settings)]
+    assert stored.turn.answer.settings_fingerprint == fingerprints[1] == fingerprints[2] != fingerprints[0]
+    assert len(services.store.conversations.list(LOCAL_OWNER)) == 2
+    services.close()
+    assert opened().models.llm().engine.name == "mine"
+
+
+def test_settings_of_the_engine_make_another_one_and_sampling_does_not(opened):
+    services = opened()
+    engine = services.models.llm().engine
+    now = services.change_llm(temperature=0.7, top_k=5)
+    settle()
+    assert services.models.llm().engine is engine
+    assert (now.llm.temperature, services.settings.llm.top_k) == (0.7, 5)
+    services.change_llm(context_size=1024, threads=1, batch_size=64)
+    settle()
+    given = services.models.llm().engine.given
+    assert (given["context_size"], given["threads"], given["batch_size"]) == (1024, 1, 64)
+    kept = json.loads((services.workspace / "models.json").read_text())["llm"]
+    assert kept == {"temperature": 0.7, "top_k": 5, "context_size": 1024, "threads": 1, "batch_size": 64}
+
+
+def test_a_wrong_setting_changes_nothing(opened, tmp_path):
+    services = opened()
+    before = services.settings
+    with pytest.raises(UsageError, match="context_size"):
+        services.change_llm(context_size=3)
+    with pytest.raises(ModelError, match="does not exist"):
+        services.use_model(str(tmp_path / "gone.gguf"))
+    with pytest.raises(UsageError, match="is not the address of a server"):
+        services.use_server("ftp://x", "")
+    assert services.settings == before
+    assert not (services.workspace / "models.json").exists()
+
+
+def test_a_server_is_used_with_the_model_that_was_chosen(opened):
+    services = opened()
+    services.use_server("http://127.0.0.1:9", "big")
+    settle()
+    assert services.models.llm().name == "big"
+    assert services.settings.llm.url == "http://127.0.0.1:9/v1"
+    with pytest.raises(PdfQAError, match="speed of a server"):
+        list(services.speed_test())
+    services.use_model("smollm2-135m")
+    settle()
+    assert services.settings.llm.engine == "llama_cpp"
+
+
+def test_a_model_in_use_is_not_removed(opened, tmp_path):
+    services = opened()
+    path = services.add_model(str(write(tmp_path / "mine.gguf")))
+    services.use_model(path)
+    settle()
+    with pytest.raises(PdfQAError, match="mine is in use"):
+        services.remove_model(path)
+    services.use_model("smollm2-135m")
+    settle()
+    assert services.remove_model(path) is False
+
+
+def test_a_model_is_fetched_in_the_background_and_removed(opened, monkeypatch):
+    known = tuple(replace(one, sha256="", revision="main") for one in catalogue.read_catalogue())
+    monkeypatch.setattr(catalogue, "read_catalogue", lambda: known)
+    entry = catalogue.entry(SMALL)
+    with serving() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        hub.files[f"{entry.repo}/resolve/main/{entry.file}"] = header() + bytes(500_000)
+        hub.slow = 0.2
+        services = opened()
+        services.download_model(SMALL)
+        while not services.model_download(SMALL).progress.done:
+            assert services.model_download(SMALL).state == "downloading"
+        with pytest.raises(PdfQAError, match="is being downloaded"):
+            services.remove_model(SMALL)
+        services.stop_download(SMALL)
+        settle()
+        assert services.model_download(SMALL).state == "stopped"
+        assert card(services, SMALL).partial > 0
+        hub.slow = 0
+        services.download_model(SMALL)
+        settle()
+    assert services.model_download(SMALL).state == "done"
+    assert card(services, SMALL).path
+    assert services.remove_model(SMALL) is True
+    assert (card(services, SMALL).path, services.model_download(SMALL)) == ("", None)
+
+
+def test_on_a_demo_visitors_look_and_change_nothing(opened, tmp_path):
+    services = opened(demo=True)
+    assert len(services.known_models()) >= 12
+    path = str(write(tmp_path / "mine.gguf"))
+    for act in (
+        lambda: services.add_model(path), lambda: services.use_model(path), lambda: services.remove_model(SMALL),
+        lambda: services.download_model(SMALL), lambda: services.stop_download(SMALL), services.load_model,
+        services.unload_model, services.stop_loading, lambda: services.change_llm(threads=1),
+        lambda: services.server_models("http://127.0.0.1:9"), lambda: services.try_server("http://127.0.0.1:9", ""),
+        lambda: services.use_server("http://127.0.0.1:9", ""), lambda: list(services.speed_test()),
+    ):  # fmt: skip
+        with pytest.raises(PdfQAError, match="Visitors of a demo"):
+            act()
+    assert not (services.workspace / "models.json").exists()
+
+
+class Answers(BaseHTTPRequestHandler):
+    """A server with two models that says it is ready."""
+
+    def log_message(self, *_arguments):
+        pass
+
+    def _send(self, body, kind="application/json"):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self._send(b'{"data": [{"id": "small"}, {"id": "big"}]}')
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["model"]
+        piece = {"choices": [{"index": 0, "delta": {"content": f"ready as {asked}"}, "finish_reason": "stop"}]}
+        self._send(f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+
+
+def test_a_server_lists_its_models_and_is_tried(opened):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        services = opened()
+        assert services.server_models(address) == ["small", "big"]
+        assert "answered “ready as big” in" in services.try_server(address, "big")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# ------------------------------------------------------------------ speed
+
+
+def test_the_speed_test_tells_rates_beside_the_limit_and_keeps_what_it_measured(opened, tmp_path, monkeypatch):
+    from pdfqa_core.services import models as module
+
+    monkeypatch.setattr(module, "WRITING", 0.3)
+    monkeypatch.setattr(module, "READING", 0.01)
+    services = opened()
+    services.use_model(str(write(tmp_path / "mine.gguf")))
+    settle()
+    *steps, speed = services.speed_test()
+    assert isinstance(speed, Speed)
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    assert {step.phase for step in steps} >= {"measuring the memory", "reading a prompt", "writing an answer"}
+    assert speed.model == "mine"
+    assert 0 < speed.answer_rate <= 510  # a token takes 2 ms at least
+    assert speed.prompt_tokens > 10
+    assert speed.limit == speed.bandwidth / speed.size
+    assert "100 tokens" in speed.words
+    expected = services.model_files.expected_speed(speed.size)
+    assert expected == pytest.approx(speed.answer_rate)
+    assert services.model_files.expected_speed(2 * speed.size) == pytest.approx(speed.answer_rate / 2)
+    prompts = [messages[0].content[:14] for messages in services.models.llm().engine.history]
+    assert len(set(prompts)) == len(prompts)  # none begins like another, or the cache would be measured
+
+
+def test_nothing_is_expected_before_the_first_test(tmp_path):
+    assert ModelFiles(tmp_path).expected_speed(1000) is None
+
+
+def test_the_speed_test_can_be_stopped(opened, tmp_path):
+    services = opened()
+    services.use_model(str(write(tmp_path / "mine.gguf")))
+    settle()
+    steps = services.speed_test(run="test")
+    while next(steps).phase != "writing an answer":
+        pass
+    services.stop("test")
+    with pytest.raises(StoppedError):
+        list(steps)
+    assert services.model_files.expected_speed(1000) is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(None, "takes 5.0 s, an answer of 100 tokens 10.0 s."), (12, "as fast as this memory allows"), (40, "reach 25%")],
+)
+def test_what_the_numbers_mean(limit, words):
+    assert words in Speed("m", 100, 100.0, 50, 10.0, 1e9, 10**8, 2, limit).words

@@ -14,6 +14,7 @@ from pdfqa_core.metrics.exact_match import exact_match
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.rouge import lcs_length, rouge_l, rouge_l_overlap, rouge_l_sum
 from pdfqa_core.metrics.token_f1 import token_f1, token_overlap
+from pdfqa_core.metrics.tokens import rouge_tokens
 
 TEXT = st.lists(
     st.sampled_from("the a Cat cat, dog's dogs! 1,800 naïve über“ - running runs".split()), max_size=12
@@ -74,6 +75,31 @@ def test_the_order_of_words_does_not_change_f1_and_bleu(text, rng):
     rng.shuffle(words)
     assert token_f1(" ".join(words), ["cat dog runs"]) == pytest.approx(token_f1(text, ["cat dog runs"]))
     assert bleu_1(" ".join(words), ["cat dog runs"]) == pytest.approx(bleu_1(text, ["cat dog runs"]))
+
+
+@given(TEXT, st.lists(TEXT, min_size=1, max_size=3), st.sampled_from([0.5, 1.0, 2.0]))
+def test_ranges_identity_and_the_order_of_references(text, references, beta):
+    for measure in (
+        exact_match,
+        token_f1,
+        bleu_1,
+        lambda one, other: bleu_1(one, other, brevity_penalty=True),
+        lambda one, other: rouge_l(one, other, beta=beta),
+        lambda one, other: rouge_l_sum(one, other, beta=beta),
+    ):
+        value = measure(text, references)
+        assert 0 <= value <= 1
+        assert measure(text, references[::-1]) == value
+        assert measure(text, [*references, text]) >= value - 1e-12
+        if rouge_tokens(text):
+            assert measure(text, [text]) == pytest.approx(1)
+
+
+@given(TEXT, TEXT)
+def test_rouge_l_is_symmetric_where_precision_and_recall_weigh_the_same(one, other):
+    assert rouge_l(one, [other]) == pytest.approx(rouge_l(other, [one]))
+    ours, theirs = rouge_l_overlap(one, other, beta=2), rouge_l_overlap(other, one, beta=0.5)
+    assert (ours.precision, ours.recall, ours.f1) == pytest.approx((theirs.recall, theirs.precision, theirs.f1))
 
 
 # ------------------------------------------------------------------ BLEU-1

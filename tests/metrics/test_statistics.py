@@ -3,6 +3,8 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
@@ -77,3 +79,38 @@ def test_holm_adjusts_by_rank():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+SCORES = st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=12)
+
+
+@given(st.lists(st.floats(0, 1), max_size=8), st.randoms())
+def test_holm_keeps_the_order_and_never_lowers(p_values, rng):
+    adjusted = holm(p_values)
+    assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
+    places = rng.sample(range(len(p_values)), len(p_values))
+    assert holm([p_values[place] for place in places]) == [adjusted[place] for place in places]
+
+
+@given(SCORES)
+@settings(deadline=None, max_examples=40)
+def test_a_summary_counts_every_item_and_its_interval_holds_the_mean(values):
+    found = summarise(values, resamples=99)
+    assert found.n + found.unscored == len(values)
+    assert (found.mean is None) == (found.n == 0)
+    if found.low is not None:
+        assert found.low - 1e-9 <= found.high
+        assert min(v for v in values if v is not None) - 1e-9 <= found.low
+        assert found.high <= max(v for v in values if v is not None) + 1e-9
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=10))
+@settings(deadline=None, max_examples=25)
+def test_a_difference_turns_its_sign_with_the_systems_and_its_p_value_stays(pairs):
+    first, second = [one for one, _ in pairs], [other for _, other in pairs]
+    assert paired_difference(first, second, resamples=50).mean == pytest.approx(
+        -paired_difference(second, first, resamples=50).mean
+    )
+    p = permutation_test(first, second, resamples=2_000)
+    assert 0 < p <= 1
+    assert permutation_test(second, first, resamples=2_000) == pytest.approx(p, abs=1e-9)

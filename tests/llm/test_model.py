@@ -82,11 +82,11 @@ def test_a_seed_repeats_a_random_answer(llm):
     assert first == second != other
 
 
-@pytest.mark.parametrize("schema", [None, {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 8}])
+@pytest.mark.parametrize("schema", [None, {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 6}])
 def test_a_repeat_penalty_changes_what_is_drawn(llm, schema):
     def say(**settings):
         sampling = Sampling(0.7, seed=1, **settings)
-        return "".join(llm.complete(ask("Write: ha ha ha ha"), max_tokens=32, schema=schema, sampling=sampling))
+        return "".join(llm.complete(ask("Write: ha ha ha ha"), max_tokens=24, schema=schema, sampling=sampling))
 
     assert say() == say() != say(repeat_penalty=2.0)
 
@@ -163,7 +163,7 @@ def test_what_was_read_before_a_stop_need_not_be_read_again(llm):
 def test_stop_ends_the_writing_phase(llm):
     stop = threading.Event()
     pieces = []
-    for piece in llm.complete(ask("Count from one to one hundred."), max_tokens=200, stop=stop):
+    for piece in llm.complete(ask("Write a long story about a dog and a cat."), max_tokens=200, stop=stop):
         pieces.append(piece)
         if len(pieces) == 5:
             stop.set()
@@ -222,12 +222,12 @@ def test_three_streams_wait_in_their_order_and_are_told_their_places(llm):
     assert llm.queue_length() == 0
 
 
-def test_four_threads_at_once_get_what_each_gets_alone(llm):
-    prompts = [f"What is {number} and one more?" for number in ("three", "four", "five", "six")]
-    alone = ["".join(llm.complete(ask(prompt), max_tokens=10)) for prompt in prompts]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda prompt: "".join(llm.complete(ask(prompt), max_tokens=10)), prompts * 2))
-    assert together == alone * 2
+def test_three_threads_at_once_get_what_each_gets_alone(llm):
+    prompts = [f"What is {number} and one more?" for number in ("three", "four", "five")]
+    alone = ["".join(llm.complete(ask(prompt), max_tokens=6)) for prompt in prompts]
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(lambda prompt: "".join(llm.complete(ask(prompt), max_tokens=6)), prompts))
+    assert together == alone
 
 
 def test_stop_ends_the_waiting_phase(llm):
@@ -363,7 +363,7 @@ def test_a_choice_that_begins_another_counts_without_it(llm):
 
 
 def test_choosing_reads_a_common_prompt_once_and_leaves_the_next_answer_as_it_was(llm):
-    evidence = long_prompt(400)
+    evidence = long_prompt(150)
     reference = "".join(llm.complete(ask(f"{evidence}\n\nWho may visit?"), max_tokens=8))
     list(llm.complete(ask("Something else."), max_tokens=1))
     first = llm.choose(ask(f"{evidence}\n\nMay employees visit?"), ["yes", "no", "not at all"])

@@ -19,7 +19,16 @@ _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8
 _GROUP = "Agreement of annotators"
 RAW = declare(Measure("agreement", "Raw agreement", "p_o: items with the same label / shared items", group=_GROUP))
 KAPPA = declare(Measure("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e)", "Cohen 1960", low=-1.0, group=_GROUP))
-PABAK = declare(Measure("pabak", "PABAK", "2·p_o - 1", "Byrt et al. 1993", low=-1.0, group=_GROUP))
+PABAK = declare(
+    Measure(
+        "pabak",
+        "PABAK",
+        "2·p_o - 1: kappa as if all labels were equally frequent",
+        "Byrt et al. 1993",
+        low=-1.0,
+        group=_GROUP,
+    )
+)
 AC1 = declare(
     Measure(
         "ac1",

@@ -304,10 +304,15 @@ class LlamaCpp:
         return native.context_size - length
 
     def _read(self, native: NativeModel, prompt: Sequence[int]) -> Generator[Progress, None, bool]:
-        done = native.keep_prefix(prompt)
+        """Evaluate the prompt beyond what the context holds; return False if that was stopped.
+
+        Its last token goes alone: evaluated among others it gives slightly other numbers, and the same prompt would be
+        answered differently when it is asked again.
+        """
+        done, last = native.keep_prefix(prompt), len(prompt) - 1
         while done < len(prompt):
             yield Progress("reading", done, len(prompt))
-            batch = prompt[done : done + native.batch_size]
+            batch = prompt[done : max(done + 1, min(done + native.batch_size, last))]
             if native.abort.is_set() or not native.evaluate(batch):
                 return False
             done += len(batch)

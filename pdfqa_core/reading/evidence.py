@@ -38,7 +38,7 @@ class Evidence:
             if before < 0 or self.sentences[before].hit is not hit:
                 found.append(text)
             elif place == before + 1:
-                found[-1] += _between(self.sentences[before], self.sentences[place]) + text
+                found[-1] += hit.passage.text[self.sentences[before].end : self.sentences[place].start] + text
             else:
                 found[-1] += GAP + text
             before = place
@@ -85,9 +85,3 @@ def _distinct(found: Sequence[Quote]) -> Iterator[Quote]:
 def _holds(outer: Span, inner: Span) -> bool:
     same = (outer.document_id, outer.page) == (inner.document_id, inner.page)
     return same and outer.start <= inner.start and inner.end <= outer.end
-
-
-def _between(one: Quote, other: Quote) -> str:
-    """Return what stands between two neighbouring sentences: a paragraph break where they are far apart."""
-    near = one.span.page == other.span.page and other.span.start - one.span.end <= 1
-    return " " if near else "\n\n"

@@ -20,11 +20,16 @@ LEAST_SIMILARITY = 0.3  # what is estimated of sentences that share next to noth
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A piece of a passage: what it says, where it stands, its content terms, and the sentences it is made of."""
+    """A piece of a passage: what it says, where it stands, its content terms, and the sentences it is made of.
+
+    `text` is `hit.passage.text[start:end]`.
+    """
 
     hit: Hit
     span: Span
     text: str
+    start: int
+    end: int
     terms: Counter[str]
     parts: tuple[str, ...]
 
@@ -97,7 +102,7 @@ def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
                 if (first, last) != (start, end) and size > 1:
                     continue
             parts = tuple(text[a:b] for a, b in run) if size > 1 else (text[first:last],)
-            yield Quote(hit, span, text[first:last], Counter(content_terms(text[first:last])), parts)
+            yield Quote(hit, span, text[first:last], first, last, Counter(content_terms(text[first:last])), parts)
 
 
 def match(sentence: str, quote: Quote, similarity: float | None = None) -> Match:

@@ -133,6 +133,13 @@ def test_the_best_sentences_are_kept_in_their_order_where_the_tokens_are_few(fak
     assert answer.notes == ()
 
 
+def test_what_stands_between_sentences_stays(fake_llm):
+    table = "Costs:\n\n| Visit | Price |\n| --- | --- |\n| Doctor | $20 |\n| Hospital | $50 |\n\nCall us. Or write."
+    fake_llm.enqueue(["x"])
+    read(GenerativeReader(fake_llm), "What?", hits(table))
+    assert fake_llm.history[0][0].content.startswith(f'"""\n{table}\n"""')
+
+
 def test_what_two_passages_share_is_read_once(fake_llm):
     fake_llm.enqueue(["x"])
     whole = "The plan began in 2010. The deductible is $2,000 per year. Leave is paid."

@@ -45,8 +45,11 @@ class OpenAICompatible:
     `model` "" means the first one that the server lists. `timeout` is the longest silence of the server in seconds,
     `retries` how often a busy one is asked again. `context_size` is replaced by the server's own where it tells it
     (llama-server, vLLM), at the first contact; tokens are counted by the server where it can (these and
-    llama-cpp-python), else estimated on the safe side (3.5 characters a token).
+    llama-cpp-python), else estimated on the safe side (3.5 characters a token). `parallel` is how many requests are
+    sent at the same time where there are many to send: servers answer several at once, or let them wait.
     """
+
+    parallel = 4
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ Source: ai-dial-rag-eval.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,8 @@ from pdfqa_core.types import LLM, Message, StopSignal
 PROMPT = (
     "Here are the sentences of a text as a JSON list.\n"
     "{sentences}\n\n"
-    "Replace every pronoun by the noun it stands for, using the sentences before it. Change nothing else. "
-    "Reply with a JSON list of exactly {count} sentences."
+    "Replace every pronoun by the noun it stands for, using the sentences before it. Change nothing else.\n"
+    'Reply in JSON, with exactly {count} sentences: {{"sentences": ["…"]}}'
 )
 GROWTH = 1.5  # how much longer in tokens the reply may be than the sentences
 EXTRA_TOKENS = 64
@@ -68,10 +68,14 @@ def replace_pronouns(
 
 def _asked(originals: tuple[str, ...], llm: LLM, stop: StopSignal | None) -> list[str]:
     count = len(originals)
-    schema: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": count, "maxItems": count}
+    pieces: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": count, "maxItems": count}
+    schema: dict[str, Any] = {
+        "type": "object", "properties": {"sentences": pieces}, "required": ["sentences"], "additionalProperties": False,
+    }  # fmt: skip
     length = llm.count_tokens([Message("user", json.dumps(originals, ensure_ascii=False))])
     max_tokens = int(GROWTH * length) + EXTRA_TOKENS
-    reply = json_reply(llm, pronoun_prompt(originals), schema, max_tokens=max_tokens, stop=stop)
+    replied = json_reply(llm, pronoun_prompt(originals), schema, max_tokens=max_tokens, stop=stop)
+    reply = replied.get("sentences") if isinstance(replied, Mapping) else None
     if not isinstance(reply, list) or not all(isinstance(piece, str) for piece in reply):
         raise UnusableReplyError("the reply is no list of sentences")
     if len(reply) != count:

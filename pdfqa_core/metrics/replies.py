@@ -19,8 +19,13 @@ from pdfqa_core.types import GREEDY, LLM, Message, Sampling, StopSignal
 
 YES, NO = "Yes", "No"
 FAILURES_IN_A_ROW = 3  # after so many errors of the engine one after the other the run ends with the last one
-YES_NO_SCHEMA: Mapping[str, Any] = {"type": "string", "enum": [YES, NO]}
-_YES_NO_TOKENS = 8
+YES_NO_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "enum": [YES, NO]}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+_YES_NO_TOKENS = 16
 _FIRST_WORD = re.compile(r"[\W_]*(yes|no)\b", re.IGNORECASE)
 
 T = TypeVar("T")
@@ -66,7 +71,7 @@ class CachedLLM:
     def __init__(self, llm: LLM, replies: MutableMapping[str, str], *, model: str = "") -> None:
         self._llm = llm
         self._replies = replies
-        self._model = model
+        self._model = f"{llm.name} {model}"  # as it is now: some engines learn their model's name at the first contact
         self.asked = 0
         self.remembered = 0
 
@@ -96,7 +101,7 @@ class CachedLLM:
     ) -> Iterator[str]:
         """Yield the remembered reply at once, or the model's piece by piece."""
         settings = {"max_tokens": max_tokens, "schema": schema, "sampling": asdict(sampling)}
-        key = reply_key(f"{self.name} {self._model}", "complete", messages, settings)
+        key = reply_key(self._model, "complete", messages, settings)
         known = self._known(key)
         if known is not None:
             yield known
@@ -112,7 +117,7 @@ class CachedLLM:
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
     ) -> Mapping[str, float]:
         """Return the remembered probabilities, or those of the model."""
-        key = reply_key(f"{self.name} {self._model}", "choose", messages, {"choices": list(choices)})
+        key = reply_key(self._model, "choose", messages, {"choices": list(choices)})
         known = self._known(key)
         if known is not None:
             return {str(choice): float(share) for choice, share in json.loads(known).items()}
@@ -196,7 +201,7 @@ class YesNo:
         reply = "".join(self._llm.complete(messages, stop=self._stop, **options))
         _check(self._stop)
         self._tells = False
-        word = _FIRST_WORD.match(reply)
+        word = _FIRST_WORD.match(_answer_in(reply))
         if word is None:
             return Decision(None, reason=f"the reply begins with neither Yes nor No: {_shortened(reply)}")
         return Decision(word[1].capitalize() == YES, source="first word")
@@ -248,6 +253,14 @@ def for_each(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return found
+
+
+def _answer_in(reply: str) -> str:
+    """Return the answer of a reply that obeys YES_NO_SCHEMA, the reply itself where the engine knows no schemas."""
+    try:
+        return str(json.loads(reply)["answer"])
+    except (ValueError, LookupError, TypeError):
+        return reply
 
 
 def _check(stop: StopSignal | None) -> None:

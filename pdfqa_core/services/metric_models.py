@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from pdfqa_core import __version__
+from pdfqa_core.llm.openai import OpenAICompatible
 from pdfqa_core.metrics.nli import NliCrossEncoder
 from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.metrics.span_reader import SpanReader
@@ -47,7 +48,14 @@ def span_reader(path_or_name: str, *, device: str | None = None) -> SpanReader:
 
 
 def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:
-    """Return the language model with its replies kept in the workspace's folder, across runs of the program."""
+    """Return the language model with its replies kept in the workspace's folder, across runs of the program.
+
+    A server is asked for its model and context first, because replies depend on them. Raises ModelError if it does not
+    answer.
+    """
+    if isinstance(llm, OpenAICompatible):
+        for _ in llm.prepare():
+            pass
     return CachedLLM(llm, StoredReplies(workspace / FILENAME), model=_identity(settings))
 
 

@@ -59,10 +59,10 @@ def test_the_more_probable_word_decides(fake_llm):
 
 
 def test_without_probabilities_the_first_word_decides_and_any_other_leaves_it_unscored(fake_llm):
-    fake_llm.enqueue(["Yes, it is.", '"No"', "Perhaps", "Nothing", " "])
+    fake_llm.enqueue(["Yes, it is.", '"No"', "Perhaps", "Nothing", " ", '{"answer": "Yes"}', '{"answer": "Ja"}'])
     engine = WithoutProbabilities(fake_llm)
-    found = judge_answers([ITEM] * 5, engine)
-    assert [decision.score for decision in found] == [1.0, 0.0, None, None, None]
+    found = judge_answers([ITEM] * 7, engine)
+    assert [decision.score for decision in found] == [1.0, 0.0, None, None, None, 1.0, None]
     assert engine.refused == 1  # it is not asked for probabilities again
     assert found[0].source == "first word"
     assert "neither Yes nor No: 'Perhaps'" in found[2].reason
@@ -107,8 +107,12 @@ def test_a_refusal_is_decided_by_the_first_three_segments(fake_llm):
 TEXT = "Ann Lee wrote the first book. She sold it in early May. He bought all of it."
 
 
+def sentences(*pieces):
+    return json.dumps({"sentences": list(pieces)})
+
+
 def test_pronouns_are_replaced_in_all_but_the_first_segment(fake_llm):
-    fake_llm.enqueue([json.dumps(["CHANGED", "Ann Lee sold the book in May.", "Bob bought all of it."])])
+    fake_llm.enqueue([sentences("CHANGED", "Ann Lee sold the book in May.", "Bob bought all of it.")])
     long, short = replace_pronouns([TEXT, "She is a person alone here."], fake_llm)
     assert long.segments == ("Ann Lee wrote the first book.", "Ann Lee sold the book in May.", "Bob bought all of it.")
     assert short.segments == ("She is a person alone here.",)
@@ -119,12 +123,13 @@ def test_pronouns_are_replaced_in_all_but_the_first_segment(fake_llm):
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        ('["a", "b"]', "2 sentences, not 3"),
-        ('["a", "b", "c", "d"]', "4 sentences, not 3"),
-        ('["a", "b"', "no JSON"),
+        ('{"sentences": ["a", "b"]}', "2 sentences, not 3"),
+        ('{"sentences": ["a", "b", "c", "d"]}', "4 sentences, not 3"),
+        ('{"sentences": ["a", "b"', "no JSON"),
         ('{"a": 1}', "no list"),
-        ('["a", 2, "c"]', "no list of sentences"),
-        ('["a", " ", "c"]', "empty sentence"),
+        ('["a", "b", "c"]', "no list of sentences"),
+        ('{"sentences": ["a", 2, "c"]}', "no list of sentences"),
+        ('{"sentences": ["a", " ", "c"]}', "empty sentence"),
         ("", "it is empty"),
     ],
 )
@@ -230,7 +235,7 @@ def whole_names():
 
 
 def test_the_whole_pipeline_with_a_language_model(fake_llm):
-    fake_llm.enqueue([json.dumps(["Ann wrote a book in May.", "Ann sold the book in June."]), tagged("ENT", "NEUT")])
+    fake_llm.enqueue([sentences("Ann wrote a book in May.", "Ann sold the book in June."), tagged("ENT", "NEUT")])
     fake_llm.enqueue([tagged("ENT"), tagged("ENT"), "broken", tagged("CONT")])
     fake_llm.decide({"Yes": 0.0, "No": 1.0}, {"Yes": 1.0, "No": 0.0})
     item = EntailmentItem(

@@ -1,4 +1,4 @@
-"""How well the retrieval confidence parts questions that the Northwind PDFs answer from those they do not, by retriever.
+"""How well the retrieval confidence, by retriever, parts questions that the Northwind PDFs answer from others.
 
 Balanced accuracy at the default threshold, at the best one (in sample), and with the threshold chosen by 10-fold cross
 validation. bm25 has no encoder, so its hits are judged by words alone. What the weights are worth on questions that
@@ -53,7 +53,9 @@ def main() -> None:
     for name in ("bm25",) if options.quick else ("bm25", "dense", "rrf", "hybrid"):
         retriever = retrievers.get(name)(index)
         vectors = None if name == "bm25" else meaning.vectors
-        values = np.array([confidence(i.question, retriever.search(i.question, K), vectors) for i in [*known, *unknown]])
+        values = np.array(
+            [confidence(i.question, retriever.search(i.question, K), vectors) for i in [*known, *unknown]]
+        )
         measured = balanced(values, answerable, threshold)
         best = best_threshold(values, answerable)
         print(

@@ -45,7 +45,7 @@ from pdfqa_core.types import GREEDY, LLM, Message, Passage, Query, Rewritten, Sa
 DATA = ROOT.parent / "shared" / "data" / "conversations"
 KEEP = ROOT / "data" / "benchmarks"
 RETRIEVERS = ("hybrid", "bm25", "dense")
-QUICK = 8  # conversations
+QUICK = 4  # conversations
 
 History = tuple[tuple[str, str], ...]
 Ask = Callable[["Turn"], str | Query]

@@ -58,7 +58,7 @@ def flaw(rewritten: str, question: str, history: Sequence[tuple[str, str]]) -> s
     """
     if not rewritten:
         return "is empty"
-    if len(rewritten.split()) > 3 * len(question.split()) + 20:
+    if len(rewritten.split()) > _longest(question):
         return "is too long"
     topic, asked = _singular(rewritten), _singular(question)
     if asked.keys() - topic.keys():
@@ -71,6 +71,10 @@ def flaw(rewritten: str, question: str, history: Sequence[tuple[str, str]]) -> s
     own = _runs(question) | {run for before, _ in history for run in _runs(before)}
     copied = {run for _, answer in history for run in _runs(answer)}
     return "copies the answer" if (_runs(rewritten) - own) & copied else ""
+
+
+def _longest(question: str) -> int:
+    return 3 * len(question.split()) + 20
 
 
 def _singular(text: str) -> dict[str, str]:
@@ -112,7 +116,8 @@ class LLMRewriter:
     ) -> Rewritten:
         """Return the model's question if it is acceptable, the concatenation rewriter's otherwise.
 
-        Ends as soon as `stop` is set. Raises ModelError if the model or the encoder fails.
+        Ends as soon as `stop` is set. Raises ModelError if the model or the encoder fails, StoppedError if `stop` is
+        set while the model is loaded.
         """
         recent = self._fallback.recent(history)
         if not recent or _is_set(stop):
@@ -136,6 +141,9 @@ class LLMRewriter:
         """Return the model's question, or why there is none."""
         if len(question.split()) > LONGEST_QUESTION:
             return "", f"would have to hold a question of more than {LONGEST_QUESTION} words"
+        prepare = getattr(self.llm, "prepare", None)  # loads the model, and notices a stop meanwhile
+        for _ in prepare(stop) if prepare is not None else ():
+            pass
         earlier = [asked for asked, _ in recent]
         while self.llm.count_tokens(messages := prompt(earlier, question)) + self.max_tokens > self.llm.context_size:
             earlier = earlier[1:]
@@ -144,7 +152,7 @@ class LLMRewriter:
         reply = ""
         for piece in self.llm.complete(messages, max_tokens=self.max_tokens, stop=stop):
             reply += piece
-            if "\n" in reply.strip():
+            if "\n" in reply.strip() or len(reply.split()) > _longest(question) + 5:
                 break
         lines = reply.strip().splitlines()
         return (_LABEL.sub("", lines[0]).strip(' "“”') if lines else ""), ""

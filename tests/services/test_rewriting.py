@@ -1,0 +1,92 @@
+"""Follow-ups through the services: what is searched for, what is kept with the answer, what an evaluation uses."""
+
+import json
+
+from pdfqa_core.protocols.gold_files import read_gold
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.evaluation import RetrievalEvaluation
+from tests.services.helpers import HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
+from tests.serving_fakes import QUESTIONS
+
+FISH, NOISE = QUESTIONS["q06"]["question"], QUESTIONS["q09"]["question"]
+LLM = LITERAL.changed("conversation", rewriter="llm")
+
+
+def test_the_follow_up_of_the_sample_is_completed(open_services):
+    services = open_services(LITERAL)
+    first = stored_of(asked(services, SCREEN))
+    second = stored_of(asked(services, FISH, conversation_id=first.conversation_id)).turn
+    assert second.standalone_question == f"{FISH} (self-cleaning drum screen)"
+    assert any(7 in hit.passage.pages for hit in second.answer.hits)
+
+
+def test_why_the_models_rewriting_was_not_used_is_kept_with_the_answer(open_services, fake_llm):
+    services = open_services(LLM, fake_llm)
+    first = stored_of(asked(services, SCREEN))
+    fake_llm.enqueue(["When was the self-cleaning drum screen fitted?"])
+    stored = stored_of(asked(services, "How often was it emptied?", conversation_id=first.conversation_id))
+    assert stored.turn.standalone_question == "How often was it emptied? (self-cleaning drum screen fitted)"
+    assert "lacks “emptied”" in stored.turn.answer.notes[0]
+    kept = services.store.conversations.get(LOCAL_OWNER, stored.conversation_id).turns[-1]
+    assert kept.answer.notes == stored.turn.answer.notes
+
+
+def test_a_new_topic_is_searched_for_as_it_was_asked_and_that_is_kept(open_services):
+    services = open_services(LITERAL)
+    first = stored_of(asked(services, SCREEN))
+    second = stored_of(asked(services, NOISE, conversation_id=first.conversation_id)).turn
+    alone = stored_of(asked(services, NOISE)).turn
+    assert second.standalone_question == NOISE
+    assert "new topic" in second.answer.notes[0]
+    assert [hit.passage.id for hit in second.answer.hits] == [hit.passage.id for hit in alone.answer.hits]
+
+
+def test_with_an_encoder_the_topic_is_judged_by_meaning(open_services):
+    services = open_services(HYBRID.changed("reading", reader="extractive"))
+    encoder = services.models.encoder("")
+    questions = []
+    encode = encoder.encode
+
+    def spy(texts, *, question=False, **options):
+        questions.extend(texts if question else ())
+        return encode(texts, question=question, **options)
+
+    encoder.encode = spy
+    first = stored_of(asked(services, SCREEN))
+    assert questions.count(SCREEN) == 1, "without a history nothing but the search is encoded"
+    asked(services, METERS, conversation_id=first.conversation_id)
+    assert questions.count(SCREEN) > 1
+
+
+def test_a_refused_answer_is_no_part_of_the_history(open_services, fake_llm):
+    seen = []
+    services = open_services(LITERAL.changed("reading", confidence_threshold=1.0))
+    first = stored_of(asked(services, SCREEN))
+    assert first.turn.answer.refused
+    rewriter, _ = services._rewriter(LITERAL)
+
+    class Watching:
+        def rewrite(self, question, history, *, stop=None):
+            seen.extend(history)
+            return rewriter.rewrite(question, history, stop=stop)
+
+    services._rewriter = lambda settings: (Watching(), ())
+    asked(services, "Why?", conversation_id=first.conversation_id)
+    assert seen == [(SCREEN, "")]
+
+
+def test_an_evaluation_searches_follow_ups_the_same_way(open_services, tmp_path):
+    services = open_services(LITERAL)
+    built(services, LITERAL)
+    rows = [QUESTIONS["q05"], QUESTIONS["q06"]]
+    file = tmp_path / "gold.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+    systems = {name: LITERAL.changed("conversation", rewriter=name) for name in ("none", "concatenation")}
+    (found,) = [
+        event
+        for event in services.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
+        if isinstance(event, RetrievalEvaluation)
+    ]
+    plain, completed = (system.items for system in found.systems)
+    assert plain[0].hits == completed[0].hits
+    assert plain[1].hits != completed[1].hits

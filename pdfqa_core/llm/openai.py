@@ -6,6 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +21,37 @@ CHARACTERS_PER_TOKEN = 3.5  # below the 4 of English prose: an estimate that is 
 TOKENS_AROUND_MESSAGE = 8
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a server wants to be told what goes beyond messages, temperature and seed.
+
+    `schema_inside`: the schema stands in "response_format" itself, as llama.cpp had it before OpenAI. `all_sampling`:
+    settings that OpenAI does not know are sent.
+    """
+
+    schema_inside: bool = False
+    all_sampling: bool = True
+
+    def options(self, schema: Mapping[str, Any] | None, sampling: Sampling) -> dict[str, Any]:
+        """Return the part of a request that depends on the dialect."""
+        options: dict[str, Any] = {}
+        if schema is not None and self.schema_inside:
+            options["response_format"] = {"type": "json_object", "schema": dict(schema)}
+        elif schema is not None:
+            named = {"name": "reply", "strict": True, "schema": dict(schema)}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
+        if sampling.temperature > 0:
+            options["top_p"] = sampling.top_p
+            if self.all_sampling:  # llama-server and vLLM name the penalty differently
+                options |= {"top_k": sampling.top_k, "min_p": sampling.min_p}
+                options |= dict.fromkeys(("repeat_penalty", "repetition_penalty"), sampling.repeat_penalty)
+        return options
+
+
+DIALECTS = (Dialect(), Dialect(schema_inside=True), Dialect(all_sampling=False), Dialect(True, all_sampling=False))
+REFUSALS = (400, 422, 500)  # of a request that the server does not understand
 
 
 def base_url(url: str) -> str:
@@ -69,7 +101,7 @@ class OpenAICompatible:
         self._server = Server(self.url, api_key=api_key, timeout=timeout, retries=retries)
         self._known = False  # whether the server has been asked for its models and its context
         self._count: Callable[[Sequence[Message]], int] | None = None
-        self._takes_all_sampling = True
+        self._dialects: tuple[Dialect, ...] = DIALECTS
 
     # -------------------------------------------------------------- getting to know the server
 
@@ -191,21 +223,26 @@ class OpenAICompatible:
             return
         body = {**self._body(messages, max_tokens), "stream": True}
         body |= {"temperature": sampling.temperature, "seed": sampling.seed}
-        if schema is not None:
-            named = {"name": "reply", "strict": True, "schema": dict(schema)}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        if sampling.temperature > 0:
-            body["top_p"] = sampling.top_p
-            if self._takes_all_sampling:
-                try:
-                    yield from self._reply({**body, **_further(sampling)}, stop)
-                    return
-                except StatusError as error:
-                    if error.status not in (400, 422):
-                        raise
-                    _log.warning("%s does not take top_k, min_p and repeat_penalty: left out", self.url)
-                    self._takes_all_sampling = False
-        yield from self._reply(body, stop)
+        ways: list[tuple[Dialect, dict[str, Any]]] = []
+        for dialect in self._dialects:
+            options = dialect.options(schema, sampling)
+            if all(options != others for _, others in ways):
+                ways.append((dialect, options))
+        refused: StatusError | None = None
+        for dialect, options in ways:
+            try:
+                yield from self._reply(body | options, stop)
+            except StatusError as error:
+                if error.status not in REFUSALS:
+                    raise
+                refused = refused or error
+            else:
+                if refused is not None:
+                    _log.warning("%s refuses a part of what was asked for: %s", self.url, refused)
+                    self._dialects = self._dialects[self._dialects.index(dialect) :]
+                return
+        if refused is not None:
+            raise refused
 
     def _prepared(self, stop: StopSignal | None) -> Iterator[Progress]:
         """Do what `prepare` does, but end when `stop` is set."""
@@ -219,7 +256,7 @@ class OpenAICompatible:
 
     def _reply(self, body: Mapping[str, Any], stop: StopSignal | None) -> Generator[str | Progress, None, None]:
         """Yield the pieces of one streamed reply (server-sent events)."""
-        events, ended = 0, False
+        events, strange, ended = 0, False, False
         lines = self._server.lines("POST", f"{self.url}/chat/completions", body, stop=stop)
         try:
             for line in lines:
@@ -231,12 +268,19 @@ class OpenAICompatible:
                     events, ended = events + 1, ended or last
                     if piece:
                         yield piece
+                else:
+                    strange = strange or bool(line.strip())
         finally:
             lines.close()
         if is_set(stop) or ended:
             return
-        if not events:
+        if strange and not events:
             raise self._strange()
+        if not events:
+            raise ModelError(
+                f"{self.url} ended its reply before the first word.",
+                "The prompt may be longer than its context: use fewer passages, or set a larger context there.",
+            )
         raise ModelError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
 
     def _event(self, data: str) -> tuple[str, bool]:
@@ -303,13 +347,3 @@ def _estimate(messages: Sequence[Message]) -> int:
 def _number(reply: Any, key: str) -> int:
     found = reply.get(key) if isinstance(reply, dict) else None
     return found if isinstance(found, int) and found > 0 else 0
-
-
-def _further(sampling: Sampling) -> dict[str, float]:
-    """Return the settings beyond OpenAI's own; llama-server and vLLM name the penalty differently."""
-    return {
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p,
-        "repeat_penalty": sampling.repeat_penalty,
-        "repetition_penalty": sampling.repeat_penalty,
-    }

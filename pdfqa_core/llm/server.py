@@ -154,7 +154,8 @@ class Server:
             return
         what = f"{self.url} answered {status}: {self.reason(response.read().decode('utf-8', 'replace'))}."
         hint = _HINTS.get(status, "Look at that server's log.")
-        if status == 429 or (status >= 500 and status not in NEVER):
+        understood = "validation error" not in what  # llama-cpp-python answers 500 to what it does not understand
+        if status == 429 or (status >= 500 and status not in NEVER and understood):
             raise BusyError(what, hint, "the server is busy", _retry_after(response.headers.get("Retry-After", "")))
         raise StatusError(what, hint, status)
 

@@ -204,6 +204,36 @@ def test_a_refusal_is_not_tried_again_and_gives_status_reason_and_hint(server, s
     assert len(server.chats) == 1
 
 
+def test_a_schema_is_told_the_old_way_where_the_new_one_is_refused(server):
+    server.say("{}")
+    llm = OpenAICompatible(server.url, model="m")
+    server.failures = [(400,)]
+    for _ in range(2):
+        assert text_of(llm, schema={"type": "object"}) == "{}"
+    formats = [body["response_format"] for body in server.chats]
+    old = {"type": "json_object", "schema": {"type": "object"}}
+    assert [form["type"] for form in formats] == ["json_schema", "json_object", "json_object"]
+    assert formats[1:] == [old, old]
+
+
+def test_a_refusal_of_everything_changes_nothing_for_the_next_question(server):
+    server.say("{}")
+    llm = OpenAICompatible(server.url, model="m")
+    server.failures = [(400,)] * 4
+    with pytest.raises(ModelError, match="answered 400"):
+        text_of(llm, schema={"type": "object"}, sampling=Sampling(0.5))
+    assert len(server.chats) == 4
+    text_of(llm, schema={"type": "object"}, sampling=Sampling(0.5))
+    assert server.chats[4] == server.chats[0]
+
+
+def test_a_reply_without_a_word_is_told(server):
+    server.lines = [""]
+    with pytest.raises(ModelError, match="before the first word") as caught:
+        text_of(OpenAICompatible(server.url, model="m"))
+    assert "context" in caught.value.hint
+
+
 @pytest.mark.parametrize("failure", [(429,), (500,), (503,), ("drop",)])
 def test_a_busy_server_is_asked_again_before_the_first_token(server, quick, failure):
     server.say("x")

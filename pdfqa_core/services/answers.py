@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.conversation import rewriters
-from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.loaded_models import Models
 from pdfqa_core.pipeline import Judge, ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
@@ -205,6 +205,10 @@ class AnswerServices(ModelServices):
                 stored = draft.store(left)
                 yield Done(left)
                 yield stored
+            except PdfQAError as error:
+                if draft.text.strip() and draft.stored is None:
+                    draft.store(replace(draft.unfinished(), notes=(f"The answer breaks off here: {error.what}",)))
+                raise
             finally:
                 if draft.text.strip() and draft.stored is None:
                     draft.store(draft.unfinished())

@@ -205,6 +205,7 @@ def test_what_was_written_before_a_failure_is_kept(open_services):
     answer = services.store.conversations.get(LOCAL_OWNER, summary.id).turns[0].answer
     assert answer.stopped
     assert WORDS.startswith(answer.text)
+    assert answer.notes == ("The answer breaks off here: The server went away.",)
 
 
 def test_a_conversation_keeps_to_its_documents_unless_told_otherwise(services, letter):

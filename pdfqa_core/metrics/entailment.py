@@ -9,12 +9,14 @@ its segments. What tags is given: a language model, or an NLI cross-encoder. Sou
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
 from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.pronouns import Resolved, replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone, UnusableReplyError, for_each, json_reply, parallel
@@ -112,26 +114,40 @@ class Tagger(Protocol):
 PROMPT = (
     "Premise: {premise}\n\n"
     "Hypothesis: {hypothesis}\n\n"
-    "Split the hypothesis into statements, each of them a part of the hypothesis in its own words. Tag each statement: "
+    "Split the hypothesis into statements: parts of it that can be true or false, copied word for word. Tag each one: "
     "ENT if the premise entails it, CONT if the premise contradicts it, NEUT if the premise does neither.\n"
-    'Reply in JSON: {{"statements": [{{"statement": "…", "tag": "ENT"}}]}}'
+    'Reply in JSON: {{"statements": [{{"statement": "…", "tag": "ENT, CONT or NEUT"}}]}}'
 )
 MOST_STATEMENTS = 12
 GROWTH, EXTRA_TOKENS, MOST_TOKENS = 4, 64, 512  # of a reply, by the length of the hypothesis
-_STATEMENT: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"statement": {"type": "string"}, "tag": {"type": "string", "enum": [tag.value for tag in Tag]}},
-    "required": ["statement", "tag"],
-    "additionalProperties": False,
-}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "statements": {"type": "array", "items": _STATEMENT, "minItems": 1, "maxItems": MOST_STATEMENTS},
-    },
-    "required": ["statements"],
-    "additionalProperties": False,
-}
+MOST_CLAUSES = 6  # of a hypothesis, for the parts that a statement can be; what follows belongs to the last one
+_CLAUSE_END = re.compile(r"(?<=[,;:])\s+|\s+(?=(?:and|but|or|nor|while|whereas|because|although|which|who)\s)")
+
+
+def possible_statements(hypothesis: str) -> tuple[str, ...]:
+    """Return the parts of a hypothesis that a statement can be: one clause or several neighbours, the whole first."""
+    ends = [match.span() for match in _CLAUSE_END.finditer(hypothesis)][: MOST_CLAUSES - 1]
+    starts, stops = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(hypothesis)]
+    parts = [hypothesis[starts[i] : stops[j]].strip() for i in range(len(starts)) for j in range(i, len(stops))]
+    return tuple(dict.fromkeys([hypothesis.strip(), *(part for part in parts if part.strip(" ,;:."))]))
+
+
+def tag_schema(hypothesis: str) -> Mapping[str, Any]:
+    """Return the schema of a reply about a hypothesis: a statement can be nothing but a part of it."""
+    statement = {
+        "type": "object",
+        "properties": {
+            "statement": {"type": "string", "enum": list(possible_statements(hypothesis))},
+            "tag": {"type": "string", "enum": [tag.value for tag in Tag]},
+        },
+        "required": ["statement", "tag"],
+        "additionalProperties": False,
+    }
+    listed = {"type": "array", "items": statement, "minItems": 1, "maxItems": MOST_STATEMENTS}
+    return {
+        "type": "object", "properties": {"statements": listed}, "required": ["statements"],
+        "additionalProperties": False,
+    }  # fmt: skip
 
 
 def tag_prompt(premise: str, hypothesis: str) -> list[Message]:
@@ -140,7 +156,11 @@ def tag_prompt(premise: str, hypothesis: str) -> list[Message]:
 
 
 class LLMTagger:
-    """A language model that splits each hypothesis into statements and tags them, one request per hypothesis."""
+    """A language model that splits each hypothesis into statements and tags them, one request per hypothesis.
+
+    A statement is a part of the hypothesis, which the schema enforces: a small model that may write freely repeats the
+    premise instead, and entails that. One said twice counts once, with its first tag.
+    """
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
@@ -165,8 +185,8 @@ class LLMTagger:
         def ask(pair: tuple[str, str]) -> Hypothesis:
             length = self._llm.count_tokens([Message("user", pair[1])])
             most = min(MOST_TOKENS, GROWTH * length + EXTRA_TOKENS)
-            reply = json_reply(self._llm, tag_prompt(*pair), SCHEMA, max_tokens=most, stop=stop)
-            return Hypothesis(pair[1], _statements(reply))
+            reply = json_reply(self._llm, tag_prompt(*pair), tag_schema(pair[1]), max_tokens=most, stop=stop)
+            return Hypothesis(pair[1], _statements(reply, pair[1]))
 
         replies = for_each(
             pairs, ask, lambda reason: Hypothesis("", (), reason), workers=parallel(self._llm), on_done=on_done
@@ -177,17 +197,20 @@ class LLMTagger:
         ]
 
 
-def _statements(reply: Any) -> tuple[Statement, ...]:
+def _statements(reply: Any, hypothesis: str) -> tuple[Statement, ...]:
     rows = reply.get("statements") if isinstance(reply, Mapping) else None
     if not isinstance(rows, list) or not rows:
         raise UnusableReplyError("the reply holds no statement")
-    found = []
+    whole = f" {normalise_answer(hypothesis)} "
+    found: dict[str, Statement] = {}
     for row in rows:
         text, tag = (row.get("statement"), row.get("tag")) if isinstance(row, Mapping) else (None, None)
         if not isinstance(text, str) or not text.strip() or tag not in list(Tag):
             raise UnusableReplyError(f"the reply holds a statement without text or tag: {json.dumps(row)[:80]}")
-        found.append(Statement(text.strip(), Tag(tag)))
-    return tuple(found)
+        if f" {normalise_answer(text)} " not in whole:
+            raise UnusableReplyError(f"a statement is no part of the hypothesis: {text[:80]!r}")
+        found.setdefault(text.strip(), Statement(text.strip(), Tag(tag)))
+    return tuple(found.values())
 
 
 # ------------------------------------------------------------------ the pipeline

@@ -14,6 +14,8 @@ from pdfqa_core.metrics.entailment import (
     Statement,
     Tag,
     entailment_scores,
+    possible_statements,
+    tag_schema,
 )
 from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge_answers, judge_prompt
 from pdfqa_core.metrics.pronouns import replace_pronouns
@@ -143,8 +145,29 @@ def test_the_originals_are_kept_after_an_unusable_reply(fake_llm, reply, words):
 # ------------------------------------------------------------------ entailment
 
 
-def tagged(*tags):
-    return json.dumps({"statements": [{"statement": f"part {n}", "tag": tag} for n, tag in enumerate(tags)]})
+def tagged(hypothesis, *tags):
+    """A reply whose statements are the first words of the hypothesis."""
+    words = hypothesis.split()
+    return json.dumps({"statements": [{"statement": words[n], "tag": tag} for n, tag in enumerate(tags)]})
+
+
+def test_a_statement_can_only_be_a_part_of_the_hypothesis(fake_llm):
+    text = "The plan pays visits, vaccines and glasses."
+    assert possible_statements(text) == (
+        text, "The plan pays visits,", "The plan pays visits, vaccines", "vaccines", "vaccines and glasses.",
+        "and glasses.",
+    )  # fmt: skip
+    assert possible_statements("I am clever.") == ("I am clever.",)
+    assert len(possible_statements(", ".join(["one thing"] * 40))) <= 21 + 1
+    enum = tag_schema(text)["properties"]["statements"]["items"]["properties"]["statement"]["enum"]
+    assert tuple(enum) == possible_statements(text)
+    copied = json.dumps({"statements": [{"statement": "I am smart.", "tag": "ENT"}]})
+    twice = json.dumps({"statements": [{"statement": "i am NOT smart", "tag": tag} for tag in ("CONT", "ENT")]})
+    fake_llm.enqueue([copied, twice])
+    first, second = LLMTagger(fake_llm).tag([("I am smart.", "I am not smart.")] * 2)
+    assert first.score is None
+    assert "no part of the hypothesis: 'I am smart.'" in first.reason
+    assert (second.score, len(second.statements)) == (0.0, 1)
 
 
 def test_known_answers_of_hypotheses_and_pairs():
@@ -163,7 +186,8 @@ def test_known_answers_of_hypotheses_and_pairs():
 
 
 def test_the_tagger_survives_unusable_replies(fake_llm):
-    fake_llm.enqueue([tagged("CONT"), "no", tagged(), '{"statements": [{"statement": "x"}]}', "[]", tagged("ENT")])
+    whole, nothing = tagged("I am not smart.", "CONT"), tagged("")
+    fake_llm.enqueue([whole, "no", nothing, '{"statements": [{"statement": "x"}]}', "[]", tagged("I am", "ENT")])
     pairs = [("I am smart.", "I am not smart."), *[("I am clever.", f"Hypothesis {n}.") for n in range(4)]]
     found = LLMTagger(fake_llm).tag([*pairs, ("I am clever.", "I am clever.")])
     assert [hypothesis.score for hypothesis in found] == [0.0, None, None, None, None, 1.0]
@@ -235,8 +259,10 @@ def whole_names():
 
 
 def test_the_whole_pipeline_with_a_language_model(fake_llm):
-    fake_llm.enqueue([sentences("Ann wrote a book in May.", "Ann sold the book in June."), tagged("ENT", "NEUT")])
-    fake_llm.enqueue([tagged("ENT"), tagged("ENT"), "broken", tagged("CONT")])
+    fake_llm.enqueue(
+        [sentences("Ann wrote a book in May.", "Ann sold the book in June."), tagged("Ann wrote", "ENT", "NEUT")]
+    )
+    fake_llm.enqueue([tagged("Ann", "ENT"), tagged("Ann", "ENT"), "broken", tagged("It", "CONT")])
     fake_llm.decide({"Yes": 0.0, "No": 1.0}, {"Yes": 1.0, "No": 0.0})
     item = EntailmentItem(
         "Who wrote it?", ("Ann wrote a book.",), "It was written by Ann Lee.",
@@ -265,7 +291,7 @@ def test_the_whole_pipeline_with_a_language_model(fake_llm):
 def test_a_repeated_run_asks_nothing(fake_llm):
     replies: dict[str, str] = {}
     fake_llm.decide({"Yes": 0.7, "No": 0.3})
-    fake_llm.enqueue([tagged("ENT")])
+    fake_llm.enqueue([tagged("h", "ENT")])
     for _ in range(2):
         llm = CachedLLM(fake_llm, replies)
         assert judge_answers([ITEM], llm)[0].probability == 0.7

@@ -29,6 +29,7 @@ EMPTY = frozenset(
 _NUMBERED = re.compile(
     r"^(?:(?i:section|chapter|part|item|appendix)\s+\S+|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
 )
+_PARENT = re.compile(r"^[^a-z]{4,}(?::| [-–—]) +(?=\S)")  # "COVERED SERVICES: Acupuncture"
 _BROKEN = re.compile(r"[|•@=<>{}\[\]_“”\"]|\.{2,}|…|[.!?;]\s|[,;–—-]$")
 _ASKS = re.compile(r"(?:who|what|when|where|which|why|how|are|is|do|does|can|may|will|should)\b.*\?$", re.IGNORECASE)
 _POINTS = re.compile(r"\b(?:i|we|my|our|this|these|those|it|they|them)\b", re.IGNORECASE)
@@ -53,8 +54,8 @@ class FollowUp:
 
 
 def topic(heading: str) -> str:
-    """Return what a heading names, without its number, capitals toned down; empty if it names nothing to ask about."""
-    text = _NUMBERED.sub("", " ".join(heading.split())).rstrip(":. ")
+    """Return what a heading names, without number, parent and capitals; empty if it names nothing to ask about."""
+    text = _PARENT.sub("", _NUMBERED.sub("", " ".join(heading.split()))).rstrip(":. ")
     parts = text.split()
     if not text[:1].isupper() or len(parts) > LONGEST or _BROKEN.search(text):
         return ""
@@ -68,14 +69,16 @@ def topic(heading: str) -> str:
 def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[FollowUp]:
     """Yield a question for each section with a topic of its own that none of the questions `asked` was about."""
     seen = {frozenset(_own(question)) for question in asked}
+    offered: list[frozenset[str]] = []
     for section in sections:
         heading = topic(section.heading)
         about = frozenset(_own(heading))
-        if not heading or any(about <= known for known in seen):
+        if not heading or any(about <= known for known in seen) or any(known <= about for known in offered):
             continue
         if heading.endswith("?") and (len(about) < 2 or not _ASKS.match(heading) or _POINTS.search(heading)):
             continue
         seen.add(about)
+        offered.append(about)
         yield FollowUp(_question(heading, section.title), section)
 
 

@@ -91,7 +91,7 @@ def _arrive(
 ) -> tuple[str, Session, ChatState]:
     """Give the page its owner: everybody on one's own computer, each visitor for themself on a public demo.
 
-    The recipe and the conversation that were open when the page was loaded last are opened again.
+    The recipe and the conversation (with its documents) that were open when the page was loaded last are opened again.
     """
     owner = LOCAL_OWNER
     if services.settings.server.demo:
@@ -103,9 +103,10 @@ def _arrive(
         settings = settings_from(recipe, settings, models=not settings.server.demo) if recipe else settings
     except (PdfQAError, ValueError):  # of another version of the program
         settings = services.settings
-    known = {one.id for one in services.store.conversations.list(owner)}
+    known = {one.id: one.document_ids for one in services.store.conversations.list(owner)}
+    scope = known.get(str(conversation), ())
     state = ChatState(str(conversation)) if conversation in known else ChatState()
-    return visitor or "", Session(owner, settings, arrived=True), state
+    return visitor or "", Session(owner, settings, scope, arrived=True), state
 
 
 def _header(services: Services) -> str:
@@ -119,8 +120,8 @@ def _header(services: Services) -> str:
 
 
 def _pulse(services: Services) -> tuple[str, gr.Timer]:
-    """Refresh the header; often while the model loads, rarely afterwards."""
-    return _header(services), gr.Timer(1.0 if services.models.status.state == "loading" else 15.0)
+    """Refresh the header; often while a model is loaded or fetched, rarely afterwards."""
+    return _header(services), gr.Timer(1.0 if services.models.status.busy else 15.0)
 
 
 def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> str:

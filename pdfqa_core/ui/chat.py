@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.exports.conversations import conversations_markdown
 from pdfqa_core.services import Services
 from pdfqa_core.types import Citation, Conversation, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
 from pdfqa_core.ui import chat_view
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
+from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, page_html
 from pdfqa_core.ui.session import ChatState, Session, Shown
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
+NO_MATCH = "No sentence of these passages matches what you selected."
 NO_PAGE = "Choose a passage above, or a marker in an answer, to see it on its page."
 
 
@@ -37,6 +41,7 @@ class Parts:
     stop: gr.Button
     evidence: gr.HTML
     page: gr.HTML
+    download: gr.HTML
 
     def everything(self) -> list[Any]:
         """Return all of them, for events that may change any."""
@@ -57,7 +62,7 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.conversations.click(guarded(handlers.conversation_clicked), [parts.state, session], outputs, **AT_ONCE)
     parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
     parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
-    parts.scope.input(handlers.scope_changed, [parts.scope, parts.state, session], session, **AT_ONCE)
+    parts.scope.input(guarded(handlers.scope_changed), [parts.scope, parts.state, session], session, **AT_ONCE)
     return Shown(guarded(handlers.show), [parts.state, session], outputs)
 
 
@@ -86,7 +91,8 @@ def _layout(session: gr.State) -> Parts:
         with gr.Column():
             evidence = live_html(elem_id="chat-evidence")
             page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
-    return Parts(session, state, conversations, scope, transcript, live, question, send, stop, evidence, page)
+    download = live_html(elem_id="chat-download", classes="pq-offstage")
+    return Parts(session, state, conversations, scope, transcript, live, question, send, stop, evidence, page, download)
 
 
 def _shown_first(conversation_id: str, turn: Turn) -> ChatState:
@@ -94,6 +100,17 @@ def _shown_first(conversation_id: str, turn: Turn) -> ChatState:
     if turn.answer.citations:
         return ChatState(conversation_id, turn.id, turn.answer.citations[0].number, 0)
     return ChatState(conversation_id, turn.id, turn.answer.hits[0].rank if turn.answer.hits else 0)
+
+
+def _quote(turn: Turn, state: ChatState) -> Citation | None:
+    """Return what is marked in the chosen hit and on its page: what fits the selection, else the chosen citation."""
+    citations = turn.answer.citations
+    return state.selected or (citations[state.citation] if 0 <= state.citation < len(citations) else None)
+
+
+def _first_citation(turn: Turn, rank: int) -> int:
+    """Return the place of the first citation of a hit, -1 if it is not cited."""
+    return next((n for n, citation in enumerate(turn.answer.citations) if citation.number == rank), -1)
 
 
 class Handlers:
@@ -122,6 +139,8 @@ class Handlers:
         turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
         if turn is not None:
             state = replace(state, turn_id=turn.id)
+        if state.follow_ups is None:
+            state = replace(state, follow_ups=self._follow_ups(turns, session))
         usable = [(d.title or d.filename, d.id) for d in documents if d.state.usable]
         return {
             self.parts.state: state,
@@ -132,7 +151,12 @@ class Handlers:
                 choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
             ),
             self.parts.transcript: chat_view.transcript(
-                turns, names, state.turn_id, len(usable), self.services.suggestions(session.owner)
+                turns,
+                names,
+                state.turn_id,
+                len(usable),
+                self.services.suggestions(session.owner),
+                state.follow_ups or (),
             ),
             self.parts.live: "",
             self.parts.question: gr.skip(),
@@ -140,13 +164,18 @@ class Handlers:
             self.parts.stop: gr.Button(visible=False),
             self.parts.evidence: self._evidence(turn, state, names),
             self.parts.page: self._page(turn, state, session),
+            self.parts.download: gr.skip(),
         }
+
+    def _follow_ups(self, turns: Sequence[Turn], session: Session) -> tuple[str, ...]:
+        return self.services.follow_ups(session.owner, turns, session.settings, session.scope)
 
     def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
             return chat_view.evidence((), names, "", 0)
         answer = turn.answer
-        return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer)
+        quote = _quote(turn, state)
+        return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer, quote)
 
     def _page(
         self, turn: Turn | None, state: ChatState, session: Session, request: Mapping[str, str] | None = None
@@ -154,9 +183,7 @@ class Handlers:
         hit = next((h for h in turn.answer.hits if h.rank == state.rank), None) if turn else None
         if turn is None or hit is None:
             return empty_page(NO_PAGE)
-        citations = turn.answer.citations
-        quote = citations[state.citation] if 0 <= state.citation < len(citations) else None
-        return self._hit_page(hit, session, quote, request)
+        return self._hit_page(hit, session, _quote(turn, state), request)
 
     def _hit_page(
         self, hit: Hit, session: Session, quote: Citation | None = None, request: Mapping[str, str] | None = None
@@ -193,7 +220,7 @@ class Handlers:
     def _ask(self, question: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
         parts, names = self.parts, self._names(session)
         key = str(request.session_hash)
-        searched, text, phase, shown = question, "", "starting", 0.0
+        searched, rewriting, text, phase, shown = question, "", "", "starting", 0.0
         hits: tuple[Hit, ...] = ()
         busy = {parts.send: gr.Button(visible=False), parts.stop: gr.Button(visible=True)}
         yield {
@@ -217,7 +244,7 @@ class Handlers:
                 match event:
                     case Progress(phase=words, done=done, total=total):
                         phase = f"{words}: {done:,} of {total:,}" if total else words
-                    case Rewritten(question=searched):
+                    case Rewritten(question=searched, note=rewriting):
                         pass
                     case Retrieved(hits=hits):
                         update[parts.evidence] = chat_view.evidence(hits, names, searched, hits[0].rank if hits else 0)
@@ -228,11 +255,11 @@ class Handlers:
                         continue
                     case Stored(conversation_id=conversation_id, turn=turn):
                         state = _shown_first(conversation_id, turn)
-                        yield self.show(state, session)
+                        yield from self._answered(state, session)
                         return
                 if update or not isinstance(event, Token) or time.monotonic() - shown > FRAME:
                     shown = time.monotonic()
-                    update[parts.live] = chat_view.live_turn(question, searched, text, phase)
+                    update[parts.live] = chat_view.live_turn(question, searched, text, phase, rewriting)
                     yield update
         except PdfQAError as error:
             yield {
@@ -241,6 +268,16 @@ class Handlers:
                 parts.send: gr.Button(visible=True),
                 parts.stop: gr.Button(visible=False),
             }
+
+    def _answered(self, state: ChatState, session: Session) -> Iterator[dict[Any, Any]]:
+        """Show the stored answer at once, and questions to ask next as soon as they are known."""
+        conversation = self.services.store.conversations.get(session.owner, state.conversation_id)
+        if set(conversation.document_ids) != set(session.scope):
+            self.services.store.conversations.set_documents(session.owner, conversation.id, session.scope)
+        yield self.show(replace(state, follow_ups=()), session)
+        if follow_ups := self._follow_ups(conversation.turns, session):
+            shown = self.show(replace(state, follow_ups=follow_ups), session)
+            yield {part: shown[part] for part in (self.parts.state, self.parts.transcript)}
 
     def stop(self, request: gr.Request) -> None:
         """Stop the answer that this page is waiting for."""
@@ -258,10 +295,11 @@ class Handlers:
                 case "ask":
                     yield from self._ask(data["question"], state, session, request)
                 case "sample":
-                    for _ in self.services.add_sample(session.owner):
-                        pass
+                    for step in self.services.add_sample(session.owner):
+                        if isinstance(step, Progress):
+                            yield {self.parts.live: work_html(step)}
                     yield self.show(state, session)
-                case "retry" | "edit" | "turn" | "cite" | "rate":
+                case "retry" | "edit" | "turn" | "cite" | "nearest" | "match" | "rate":
                     yield from self._turn_clicked(data, state, session, request)
                 case _:
                     yield {self.parts.live: ""}
@@ -275,8 +313,7 @@ class Handlers:
         if turn is None:
             yield self.show(state, session)
             return
-        state = replace(state, turn_id=turn.id, citation=-1)
-        hits = turn.answer.hits
+        state = replace(state, turn_id=turn.id, citation=-1, selected=None)
         match data["action"]:
             case "retry":
                 yield from self._ask(turn.question, replace(state, editing=turn.id), session, request)
@@ -293,14 +330,33 @@ class Handlers:
                 citation = turn.answer.citations[int(data["citation"])]
                 state = replace(state, rank=citation.number, citation=int(data["citation"]))
                 yield self.show(state, session)
+            case "nearest":
+                yield self.show(replace(state, rank=int(data["rank"])), session)
+            case "match":
+                yield self._matched(turn, data.get("text", ""), state, session)
             case "rate":
                 study = self.services.study_of(session.owner, state.conversation_id, turn.id)
                 yield {self.parts.session: replace(session, to_rate=(study.id, turn.id))}
             case _:
-                yield self.show(replace(state, rank=hits[0].rank if hits else 0), session)
+                shown = _shown_first(state.conversation_id, turn)
+                yield self.show(replace(shown, follow_ups=state.follow_ups), session)
+
+    def _matched(self, turn: Turn, text: str, state: ChatState, session: Session) -> dict[Any, Any]:
+        """Mark the sentence of the evidence that fits a selection best; the transcript keeps the selection."""
+        found = self.services.best_sentence(turn, text, session.settings) if text.strip() else None
+        if found is None:
+            names, answer = self._names(session), turn.answer
+            nothing = chat_view.evidence(answer.hits, names, text, state.rank, answer, message=NO_MATCH)
+            return {self.parts.evidence: nothing if text.strip() else gr.skip()}
+        state = replace(state, rank=found.number, selected=found)
+        return {
+            self.parts.state: state,
+            self.parts.evidence: self._evidence(turn, state, self._names(session)),
+            self.parts.page: self._page(turn, state, session),
+        }
 
     def conversation_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
-        """Open, rename or delete a conversation, or begin a new one."""
+        """Open, rename, export or delete a conversation, or begin a new one."""
         data = clicked(event)
         chosen = data.get("conversation", "")
         store = self.services.store.conversations
@@ -310,6 +366,13 @@ class Handlers:
             case "open":
                 conversation = store.get(session.owner, chosen)
                 state = _shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
+                session = replace(session, scope=conversation.document_ids)
+                return {**self.show(state, session), self.parts.session: session}
+            case "export":
+                conversation = store.get(session.owner, chosen)
+                text = conversations_markdown([conversation], self._names(session)).decode()
+                name = re.sub(r"[^\w -]+", " ", conversation.title).strip()[:60] or "conversation"
+                return {self.parts.download: chat_view.download(f"{name}.md", text)}
             case "rename":
                 store.rename(session.owner, chosen, data.get("text", "")[:200])
             case "delete":
@@ -319,14 +382,17 @@ class Handlers:
         return self.show(state, session)
 
     def evidence_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
-        """Open the page of a hit."""
-        data = clicked(event)
-        return self.show(replace(state, rank=int(data.get("rank", 0)), citation=-1), session)
+        """Open the page of a hit, at the first sentence that the answer cites of it."""
+        rank, turn = int(clicked(event).get("rank", 0)), self._turn(state, session)
+        citation = _first_citation(turn, rank) if turn else -1
+        return self.show(replace(state, rank=rank, citation=citation, selected=None), session)
 
     def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:
         """Turn the page, keeping the marks of the chosen hit."""
         return self._page(self._turn(state, session), state, session, clicked(event))
 
     def scope_changed(self, scope: list[str], state: ChatState, session: Session) -> Session:
-        """Remember which documents are asked about."""
+        """Remember which documents are asked about, with the open conversation too."""
+        if state.conversation_id:
+            self.services.store.conversations.set_documents(session.owner, state.conversation_id, scope)
         return replace(session, scope=tuple(scope))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from pdfqa_core.reading.citations import with_markers
+from pdfqa_core.exports.conversations import support_counts, turn_markdown, turn_text, unfound_numbers
 from pdfqa_core.storage import ConversationSummary
-from pdfqa_core.types import Answer, Hit, Turn
+from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
 from pdfqa_core.ui.components import day, render
 from pdfqa_core.ui.passage_text import Piece, pieces
 
@@ -27,11 +28,39 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Badge:
+    """How well the passages support a sentence: a sign that differs in shape, and what it means in words."""
+
+    kind: str
+    sign: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of the answer and the markers behind it."""
+    """A piece of the answer, the markers and the badge behind it, and where in it numbers are that nobody cited has."""
 
     text: str
     marks: tuple[Mark, ...] = ()
+    badge: Badge | None = None
+    numbers: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def runs(self) -> tuple[tuple[str, bool], ...]:
+        """The text in pieces, each with whether it is such a number."""
+        runs, last = [], 0
+        for start, end in self.numbers:
+            runs += [(self.text[last:start], False), (self.text[start:end], True)]
+            last = end
+        return tuple(run for run in (*runs, (self.text[last:], False)) if run[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """A passage that a refusal points to."""
+
+    rank: int
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +70,17 @@ class TurnView:
     id: str
     question: str
     searched: str = ""
+    rewriting: str = ""
     segments: tuple[Segment, ...] = ()
     refused: bool = False
+    nearest: tuple[Nearest, ...] = ()
+    stopped: bool = False
     notes: tuple[str, ...] = ()
     support: str = ""
     all_supported: bool = False
     facts: tuple[str, ...] = ()
     plain: str = ""
+    markdown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +95,18 @@ class HitView:
     text: tuple[Piece, ...]
 
 
+NEAREST = 3  # passages that a refusal points to
+BADGES = {
+    Support.SUPPORTED: Badge("supported", "✓", "Supported: the passages say this."),
+    Support.PARTLY: Badge(
+        "partly", "~", "Partly supported: the passages say a part of this, or something near it."
+    ),
+    Support.NOT_FOUND: Badge("missing", "?", "Not found in the passages: check this before you use it."),
+}
+# How the notes of rewriters begin: they stand beside what was searched for, not under the answer.
+REWRITING = ("The words of earlier questions were added", "Completed with words of the questions before")
+
+
 def place(hit: Hit, names: Names) -> str:
     """Return where a passage stands: "report.pdf, p. 7" or "p. 7-8"."""
     pages = hit.passage.pages
@@ -70,24 +115,32 @@ def place(hit: Hit, names: Names) -> str:
 
 
 def segments(answer: Answer, names: Names) -> tuple[Segment, ...]:
-    """Return the answer cut at the ends of its cited sentences, each piece with its markers."""
+    """Return the answer cut at the ends of its sentences, each piece with its markers and its badge."""
     places = {hit.rank: place(hit, names) for hit in answer.hits}
-    by_end: dict[int, list[Mark]] = {}
+    marks: dict[int, list[Mark]] = {}
     for index, citation in enumerate(answer.citations):
         mark = Mark(index, citation.number, citation.verified, places.get(citation.number, ""), citation.quote)
-        by_end.setdefault(citation.end, []).append(mark)
+        marks.setdefault(citation.end, []).append(mark)
+    checked = {sentence.end: sentence for sentence in answer.sentences}
     pieces, start = [], 0
-    for end in sorted(by_end):
-        pieces.append(Segment(answer.text[start:end], tuple(by_end[end])))
+    for end in sorted({*marks, *checked, len(answer.text)}):
+        sentence = checked.get(end)
+        numbers = tuple((a - start, b - start) for a, b in sentence.numbers) if sentence else ()
+        badge = BADGES[sentence.support] if sentence and not answer.refused else None
+        if answer.text[start:end]:
+            pieces.append(Segment(answer.text[start:end], tuple(marks.get(end, ())), badge, numbers))
         start = end
-    if answer.text[start:]:
-        pieces.append(Segment(answer.text[start:]))
     return tuple(pieces)
 
 
 def _support(answer: Answer) -> tuple[str, bool]:
+    """Return how much of the answer the passages support, and whether that is all of it."""
     if answer.refused or not answer.text:
         return "", False
+    if answer.sentences:
+        words = " · ".join(part for part in (support_counts(answer), unfound_numbers(answer)) if part)
+        supported = all(one.support is Support.SUPPORTED and not one.numbers for one in answer.sentences)
+        return words, supported
     cited = {citation.end for citation in answer.citations}
     verified = {citation.end for citation in answer.citations if citation.verified}
     if not cited:
@@ -97,38 +150,52 @@ def _support(answer: Answer) -> tuple[str, bool]:
     return f"{len(verified)} of {len(cited)} cited sentences found in the evidence", False
 
 
+def tokens_per_second(answer: Answer) -> float | None:
+    """Return how fast the answer was written, from its first token on; None where that is not known."""
+    seconds = answer.seconds
+    before = sum(seconds.get(phase, 0.0) for phase in ("rewrite", "retrieve", "judge"))
+    writing = seconds.get("read", 0.0) - (seconds.get("first_token", 0.0) - before)
+    if answer.completion_tokens < 2 or writing <= 0 or "first_token" not in seconds:
+        return None
+    return (answer.completion_tokens - 1) / writing
+
+
 def _facts(answer: Answer) -> tuple[str, ...]:
     facts = []
+    if "first_token" in answer.seconds:
+        facts.append(f"first word {answer.seconds['first_token']:.1f} s")
+    if speed := tokens_per_second(answer):
+        facts.append(f"{speed:.0f} tokens/s")
     if "total" in answer.seconds:
-        facts.append(f"{answer.seconds['total']:.1f} s")
-    writing = answer.seconds.get("read", 0.0) - answer.seconds.get("first_token", 0.0)
-    if answer.completion_tokens > 1 and writing > 0:
-        facts.append(f"{answer.completion_tokens / writing:.0f} tokens/s")
+        facts.append(f"{answer.seconds['total']:.1f} s in all")
     if answer.confidence is not None:
-        facts.append(f"evidence {answer.confidence:.2f}")
+        parts = ", ".join(f"{name} {value:.2f}" for name, value in answer.signals.items())
+        facts.append(f"confidence {answer.confidence:.2f}" + (f" ({parts})" if len(answer.signals) > 1 else ""))
     if answer.model or answer.reader:
         facts.append(answer.model or answer.reader)
-    if answer.stopped:
-        facts.append("stopped")
     return tuple(facts)
 
 
 def turn_view(turn: Turn, names: Names) -> TurnView:
     """Return what the transcript shows of a stored turn."""
-    support, all_supported = _support(turn.answer)
-    searched = turn.standalone_question if turn.standalone_question != turn.question else ""
-    sources = "\n".join(f"[{hit.rank}] {place(hit, names)}" for hit in turn.answer.hits if _cited(turn.answer, hit))
+    answer = turn.answer
+    support, all_supported = _support(answer)
+    rewriting = [note for note in answer.notes if note.startswith(REWRITING)]
     return TurnView(
         turn.id,
         turn.question,
-        searched,
-        segments(turn.answer, names) or (Segment("(stopped before the first word)" if turn.answer.stopped else "—"),),
-        turn.answer.refused,
-        turn.answer.notes,
+        turn.standalone_question if turn.standalone_question != turn.question else "",
+        " ".join(rewriting),
+        segments(answer, names) or (Segment("(stopped before the first word)" if answer.stopped else "—"),),
+        answer.refused,
+        tuple(Nearest(hit.rank, place(hit, names)) for hit in answer.hits[:NEAREST]) if answer.refused else (),
+        answer.stopped,
+        tuple(note for note in answer.notes if note not in rewriting),
         support,
         all_supported,
-        _facts(turn.answer),
-        f"{with_markers(turn.answer)}\n{sources}".strip(),
+        _facts(answer),
+        turn_text(turn, names),
+        turn_markdown(turn, names),
     )
 
 
@@ -137,16 +204,26 @@ def _cited(answer: Answer, hit: Hit) -> bool:
 
 
 def transcript(
-    turns: Sequence[Turn], names: Names, current: str, documents: int, suggestions: Sequence[str] = ()
+    turns: Sequence[Turn],
+    names: Names,
+    current: str,
+    documents: int,
+    suggestions: Sequence[str] = (),
+    follow_ups: Sequence[str] = (),
 ) -> str:
-    """Return the finished turns, or the empty state with what to do next; `documents` counts those to ask about."""
+    """Return the finished turns, or the empty state with what to do next; `documents` counts those to ask about.
+
+    `suggestions` are offered where nothing was asked yet, `follow_ups` below the last answer.
+    """
     views = [turn_view(turn, names) for turn in turns]
-    return render("transcript", turns=views, current=current, documents=documents, suggestions=suggestions)
+    return render(
+        "transcript", turns=views, current=current, documents=documents, suggestions=suggestions, follow_ups=follow_ups
+    )
 
 
-def live_turn(question: str, searched: str, text: str, phase: str) -> str:
+def live_turn(question: str, searched: str, text: str, phase: str, rewriting: str = "") -> str:
     """Return the turn that is being answered."""
-    view = TurnView("", question, searched if searched != question else "", (Segment(text),) if text else ())
+    view = TurnView("", question, searched if searched != question else "", rewriting, (Segment(text),) if text else ())
     return render("live_turn", turn=view, phase=phase)
 
 
@@ -156,9 +233,17 @@ def evidence(
     question: str,
     chosen: int,
     answer: Answer | None = None,
+    quote: Citation | None = None,
+    message: str = "",
 ) -> str:
-    """Return the evidence list. `chosen` is the rank of the open hit."""
+    """Return the evidence list. `chosen` is the rank of the open hit, `quote` what is marked in it.
+
+    The other cited hits are marked at the first sentence that is cited of them.
+    """
     best = max((hit.score for hit in answer_hits), default=0.0)
+    quotes = {citation.number: citation.quote for citation in reversed(answer.citations)} if answer else {}
+    if quote is not None:
+        quotes[quote.number] = quote.quote
     views = [
         HitView(
             hit.rank,
@@ -166,14 +251,19 @@ def evidence(
             round(100 * max(0.0, hit.score) / best) if best > 0 else 0,
             ", ".join(f"{name} {value:.3f}" for name, value in {hit.retriever: hit.score, **hit.parts}.items()),
             answer is not None and _cited(answer, hit),
-            pieces(hit.passage.text, question),
+            pieces(hit.passage.text, question, quotes.get(hit.rank, "")),
         )
         for hit in answer_hits
     ]
-    return render("evidence", hits=views, chosen=chosen)
+    return render("evidence", hits=views, chosen=chosen, message=message)
 
 
 def conversation_list(conversations: Sequence[ConversationSummary], chosen: str) -> str:
     """Return the conversations by day, newest first."""
     groups = [(name, list(group)) for name, group in groupby(conversations, key=lambda c: day(c.changed_at))]
     return render("conversations", groups=groups, chosen=chosen)
+
+
+def download(filename: str, text: str) -> str:
+    """Return what makes the browser save `text` under `filename`; made anew each time, so that it is noticed."""
+    return render("download", filename=filename, text=text, moment=time.monotonic_ns())

@@ -1,16 +1,18 @@
 """The text of passages as the page shows it: words of the question marked, Markdown tables as tables.
 
-Nothing else of Markdown is read: links, images and HTML in a document stay the characters that they are.
+Nothing else of Markdown is read: links, images and HTML in a document stay the characters that they are. A card that is
+folded begins with the place that matters: the quoted sentence or row, else the one that holds most words of the
+question; what stands before it is its `lead`, shown when the card is opened.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from pdfqa_core.text import content_terms, terms, words
+from pdfqa_core.text import content_terms, sentences, terms, words
 
 Marked = tuple[tuple[str, bool], ...]  # pieces of a text, each with whether it is marked
 
@@ -20,12 +22,26 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table; `best`: the one that a folded card shows; `quoted`: an answer cites it."""
+
+    cells: tuple[Marked, ...]
+    best: bool = False
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a passage: `text`, or a table with its `header` (empty: none) and `rows` of cells."""
+    """A stretch of a passage: `text`, or a table with its `header` (empty: none) and `rows`.
+
+    `lead`: it stands before the place that matters; `quoted`: an answer cites it.
+    """
 
     text: Marked = ()
     header: tuple[Marked, ...] = ()
-    rows: tuple[tuple[Marked, ...], ...] = ()
+    rows: tuple[Row, ...] = ()
+    lead: bool = False
+    quoted: bool = False
 
     @property
     def is_table(self) -> bool:
@@ -49,24 +65,73 @@ def marked_words(text: str, question: str) -> Marked:
     return tuple(parts)
 
 
-def pieces(text: str, question: str) -> tuple[Piece, ...]:
-    """Return a passage's text with the question's words marked and its Markdown tables taken apart."""
-    return tuple(_pieces(text.splitlines(), question))
+def pieces(text: str, question: str, quote: str = "") -> tuple[Piece, ...]:
+    """Return a passage's text with the question's words and the quote marked and its Markdown tables taken apart."""
+    blocks = list(_blocks(text))
+    chosen, start, end = _place(blocks, question, quote)
+    found: list[Piece] = []
+    for number, (is_table, block) in enumerate(blocks):
+        if is_table:
+            here = (start, end) if number == chosen else (0, 0)
+            found.append(_table(block, question, here, quoted=bool(quote)))
+        elif number == chosen:
+            found += _around(block, start, end, question, quoted=bool(quote))
+        else:
+            found.append(Piece(marked_words(block, question)))
+        if number < chosen:
+            found[-1] = replace(found[-1], lead=True)
+    return tuple(found)
 
 
-def _pieces(lines: Sequence[str], question: str) -> Iterator[Piece]:
-    for in_table, group in groupby(lines, key=lambda line: _ROW.fullmatch(line) is not None):
-        run = list(group)
-        if in_table:
-            yield _table(run, question)
-        elif text := "\n".join(run).strip("\n"):
-            yield Piece(marked_words(text, question))
+def _blocks(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield the tables and what stands between them, without blank lines around it."""
+    for in_table, group in groupby(text.splitlines(), key=lambda line: _ROW.fullmatch(line) is not None):
+        if block := "\n".join(group).strip("\n"):
+            yield in_table, block
 
 
-def _table(lines: Sequence[str], question: str) -> Piece:
-    has_header = len(lines) > 1 and _RULE.fullmatch(lines[1]) is not None
-    rows = [_cells(line, question) for line in lines if not _RULE.fullmatch(line)]
-    return Piece(header=rows[0], rows=tuple(rows[1:])) if has_header and rows else Piece(rows=tuple(rows))
+def _place(blocks: Sequence[tuple[bool, str]], question: str, quote: str) -> tuple[int, int, int]:
+    """Return the block that matters and its part (start, end) that does: the quote, else what answers best."""
+    first = next((line for line in quote.splitlines() if line.strip()), "") if quote else ""
+    if first:
+        for number, (_, block) in enumerate(blocks):
+            at = block.find(first)
+            if at >= 0:
+                end = at + len(quote)
+                return number, at, end if block[at:end] == quote else at + len(first)
+    wanted = set(content_terms(question))
+    best, found = 0, (0, 0, 0)
+    for number, (is_table, block) in enumerate(blocks):
+        parts = [m.span() for m in re.finditer(r".+", block)] if is_table else sentences(block)
+        for start, end in parts:
+            shared = len(wanted.intersection(terms(block[start:end])))
+            if shared > best:
+                best, found = shared, (number, start, end)
+    return found
+
+
+def _around(block: str, start: int, end: int, question: str, quoted: bool) -> Iterator[Piece]:
+    if before := block[:start]:
+        yield Piece(marked_words(before, question), lead=True)
+    if part := block[start:end]:
+        yield Piece(marked_words(part, question), quoted=quoted)
+    if after := block[end:]:
+        yield Piece(marked_words(after, question))
+
+
+def _table(block: str, question: str, part: tuple[int, int], quoted: bool) -> Piece:
+    lines = [(m[0], m.start()) for m in re.finditer(r".+", block)]
+    has_header = len(lines) > 1 and _RULE.fullmatch(lines[1][0]) is not None
+    rows = [
+        Row(_cells(line, question), part[0] <= at < part[1], quoted and part[0] <= at < part[1])
+        for line, at in lines
+        if not _RULE.fullmatch(line)
+    ]
+    header = rows[0].cells if has_header and rows else ()
+    body = rows[1:] if header else rows
+    if body and not any(row.best for row in body):
+        body[0] = replace(body[0], best=True)
+    return Piece(header=header, rows=tuple(body))
 
 
 def _cells(line: str, question: str) -> tuple[Marked, ...]:

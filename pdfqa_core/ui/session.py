@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pdfqa_core.settings import Settings
+from pdfqa_core.types import Citation
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,19 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """The open conversation, the turn whose evidence is shown, the chosen hit and citation of it."""
+    """The open conversation, the turn whose evidence is shown, the chosen hit and citation of it.
+
+    `selected` is the sentence that fits a selection in the answer and goes before the citation; `follow_ups` are the
+    questions offered after the last turn, None before they are known.
+    """
 
     conversation_id: str = ""
     turn_id: str = ""
     rank: int = 0
     citation: int = -1
     editing: str = ""
+    selected: Citation | None = None
+    follow_ups: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

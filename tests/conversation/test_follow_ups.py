@@ -21,6 +21,8 @@ def questions(*headings: str, asked: tuple[str, ...] = (), title: str = "") -> l
         ("Retaliation Prohibited:", "Retaliation Prohibited"),
         ("SUMMARY OF YOUR COSTS", "Summary of your costs"),
         ("Coinsurance", "Coinsurance"),
+        ("COVERED SERVICES: Virtual Care", "Virtual Care"),
+        ("YOUR COSTS - CONTINUITY OF CARE", "Continuity of care"),
     ],
 )
 def test_a_heading_names_its_topic(heading: str, named: str):
@@ -53,6 +55,12 @@ def test_what_was_asked_is_not_suggested_again():
     asked = ("What is the calendar year deductible of the plan?",)
     assert questions("Calendar Year Deductible", "Coinsurance", "COINSURANCE", asked=asked) == [
         "What is said about “Coinsurance”?"
+    ]
+
+
+def test_one_of_two_headings_on_the_same_topic_is_enough():
+    assert questions("Acupuncture", "Tips for Acupuncture", "Benefits of Acupuncture") == [
+        "What is said about “Acupuncture”?"
     ]
 
 

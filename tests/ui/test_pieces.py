@@ -104,7 +104,7 @@ def test_marked_words_rebuild_the_text_and_templates_escape_it():
 
 
 def shown(text, question="heat"):
-    return render("evidence", hits=[Shown(pieces(text, question))], chosen=1)
+    return render("evidence", hits=[Shown(pieces(text, question))], chosen=1, message="")
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def test_a_markdown_table_in_a_passage_is_shown_as_a_table():
     before, table, after = pieces(text, "heat")
     assert ("".join(t for t, _ in before.text), "".join(t for t, _ in after.text)) == ("Before | it.", "After it.")
     assert ["".join(t for t, _ in cell) for cell in table.header] == ["Year", "Heat | steam"]
-    rows = [["".join(t for t, _ in cell) for cell in row] for row in table.rows]
+    rows = [["".join(t for t, _ in cell) for cell in row.cells] for row in table.rows]
     assert rows == [["2022", "<b>1,204</b>"], ["2023", ""]]
     html = shown(text)
     assert "<th><mark>Heat</mark> | steam</th>" in html

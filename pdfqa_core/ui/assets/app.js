@@ -204,6 +204,87 @@
     }
   }
 
+  // What a small sign means, shown while the pointer or the focus is on it (a tap gives the focus).
+  let tip = null;
+  function showTip(target) {
+    tip ||= document.body.appendChild(Object.assign(document.createElement("div"), { id: "pq-tip" }));
+    tip.textContent = target.dataset.tip;
+    tip.hidden = false;
+    const at = target.getBoundingClientRect(), room = innerWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(8, Math.min(room, at.left))}px`;
+    tip.style.top = `${at.bottom + 6 + tip.offsetHeight > innerHeight ? at.top - tip.offsetHeight - 6 : at.bottom + 6}px`;
+  }
+  const hideTip = () => { if (tip) tip.hidden = true; };
+  for (const on of ["mouseover", "focusin"])
+    document.addEventListener(on, (event) => {
+      const target = event.target.closest?.("[data-tip]");
+      if (target) showTip(target); else hideTip();
+    });
+  document.addEventListener("focusout", hideTip);
+  document.addEventListener("scroll", hideTip, true);
+
+  // Words selected in an answer: the sentence of its evidence that fits them best is marked. By mouse, keys or touch.
+  let selecting = 0, lastSelected = "";
+  const words = (range) => {
+    const piece = range.cloneContents();
+    piece.querySelectorAll(".cite, .badge, .why").forEach((one) => one.remove());
+    return piece.textContent.replace(/\s+/g, " ").trim();
+  };
+  function selectedAnswer() {
+    const selection = getSelection();
+    if (!selection || selection.isCollapsed || !selection.rangeCount) return null;
+    const within = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("#chat-transcript .answer:not(.refused)");
+    const answer = within(selection.anchorNode);
+    return answer && answer === within(selection.focusNode) ? answer : null;
+  }
+  document.addEventListener("selectionchange", () => {
+    clearTimeout(selecting);
+    selecting = setTimeout(matchSelected, 350);
+  });
+  function matchSelected() {
+    const answer = selectedAnswer();
+    if (!answer) { lastSelected = ""; return; }
+    const text = words(getSelection().getRangeAt(0)), button = answer.querySelector(".match");
+    if (pressed || text.length < 3 || !button || lastSelected === button.dataset.turn + text) return;
+    lastSelected = button.dataset.turn + text;
+    button.dataset.text = text.slice(0, 1000);
+    button.click();
+    document.querySelectorAll("#chat-transcript .turn").forEach((turn) => turn.classList.toggle("current", turn.contains(answer)));
+  }
+  let pressed = false; // while the mouse is down the selection still grows
+  document.addEventListener("mousedown", () => { pressed = true; }, true);
+  document.addEventListener("mouseup", () => {
+    pressed = false;
+    clearTimeout(selecting);
+    selecting = setTimeout(matchSelected, 50);
+  }, true);
+  document.addEventListener("click", (event) => { // the end of a selection is no click on the answer
+    if (!event.target.closest("button") && event.target.closest(".answer") && selectedAnswer()) event.stopPropagation();
+  }, true);
+
+  function save(element) {
+    const file = element.querySelector("[data-download]");
+    if (!file) return;
+    const link = Object.assign(document.createElement("a"), {
+      href: URL.createObjectURL(new Blob([file.dataset.text], { type: "text/markdown;charset=utf-8" })),
+      download: file.dataset.download,
+    });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  let shownEvidence = ""; // so that the list moves only when another place of it is chosen
+  function showEvidence(element) {
+    const chosen = element.querySelector(".passage.chosen"), place = chosen?.querySelector(".quoted") || chosen;
+    const list = document.getElementById("chat-evidence"), now = chosen ? chosen.dataset.rank + place.textContent : "";
+    if (!chosen || now === shownEvidence) { shownEvidence = now; return; }
+    shownEvidence = now;
+    const box = list.getBoundingClientRect(), top = chosen.getBoundingClientRect().top;
+    const at = place.getBoundingClientRect();
+    const fits = at.bottom - top < box.height;
+    list.scrollTop += (fits ? top - 8 : at.top - 40) - box.top;
+  }
+
   // Called by a component after its HTML changed.
   window.pdfqa = {
     openWantedTab() {
@@ -214,6 +295,8 @@
       if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view[data-shows]");
       if (view) showPage(view);
+      if (element.closest("#chat-download")) save(element);
+      if (element.closest("#chat-evidence")) showEvidence(element);
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;

@@ -118,22 +118,26 @@ PROMPT = (
     "ENT if the premise entails it, CONT if the premise contradicts it, NEUT if the premise does neither.\n"
     'Reply in JSON: {{"statements": [{{"statement": "…", "tag": "ENT, CONT or NEUT"}}]}}'
 )
-MOST_STATEMENTS = 12
-GROWTH, EXTRA_TOKENS, MOST_TOKENS = 4, 64, 512  # of a reply, by the length of the hypothesis
+TOKENS_AROUND_STATEMENT, EXTRA_TOKENS, MOST_TOKENS = 24, 32, 512  # of a reply
 MOST_CLAUSES = 6  # of a hypothesis, for the parts that a statement can be; what follows belongs to the last one
 _CLAUSE_END = re.compile(r"(?<=[,;:])\s+|\s+(?=(?:and|but|or|nor|while|whereas|because|although|which|who)\s)")
 
 
+def clauses(hypothesis: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each clause of a hypothesis, by commas and conjunctions, at most MOST_CLAUSES."""
+    ends = [match.span() for match in _CLAUSE_END.finditer(hypothesis)][: MOST_CLAUSES - 1]
+    return list(zip([0, *(end for _, end in ends)], [*(start for start, _ in ends), len(hypothesis)], strict=True))
+
+
 def possible_statements(hypothesis: str) -> tuple[str, ...]:
     """Return the parts of a hypothesis that a statement can be: one clause or several neighbours, the whole first."""
-    ends = [match.span() for match in _CLAUSE_END.finditer(hypothesis)][: MOST_CLAUSES - 1]
-    starts, stops = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(hypothesis)]
-    parts = [hypothesis[starts[i] : stops[j]].strip() for i in range(len(starts)) for j in range(i, len(stops))]
+    found = clauses(hypothesis)
+    parts = [hypothesis[start:end].strip() for i, (start, _) in enumerate(found) for _, end in found[i:]]
     return tuple(dict.fromkeys([hypothesis.strip(), *(part for part in parts if part.strip(" ,;:."))]))
 
 
 def tag_schema(hypothesis: str) -> Mapping[str, Any]:
-    """Return the schema of a reply about a hypothesis: a statement can be nothing but a part of it."""
+    """Return the schema of a reply about a hypothesis: as many statements as it has clauses, each a part of it."""
     statement = {
         "type": "object",
         "properties": {
@@ -143,7 +147,7 @@ def tag_schema(hypothesis: str) -> Mapping[str, Any]:
         "required": ["statement", "tag"],
         "additionalProperties": False,
     }
-    listed = {"type": "array", "items": statement, "minItems": 1, "maxItems": MOST_STATEMENTS}
+    listed = {"type": "array", "items": statement, "minItems": 1, "maxItems": len(clauses(hypothesis))}
     return {
         "type": "object", "properties": {"statements": listed}, "required": ["statements"],
         "additionalProperties": False,
@@ -184,7 +188,7 @@ class LLMTagger:
 
         def ask(pair: tuple[str, str]) -> Hypothesis:
             length = self._llm.count_tokens([Message("user", pair[1])])
-            most = min(MOST_TOKENS, GROWTH * length + EXTRA_TOKENS)
+            most = min(MOST_TOKENS, len(clauses(pair[1])) * (length + TOKENS_AROUND_STATEMENT) + EXTRA_TOKENS)
             reply = json_reply(self._llm, tag_prompt(*pair), tag_schema(pair[1]), max_tokens=most, stop=stop)
             return Hypothesis(pair[1], _statements(reply, pair[1]))
 

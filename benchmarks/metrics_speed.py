@@ -47,7 +47,8 @@ def texts(count: int) -> list[tuple[str, str]]:
 
 def plain_normalise(text: str) -> str:
     """Normalise as SQuAD's evaluation script does, step by step."""
-    kept = "".join(character for character in text.lower() if character not in set(string.punctuation))
+    deleted = set(string.punctuation)
+    kept = "".join(character for character in text.lower() if character not in deleted)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
 
 

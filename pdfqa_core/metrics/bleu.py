@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import exp
 
 from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.token_f1 import shared_count
 from pdfqa_core.metrics.tokens import word_tokens
 
 MEASURE = declare(
@@ -30,12 +31,11 @@ def bleu_1(prediction: str, references: Sequence[str], *, brevity_penalty: bool 
     ours = word_tokens(prediction)
     if not ours:
         return 0.0
-    counts = Counter(ours)
     tokens = [word_tokens(reference) for reference in references]
-    allowed: Counter[str] = Counter()
-    for words in tokens:
+    allowed = Counter(tokens[0])
+    for words in tokens[1:]:
         allowed |= Counter(words)
-    precision = (counts & allowed).total() / len(ours)
+    precision = shared_count(ours, allowed) / len(ours)
     if not brevity_penalty:
         return precision
     closest = min((len(words) for words in tokens), key=lambda length: (abs(length - len(ours)), length))

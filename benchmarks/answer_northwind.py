@@ -248,15 +248,18 @@ def measure(chosen: argparse.Namespace, kept: Kept) -> None:
         "plain": Plain(llm, most, checker),
         "extractive": ExtractiveReader(passages=reading.passages, checker=checker),
     }
-    for name, system in systems.items():
-        for item, hits in zip(items, found, strict=True):
-            if (name, item.question) in kept.answers:
+    for item, hits in zip(items, found, strict=True):
+        for name, system in systems.items():
+            late = chosen.minutes and time.monotonic() - began > 60 * chosen.minutes
+            if late or (name, item.question) in kept.answers:
                 continue
-            if chosen.minutes and time.monotonic() - began > 60 * chosen.minutes:
-                sys.exit("Not finished: run it again with the same --keep.")
             since = time.perf_counter()
             answer = last_answer(system.read(item.question, hits))
             kept.add(name, item.question, as_row(answer, time.perf_counter() - since))
+    answered = [item for item in items if all((name, item.question) in kept.answers for name in systems)]
+    if len(answered) < len(items):
+        print(f"Not finished: {len(answered)} of {len(items)}. Run it again with the same --keep.", file=sys.stderr)
+    items = answered
     rows = {name: [kept.answers[name, item.question] for item in items] for name in systems}
     other = DATA / "recorded_answers_50.jsonl"
     if other.is_file() and chosen.questions == "questions_50.jsonl":

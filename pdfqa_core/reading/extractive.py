@@ -34,7 +34,7 @@ class ExtractiveReader:
 
     needs_llm = False
 
-    def __init__(self, *, passages: int = 2, count: int = 2, checker: Checker | None = None) -> None:
+    def __init__(self, *, passages: int = 2, count: int = 3, checker: Checker | None = None) -> None:
         self.passages = passages
         self.count = count
         self.checker = checker or Checker()

@@ -37,8 +37,8 @@ PASSAGE = Prompt('"""\n{text}\n"""', "text")
 # By the type of the question; see question_type.py.
 INSTRUCTIONS: Mapping[QuestionType, str] = {
     "extractive": "Answer the question in one to three sentences, using only the text above.",
-    "abstractive": "Answer the question in one to three sentences, using only the text above.",
-    "boolean": "Answer the question in one to three sentences, using only the text above.",
+    "abstractive": "Answer the question in two to four sentences, using only the text above.",
+    "boolean": "Answer the question with yes or no and the reason in one sentence, using only the text above.",
 }
 
 # Marks by which chat templates part messages. Text from a PDF must not carry them into a prompt.

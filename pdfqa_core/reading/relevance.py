@@ -10,7 +10,7 @@ from pdfqa_core.reading.matching import Quote, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.text import content_terms
 
-MEANING_WEIGHT = 0.5  # share of the meaning, where an encoder is at hand
+MEANING_WEIGHT = 0.7  # share of the meaning, where an encoder is at hand
 RANK_BONUS = 0.1  # for the best hit; a tenth at the tenth
 
 
@@ -18,8 +18,8 @@ def relevance(question: str, candidates: Sequence[Quote], meaning: Meaning | Non
     """Return a score per quote; 0 where it shares no content term with the question and there is no encoder.
 
     The score is the sum of the inverse document frequencies (over the quotes at hand; Spärck Jones 1972) of the
-    question's terms that the quote holds, divided by the same sum over all of them; with `meaning` the mean of that and
-    the cosine of the vectors; plus a small bonus for the hit's rank.
+    question's terms that the quote holds, divided by the same sum over all of them; with `meaning` the weighted mean of
+    that and the cosine of the vectors; plus a small bonus for the hit's rank.
     """
     frequency = Counter(term for quote in candidates for term in quote.terms)
     weights = {term: math.log(1 + len(candidates) / (1 + frequency[term])) for term in set(content_terms(question))}

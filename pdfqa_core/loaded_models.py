@@ -23,6 +23,7 @@ from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.types import LLM, StopSignal
 
 INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
+SWITCH = "switch model"  # the name of the thread that puts another model into use
 NO_MODEL = "no language model: literal answers"
 _log = logging.getLogger(__name__)
 
@@ -315,7 +316,7 @@ class LoadedModels:
         PdfQAError if another model is being loaded.
         """
         engine = self._build(chosen)
-        thread = threading.Thread(target=self._switch, args=(chosen, engine), name="switch model", daemon=True)
+        thread = threading.Thread(target=self._switch, args=(chosen, engine), name=SWITCH, daemon=True)
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise PdfQAError("Another model is being loaded.", "Wait for it, or stop it.")
@@ -323,6 +324,11 @@ class LoadedModels:
             self._wanted, self._thread = chosen, thread
             self._status = ModelStatus("loading", f"loading {engine.name}")
             thread.start()
+
+    @property
+    def replacing(self) -> bool:
+        """Whether another model is being put into use, which `stop_loading` ends."""
+        return self._thread is not None and self._thread.name == SWITCH and self._thread.is_alive()
 
     def stop_loading(self) -> None:
         """Stop loading the model that `use` asked for; the one before is loaded again."""

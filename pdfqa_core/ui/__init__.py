@@ -121,7 +121,7 @@ def _header(services: Services) -> str:
 
 def _pulse(services: Services) -> tuple[str, gr.Timer]:
     """Refresh the header; often while a model is loaded or fetched, rarely afterwards."""
-    return _header(services), gr.Timer(1.0 if services.models.status.busy else 15.0)
+    return _header(services), gr.Timer(1.0 if services.models.status.busy else 5.0)
 
 
 def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> str:

@@ -71,7 +71,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(megabytes=megabytes, day=day, clock=clock, plural=plural)
+    environment.filters.update(megabytes=megabytes, gigabytes=gigabytes, day=day, clock=clock, plural=plural)
     return environment
 
 
@@ -146,6 +146,11 @@ def _shown(error: PdfQAError) -> gr.Error:
 def megabytes(size: int) -> str:
     """Return a file size in words: 12 KB, 3.4 MB."""
     return f"{max(1, round(size / 1e3))} KB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+
+
+def gigabytes(size: int) -> str:
+    """Return a size of models and memory in words: 386 MB, 2.5 GB."""
+    return f"{size / 1e6:.0f} MB" if size < 999.5e6 else f"{size / 1e9:.1f} GB"
 
 
 def day(moment: datetime) -> str:

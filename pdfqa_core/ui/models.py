@@ -1,68 +1,384 @@
-"""The Models tab: which language model answers, what this machine can run, how to use another one."""
+"""The Models tab: the language model in use with its settings and speed, and others to fetch, add and use."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import gradio as gr
-import psutil
 
-from pdfqa_core.llm.catalogue import Entry, on_disk, read_catalogue, title_of
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.llm.catalogue import read_catalogue, title_of
+from pdfqa_core.llm.downloads import DownloadState
+from pdfqa_core.loaded_models import LoadedModels, api_key
 from pdfqa_core.services import Services
-from pdfqa_core.ui.components import live_html, render
-from pdfqa_core.ui.session import Shown
+from pdfqa_core.services.model_files import ModelFile
+from pdfqa_core.services.models import Speed
+from pdfqa_core.settings import LLMSettings
+from pdfqa_core.types import Progress
+from pdfqa_core.ui.components import (
+    AT_ONCE,
+    QUIET,
+    clicked,
+    error_html,
+    gigabytes,
+    live_html,
+    render,
+    switch,
+)
+from pdfqa_core.ui.documents import left_words, work_html
+from pdfqa_core.ui.session import Session, Shown
+
+BUSY, CALM = 1.0, 15.0  # seconds between two looks at what goes on in the background
+TONES = {"fits": "ok", "tight": "warn", "too large": "bad"}
+OWN = "the model's own"
+# Settings of the form, in its order: label, explanation, step of the number field (0: whole numbers).
+NUMBERS: dict[str, tuple[str, str, float]] = {
+    "context_size": ("Context", "in tokens; longer takes memory", 0),
+    "threads": ("Threads", "0: as many as cores are idle", 0),
+    "batch_size": ("Batch", "prompt tokens read at once", 0),
+    "gpu_layers": ("GPU layers", "0: none, -1: all", 0),
+    "temperature": ("Temperature", "0: always the likeliest word", 0.1),
+    "seed": ("Seed", "repeats a random answer", 0),
+    "top_k": ("Top k", "words to draw from; 0: all", 0),
+    "top_p": ("Top p", "their probability together", 0.05),
+    "min_p": ("Min p", "least share of the best one's", 0.05),
+    "repeat_penalty": ("Repeat penalty", "1: off", 0.05),
+}
+SAMPLING = ("temperature", "seed", "top_k", "top_p", "min_p", "repeat_penalty")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A known model."""
+class Card:
+    """A model of the list; numbers are in words."""
 
     name: str
     title: str
-    note: str
     licence: str
-    size: str
+    accept: str
+    note: str
+    context: int
+    file_size: str
     memory: str
-    fits: str
+    fit: str
     tone: str
-    where: str
+    expected: str
+    here: bool
     active: bool
+    added: bool
+    path: str
+    source: str
+    removable: bool
+    problem: str
+    partial: str
+    download: DownloadState | None
+    words: str
 
 
-def _row(entry: Entry, services: Services, available_mb: float) -> Row:
-    needed = entry.memory(services.settings.llm.context_size, 512) / 1e6
-    share = needed / available_mb
-    fits, tone = ("fits", "ok") if share < 0.7 else ("tight", "warn") if share < 1 else ("too large", "bad")
-    here = on_disk(entry, services.models.folder) is not None
-    return Row(
-        entry.name, entry.title, entry.note, entry.licence, _gigabytes(round(entry.size / 1e6)), _gigabytes(round(needed)),
-        fits, tone, "here" if here else "not downloaded", entry.name == services.settings.llm.model,
+def download_words(state: DownloadState) -> str:
+    """Return how far a download is: "120 MB of 386 MB, 3.2 MB/s, 2 min left"."""
+    progress = state.progress
+    if not progress.total:
+        return "asking the hub"
+    words = f"{gigabytes(progress.done)} of {gigabytes(progress.total)}"
+    if progress.phase == "checking":
+        return f"checking what is there already: {words}"
+    speed = f", {state.speed / 1e6:.1f} MB/s" if state.speed else ""
+    left = left_words(progress.seconds_left)
+    return f"{words}{speed}{', ' + left if left else ''}"
+
+
+def _rounded(rate: float | None) -> str:
+    return "" if rate is None else f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}"
+
+
+def _card(one: ModelFile, services: Services, active: bool) -> Card:
+    state = services.model_download(one.name)
+    return Card(
+        one.name, one.title, one.licence, one.accept, one.note, one.context, gigabytes(one.size),
+        gigabytes(one.memory), str(one.fit or ""), TONES.get(str(one.fit), ""),
+        _rounded(services.model_files.expected_speed(one.size)), bool(one.path), active, one.added, one.path,
+        one.source, one.removable, one.problem, gigabytes(one.partial) if one.partial else "", state,
+        download_words(state) if state and state.state == "downloading" else "",
     )  # fmt: skip
 
 
-def _gigabytes(megabytes: int) -> str:
-    return f"{megabytes} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
+def _used(services: Services) -> LLMSettings:
+    return services.models.in_use or services.settings.llm
 
 
-def models_html(services: Services) -> str:
-    """Return the model in use and the known ones."""
-    memory, settings = psutil.virtual_memory(), services.settings.llm
+def cards_html(services: Services) -> str:
+    """Return the cards of all known models."""
+    used, demo = _used(services), services.settings.server.demo
+    active = used.model if used.engine != "openai" else ""
+    cards = [_card(one, services, one.name == active) for one in services.known_models() if not (demo and one.added)]
     return render(
-        "models",
-        status=services.models.status,
-        active=settings.url or title_of(settings.model),
-        small=settings.model == read_catalogue()[0].name and not settings.url,
-        cores=psutil.cpu_count(logical=False) or psutil.cpu_count(),
-        memory=f"{memory.total / 1e9:.0f}",
-        free=f"{memory.available / 1e9:.0f}",
-        threads=settings.threads,
-        folder="" if services.settings.server.demo else services.models.folder,
-        rows=[_row(entry, services, memory.total / 1e6) for entry in read_catalogue()],
-    )
+        "models_cards", cards=cards, total=gigabytes(services.machine().memory.total), context=used.context_size,
+        expected=any(card.expected for card in cards), demo=demo, folder="" if demo else services.models.folder,
+    )  # fmt: skip
+
+
+def active_html(services: Services) -> str:
+    """Return the model in use and this machine."""
+    used, status, models = _used(services), services.models.status, services.models
+    server = used.engine == "openai"
+    known = {one.name: one for one in services.known_models()}
+    found = known.get(used.model)
+    note = models.note if isinstance(models, LoadedModels) else ""
+    facts = f"context {used.context_size:,} tokens"
+    if server:
+        facts += f", on {used.url}"
+    elif found and found.memory:
+        facts += f", {gigabytes(found.memory)} of memory"
+    words = status.words.partition(" · ")[0]  # what is downloaded stands on its card
+    percent = words.rpartition(", ")[2].removesuffix("%").strip()
+    title = (used.model or used.url) if server else title_of(used.model)
+    replacing = isinstance(models, LoadedModels) and models.replacing
+    note = note or (status.detail if status.state == "missing" else "")
+    return render(
+        "models", title=title, status=status, facts=facts, words=words, note=note, machine=services.machine(),
+        tone={"ready": "ok", "missing": "bad"}.get(status.state, "warn"), demo=services.settings.server.demo,
+        small=used.model == read_catalogue()[0].name and not server, replacing=replacing, server=server,
+        loaded=status.state == "ready", share=int(percent) if status.state == "loading" and percent.isdigit() else None,
+    )  # fmt: skip
+
+
+def form_values(services: Services) -> list[Any]:
+    """Return the values of the settings form."""
+    llm = services.settings.llm
+    return [getattr(llm, name) for name in NUMBERS] + [llm.chat_template or OWN]
+
+
+def read_form(values: Sequence[Any]) -> dict[str, Any]:
+    """Return the settings of the form's values. Raises UsageError that names an empty field."""
+    found: dict[str, Any] = {"chat_template": "" if values[-1] == OWN else values[-1]}
+    for (name, (label, _, step)), value in zip(NUMBERS.items(), values, strict=False):
+        if value is None:
+            raise UsageError(f"“{label}” has no number.", "Type one.")
+        found[name] = value if step else int(value)
+    return found
+
+
+class Handlers:
+    """What the tab does. Each handler returns what changed in `outputs`: model, cards, message, timer."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+
+    def state(self, message: str = "") -> tuple[str, str, str, gr.Timer]:
+        """Return the model in use, the cards, a message and when to look again."""
+        busy = self.services.models.status.busy
+        return active_html(self.services), cards_html(self.services), message, gr.Timer(BUSY if busy else CALM)
+
+    def tick(self) -> tuple[Any, ...]:
+        """Return the same, the message left alone."""
+        active, cards, _, timer = self.state()
+        return active, cards, timer
+
+    def shown(self) -> tuple[Any, ...]:
+        """Return what the tab shows when it is opened."""
+        return *self.state(), *form_values(self.services)
+
+    def clicked(self, event: gr.EventData) -> tuple[str, str, str, gr.Timer]:
+        """Do what a button of a card says."""
+        data, services = clicked(event), self.services
+        name = data.get("name", "")
+        actions: dict[str, Callable[[], Any]] = {
+            "download": lambda: services.download_model(name),
+            "stop": lambda: services.stop_download(name),
+            "use": lambda: services.use_model(name),
+            "remove": lambda: services.remove_model(name),
+            "load": services.load_model,
+            "unload": services.unload_model,
+            "stop-loading": services.stop_loading,
+        }
+        return self.done(actions.get(data.get("action", ""), lambda: None))
+
+    def done(self, act: Callable[[], Any], said: str = "") -> tuple[str, str, str, gr.Timer]:
+        """Act and return the state; an error stands in the message."""
+        try:
+            act()
+        except PdfQAError as error:
+            return self.state(error_html(error))
+        return self.state(render("models_said", words=said) if said else "")
+
+    def add(self, path: str) -> tuple[Any, ...]:
+        """Add a file by its path."""
+        try:
+            added = self.services.add_model(path)
+        except PdfQAError as error:
+            return *self.state(error_html(error)), gr.skip()
+        return *self.state(render("models_said", words=f"Added {added}. Use it from its card.")), ""
+
+    def apply(self, session: Session, *values: Any) -> tuple[Any, ...]:
+        """Change the settings of the form, for this page's answers too."""
+        try:
+            now = self.services.change_llm(**read_form(values))
+        except PdfQAError as error:
+            return *self.state(error_html(error)), session
+        llm = now.llm.model_copy(update={"max_tokens": session.settings.llm.max_tokens})
+        session = replace(session, settings=session.settings.model_copy(update={"llm": llm}))
+        return *self.state(render("models_said", words="Settings are kept for this workspace.")), session
+
+    # ------------------------------------------------------------ a server
+
+    def server_models(self, url: str) -> tuple[Any, str]:
+        """List the models of a server."""
+        try:
+            names = self.services.server_models(url)
+        except PdfQAError as error:
+            return gr.skip(), error_html(error)
+        if not names:
+            return gr.skip(), render("models_said", words="It lists no models; type the name of one.")
+        words = f"It offers {len(names)}: choose one."
+        return gr.Dropdown(choices=names, value=names[0]), render("models_said", words=words)
+
+    def try_server(self, url: str, model: str | None) -> Iterator[str]:
+        """Ask a server a short question."""
+        yield work_html(Progress("waiting for its answer"))
+        try:
+            yield render("models_said", words=self.services.try_server(url, model or ""))
+        except PdfQAError as error:
+            yield error_html(error)
+
+    def use_server(self, url: str, model: str | None) -> tuple[Any, ...]:
+        """Let a server answer."""
+        active, cards, message, timer = self.done(
+            lambda: self.services.use_server(url, model or ""), "Questions go to this server now."
+        )
+        return active, cards, timer, message
+
+    # ------------------------------------------------------------ speed
+
+    @staticmethod
+    def _key(request: gr.Request) -> str:
+        return f"speed-{request.session_hash}"
+
+    def speed(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+        """Measure the model in use, with progress."""
+        yield work_html(Progress("beginning", 0, 100)), gr.Button(visible=False), gr.Button(visible=True), gr.skip()
+        message = ""
+        try:
+            for event in self.services.speed_test(run=self._key(request)):
+                if isinstance(event, Speed):
+                    message = render("models_speed", speed=event, size=gigabytes(event.size))
+                else:
+                    yield work_html(event), gr.skip(), gr.skip(), gr.skip()
+        except PdfQAError as error:
+            message = error_html(error)
+        yield message, gr.Button(visible=True), gr.Button(visible=False), cards_html(self.services)
+
+    def stop(self, request: gr.Request) -> None:
+        """Stop measuring."""
+        self.services.stop(run=self._key(request))
+
+
+def _form(services: Services) -> list[Any]:
+    """Build the settings form; its fields in the order of `form_values`."""
+    values = dict(zip(NUMBERS, form_values(services), strict=False))
+    gpu = services.machine().gpu
+    fields: dict[str, Any] = {}
+
+    def number(name: str) -> None:
+        label, info, step = NUMBERS[name]
+        fields[name] = gr.Number(
+            values[name], label=label, info=info, precision=None if step else 0, step=step or 1,
+            visible=gpu or name != "gpu_layers", elem_id=f"models-{name.replace('_', '-')}",
+        )  # fmt: skip
+
+    with gr.Row():
+        number("context_size")
+        number("threads")
+    with gr.Row():
+        number("temperature")
+        number("seed")
+    with gr.Accordion("More", open=False):
+        template = gr.Dropdown(
+            [OWN, *services.chat_templates()], value=form_values(services)[-1], label="Chat template",
+            info="The form of the prompt; another one only for a file that has none or a wrong one",
+        )  # fmt: skip
+        with gr.Row():
+            number("batch_size")
+            number("gpu_layers")
+        with gr.Row():
+            number("top_k")
+            number("top_p")
+        with gr.Row():
+            number("min_p")
+            number("repeat_penalty")
+    return [*(fields[name] for name in NUMBERS), template]
+
+
+def _file_card() -> tuple[Any, ...]:
+    """Build the card that adds a file: its path and the button."""
+    with gr.Column(elem_classes=["pq-card"]):
+        _heading("A file of this computer")
+        with gr.Row():
+            path = gr.Textbox(
+                label="Path of a .gguf file", placeholder="/home/me/models/some-model.gguf", scale=4,
+                elem_id="models-path",
+            )  # fmt: skip
+            add = gr.Button("Add", scale=1, min_width=96, elem_id="models-add")
+    return path, add
+
+
+def _server_card(llm: LLMSettings) -> tuple[Any, ...]:
+    """Build the card of a server: address, model, the buttons that list, test and use, and the message."""
+    key = "A key is set in the environment." if api_key() else "No key is set (PDFQA_LLM_API_KEY)."
+    with gr.Column(elem_classes=["pq-card"]):
+        _heading("A server", f"Anything that speaks the OpenAI protocol. Questions and passages are sent to it. {key}")
+        with gr.Row():
+            url = gr.Textbox(
+                llm.url, label="Address", placeholder="http://127.0.0.1:8080/v1", scale=3, elem_id="models-url"
+            )
+            chosen = gr.Dropdown(
+                [], value=llm.model if llm.url else None, label="Model", allow_custom_value=True, scale=2,
+                elem_id="models-server-model",
+            )  # fmt: skip
+        with gr.Row():
+            listing = gr.Button("List its models", elem_id="models-list")
+            trying = gr.Button("Test", elem_id="models-try")
+            serving = gr.Button("Use", variant="primary", elem_id="models-serve")
+        answer = live_html(elem_id="models-server-message")
+    return url, chosen, listing, trying, serving, answer
+
+
+def _heading(words: str, more: str = "") -> None:
+    gr.HTML(render("models_heading", words=words, more=more), padding=False, apply_default_css=False)
 
 
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
-    with gr.Row(elem_classes=["pq-columns"], elem_id="models-columns"), gr.Column():
-        html = live_html(elem_id="models")
-    return Shown(lambda: models_html(services), [], [html])
+    handlers, own = Handlers(services), not services.settings.server.demo
+    switch("models-columns", "In use", "Models")
+    with gr.Row(elem_classes=["pq-columns"], elem_id="models-columns"):
+        with gr.Column():
+            active = live_html(elem_id="models-active")
+            message = live_html(elem_id="models-message")
+            with gr.Column(visible=own, elem_id="models-settings"):
+                fields = _form(services)
+                apply = gr.Button("Apply", elem_id="models-apply")
+                _heading("Speed")
+                measure = gr.Button("Test the speed (about 10 s)", elem_id="models-measure")
+                stop = gr.Button("Stop", visible=False, elem_id="models-stop", elem_classes=["pq-stop"])
+                speed = live_html(elem_id="models-speed")
+        with gr.Column():
+            cards = live_html(elem_id="models")
+            with gr.Column(visible=own, elem_id="models-more"):
+                path, add = _file_card()
+                url, chosen, listing, trying, serving, answer = _server_card(services.settings.llm)
+    timer = gr.Timer(CALM)
+    outputs = [active, cards, message, timer]
+    for html in (active, cards):
+        html.click(handlers.clicked, None, outputs, **AT_ONCE)
+    timer.tick(handlers.tick, None, [active, cards, timer], **AT_ONCE)
+    for event in (add.click, path.submit):
+        event(handlers.add, path, [*outputs, path], **QUIET)
+    apply.click(handlers.apply, [session, *fields], [*outputs, session], **QUIET)
+    measure.click(handlers.speed, None, [speed, measure, stop, cards], **QUIET)
+    stop.click(handlers.stop, None, None, **AT_ONCE)
+    listing.click(handlers.server_models, url, [chosen, answer], **QUIET)
+    trying.click(handlers.try_server, [url, chosen], answer, **QUIET)
+    serving.click(handlers.use_server, [url, chosen], [active, cards, timer, answer], **QUIET)
+    return Shown(handlers.shown, [], [*outputs, *fields])

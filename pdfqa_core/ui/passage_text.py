@@ -102,12 +102,19 @@ def _place(blocks: Sequence[tuple[bool, str]], question: str, quote: str) -> tup
     wanted = set(content_terms(question))
     best, found = 0, (0, 0, 0)
     for number, (is_table, block) in enumerate(blocks):
-        parts = [m.span() for m in re.finditer(r".+", block)] if is_table else sentences(block)
+        parts = _rows(block) if is_table else sentences(block)
         for start, end in parts:
             shared = len(wanted.intersection(terms(block[start:end])))
             if shared > best:
                 best, found = shared, (number, start, end)
     return found
+
+
+def _rows(table: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each row below the header."""
+    lines = list(re.finditer(r".+", table))
+    has_header = len(lines) > 1 and _RULE.fullmatch(lines[1][0]) is not None
+    return [line.span() for line in lines[2 if has_header else 0 :]]
 
 
 def _around(block: str, start: int, end: int, question: str, quoted: bool) -> Iterator[Piece]:

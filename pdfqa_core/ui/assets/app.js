@@ -279,10 +279,10 @@
     const list = document.getElementById("chat-evidence"), now = chosen ? chosen.dataset.rank + place.textContent : "";
     if (!chosen || now === shownEvidence) { shownEvidence = now; return; }
     shownEvidence = now;
-    const box = list.getBoundingClientRect(), top = chosen.getBoundingClientRect().top;
-    const at = place.getBoundingClientRect();
-    const fits = at.bottom - top < box.height;
-    list.scrollTop += (fits ? top - 8 : at.top - 40) - box.top;
+    list.scrollTop = 0;
+    const box = list.getBoundingClientRect(), top = chosen.getBoundingClientRect().top, at = place.getBoundingClientRect();
+    if (at.bottom < box.bottom - 8) return; // it can be seen, and the heading of the list with it
+    list.scrollTop = (at.bottom - top < box.height ? top - 8 : at.top - 40) - box.top;
   }
 
   // Called by a component after its HTML changed.

@@ -1,0 +1,135 @@
+"""What the chat shows of an answer, without a browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pdfqa_core.conversation.llm import LLMRewriter
+from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
+from pdfqa_core.ui.chat_view import REWRITING, download, evidence, segments, tokens_per_second, transcript, turn_view
+from pdfqa_core.ui.passage_text import pieces
+
+NAMES = {"d": "report.pdf"}
+TEXT = "The pump holds 68 kg. It cost 5 <b>. Nobody knows why."
+FIRST, SECOND = TEXT.index(" It"), TEXT.index(" Nobody")
+PASSAGE = Passage("p", (Span("d", 3, 0, 40),), "It is new. The pump holds 68 kg of ammonia.")
+HITS = (Hit(PASSAGE, 2.0, 1, "bm25"), Hit(replace(PASSAGE, id="q"), 1.0, 2, "bm25"))
+ANSWER = Answer(
+    TEXT,
+    citations=(
+        Citation(1, "p", Span("d", 3, 11, 40), "The pump holds 68 kg of ammonia.", True, 0, FIRST),
+        Citation(2, "q", Span("d", 3, 0, 10), "It is new.", False, FIRST + 1, SECOND),
+    ),
+    hits=HITS,
+    sentences=(
+        CheckedSentence(0, FIRST, Support.SUPPORTED),
+        CheckedSentence(FIRST + 1, SECOND, Support.PARTLY, ((TEXT.index("5"), TEXT.index("5") + 1),)),
+        CheckedSentence(SECOND + 1, len(TEXT), Support.NOT_FOUND),
+    ),
+    model="fake",
+)
+TURN = Turn("t", 1, "Which pump?", "Which pump?", ANSWER)
+
+
+def html(answer: Answer, question: str = "Which pump?", **options: object) -> str:
+    return transcript([Turn("t", 1, "Which pump?", question, answer)], NAMES, "t", 1, **options)
+
+
+def test_each_sentence_has_its_markers_and_its_badge():
+    first, second, third = segments(ANSWER, NAMES)
+    assert "".join(segment.text for segment in (first, second, third)) == TEXT
+    assert [segment.badge.sign for segment in (first, second, third)] == ["✓", "~", "?"]
+    assert [[mark.number for mark in segment.marks] for segment in (first, second, third)] == [[1], [2], []]
+    assert [run for run, unfound in second.runs if unfound] == ["5"]
+    assert "".join(run for run, _ in second.runs) == second.text
+
+
+def test_badges_and_marked_numbers_have_words_and_text_is_escaped():
+    shown = html(ANSWER)
+    assert shown.count('role="img"') == 3
+    for words in ("Supported: the passages say this.", "Not found in the passages", "stands in no cited passage"):
+        assert words in shown
+    assert (
+        "3 sentences: 1 supported, 1 partly supported, 1 not found · 1 number not found in the cited passages" in shown
+    )
+    assert "&lt;b&gt;" in shown
+    assert "<b>." not in shown
+
+
+def test_an_answer_stored_before_sentences_were_checked_is_shown_as_it_was():
+    old = replace(ANSWER, sentences=())
+    assert [segment.badge for segment in segments(old, NAMES)] == [None, None, None]
+    assert turn_view(replace(TURN, answer=old), NAMES).support == "1 of 2 cited sentences found in the evidence"
+
+
+def test_a_refusal_says_why_and_points_to_the_nearest_passages():
+    answer = Answer(
+        "Insufficient context.", hits=HITS, refused=True, confidence=0.1, signals={"retrieval": 0.2, "model": 0.05},
+        notes=("The model does not find the answer.",), sentences=(CheckedSentence(0, 21, Support.NOT_FOUND),),
+    )  # fmt: skip
+    shown = html(answer)
+    assert shown.count("The model does not find the answer.") == 1
+    assert shown.count('data-action="nearest"') == 2
+    assert "confidence 0.10 (retrieval 0.20, model 0.05)" in shown
+    assert "badge" not in shown
+    assert "not found" not in shown
+
+
+def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):
+    fake_llm.enqueue(["a"])
+    history = [("What does the Standard plan cost?", "It costs $5.")]
+    rewritten = LLMRewriter(fake_llm).rewrite("And what does it cover?", history)
+    assert rewritten.note.startswith(REWRITING)
+    view = turn_view(
+        replace(TURN, standalone_question=rewritten.question, answer=Answer("A.", notes=(rewritten.note, "Cut."))),
+        NAMES,
+    )
+    assert (view.rewriting, view.notes) == (rewritten.note, ("Cut.",))
+
+
+def test_speed_counts_from_the_first_word_and_leaves_the_search_out():
+    seconds = {"rewrite": 1.0, "retrieve": 1.0, "judge": 0.5, "first_token": 4.5, "read": 4.0, "total": 7.0}
+    answer = Answer("A.", seconds=seconds, completion_tokens=21)
+    assert tokens_per_second(answer) == pytest.approx(10)
+    assert turn_view(Turn("t", 1, "Q", "Q", answer), {}).facts == ("first word 4.5 s", "10 tokens/s", "7.0 s in all")
+    assert tokens_per_second(Answer("A.", seconds={"read": 1.0}, completion_tokens=21)) is None
+
+
+def test_a_stopped_answer_is_marked_and_chips_stand_below_the_last_one():
+    assert '<span class="stopped"' in html(replace(ANSWER, stopped=True))
+    shown = html(ANSWER, follow_ups=("What is <said>?",))
+    assert 'data-question="What is &lt;said&gt;?"' in shown
+    assert "follow-ups" not in html(ANSWER)
+
+
+def test_the_cited_sentence_is_marked_in_the_evidence():
+    shown = evidence(HITS, NAMES, "pump", 1, ANSWER)
+    assert '<span class=" quoted">The <mark>pump</mark> holds 68 kg of ammonia.</span>' in shown
+    assert 'class="lead "' in shown
+    chosen = Citation(2, "q", Span("d", 3, 11, 40), "The pump holds 68 kg of ammonia.", True)
+    assert evidence(HITS, NAMES, "pump", 2, ANSWER, chosen).count("holds 68 kg of ammonia.</span>") == 2
+
+
+def test_a_folded_table_shows_the_row_that_matters():
+    table = "Prices:\n\n| Plan | Cost |\n| --- | --- |\n| Basic | 1 |\n| Standard | 2 |\n| Plus | 3 |"
+    lead, piece = pieces(table, "What does Standard cost?")
+    assert (lead.lead, [row.best for row in piece.rows]) == (True, [False, True, False])
+    _, cited = pieces(table, "What does Standard cost?", "| Plus | 3 |")
+    assert [(row.best, row.quoted) for row in cited.rows] == [(False, False), (False, False), (True, True)]
+    (first,) = pieces("| Basic | 1 |\n| Plus | 3 |", "nothing of it")
+    assert [row.best for row in first.rows] == [True, False]
+
+
+def test_pieces_rebuild_the_text():
+    text = "One thing. Another pump.\nThird line."
+    assert "".join(t for piece in pieces(text, "pump", "not in it") for t, _ in piece.text) == text
+    assert [piece.lead for piece in pieces(text, "pump")] == [True, False, False]
+    assert [piece.lead for piece in pieces(text, "zebra")] == [False]
+    assert pieces("", "pump") == ()
+
+
+def test_a_file_to_save_is_new_each_time():
+    assert download("a.md", "<x>") != download("a.md", "<x>")
+    assert "&lt;x&gt;" in download("a.md", "<x>")

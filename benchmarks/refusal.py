@@ -28,6 +28,7 @@ import numpy as np
 from northwind import DATA, ROOT, arguments, check, items, passages, read
 
 from pdfqa_core.chunking import Windows, with_headings
+from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import resolve
 from pdfqa_core.reading import GenerativeReader, Meaning, answerability
@@ -40,6 +41,7 @@ from pdfqa_core.retrieval.confidence import (
     COVERED,
     COVERED_ALONE,
     NEAREST,
+    confidence,
     covered,
     nearest,
 )
@@ -50,6 +52,7 @@ CLAPNQ = DATA.parent / "clapnq"
 MODEL = "smollm2-135m"
 WAYS = ("words alone", "retrieval", "model", "combined")
 QUICK = 24
+QUICK_SECONDS = 12.0
 REPEATS = 20
 COLD_EVERY = 8  # questions whose first token is also timed without a judgement
 
@@ -63,9 +66,7 @@ class Asked:
     answerable: bool
     covered: float
     nearest: float
-    seconds: float
     log_odds: float | None = None
-    model_seconds: float = 0.0
 
 
 # ------------------------------------------------------------------ data
@@ -115,23 +116,31 @@ class Measured:
     def __init__(self, name: str, load: Any, encoder: Encoder, cache: Path, *, quick: bool) -> None:
         self.name, self._encoder, self._cache, self._quick = name, encoder, cache, quick
         self._retriever: Any = None
+        self._found = Kept(cache / "hits.jsonl")
         self.made, self.asked = load()
         if quick:
             self.asked = self.asked[:: max(1, len(self.asked) // QUICK)]
 
     def hits(self, question: str) -> list[Hit]:
         """Return what the default recipe finds; bm25's with `quick`, which encodes no passages."""
-        if self._retriever is None:
-            index = Index.open_or_build(
-                self._cache / "indexes",
-                self.name,
-                {self.name: lambda: self.made},
-                encoder=None if self._quick else self._encoder,
-                embeddings=not self._quick,
-            )
-            self._retriever = retrievers.get("bm25" if self._quick else "hybrid")(index)
-        found: list[Hit] = self._retriever.search(question, Settings().retrieval.k)
-        return found
+        kept = self._found.rows.get((self.name, question))
+        if kept is None:
+            if self._retriever is None:
+                self._retriever = self._open()
+            hits = self._retriever.search(question, Settings().retrieval.k)
+            self._found.add(dataset=self.name, question=question, hits=[json.loads(encode(hit)) for hit in hits])
+            kept = self._found.rows[self.name, question]
+        return [decode(Hit, json.dumps(hit)) for hit in kept["hits"]]
+
+    def _open(self) -> Any:
+        index = Index.open_or_build(
+            self._cache / "indexes",
+            self.name,
+            {self.name: lambda: self.made},
+            encoder=None if self._quick else self._encoder,
+            embeddings=not self._quick,
+        )
+        return retrievers.get("bm25" if self._quick else "hybrid")(index)
 
 
 def searched(data: Measured, encoder: Encoder, kept: Kept) -> None:
@@ -140,11 +149,9 @@ def searched(data: Measured, encoder: Encoder, kept: Kept) -> None:
         if (data.name, question) in kept.rows:
             continue
         hits = data.hits(question)
-        began = time.perf_counter()
         words = covered(question, hits) or 0.0
         near = nearest(question, hits, Meaning(encoder.encode).vectors)
-        spent = time.perf_counter() - began
-        kept.add(dataset=data.name, question=question, covered=words, nearest=near, seconds=spent)
+        kept.add(dataset=data.name, question=question, covered=words, nearest=near)
 
 
 def asked_model(data: Measured, reader: GenerativeReader, kept: Kept, until: float) -> None:
@@ -197,10 +204,8 @@ def joined(data: Measured, search: Kept, model: Kept) -> list[Asked]:
     for question, answerable in data.asked:
         key = (data.name, question)
         row, said = search.rows[key], model.rows.get(key)
-        odds, spent = (said["log_odds"], said["seconds"]) if said else (None, 0.0)
-        found.append(
-            Asked(data.name, question, answerable, row["covered"], row["nearest"], row["seconds"], odds, spent)
-        )
+        odds = said["log_odds"] if said else None
+        found.append(Asked(data.name, question, answerable, row["covered"], row["nearest"], odds))
     return found
 
 
@@ -209,11 +214,6 @@ def joined(data: Measured, search: Kept, model: Kept) -> list[Asked]:
 
 def logistic(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
-
-
-def logit(p: Any) -> Any:
-    p = np.clip(p, 1e-12, 1 - 1e-12)
-    return np.log(p / (1 - p))
 
 
 def shipped(way: str, rows: Sequence[Asked]) -> np.ndarray:
@@ -235,17 +235,10 @@ def features(rows: Sequence[Asked]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([row.covered for row in rows]), np.array([row.nearest for row in rows])
 
 
-def design(way: str, rows: Sequence[Asked], search: np.ndarray | None = None) -> np.ndarray:
-    """Return what a regression of this way is fitted on; for "combined" the retrieval confidences are given."""
+def design(way: str, rows: Sequence[Asked]) -> np.ndarray:
+    """Return what a regression of this way is fitted on."""
     words, near = features(rows)
-    odds = np.array([row.log_odds or 0.0 for row in rows])
-    if way == "words alone":
-        return words[:, None]
-    if way == "retrieval":
-        return np.c_[near, words]
-    if way == "model":
-        return odds[:, None]
-    return np.c_[logit(search), odds]
+    return words[:, None] if way == "words alone" else np.c_[near, words]
 
 
 def fitted(x: np.ndarray, rows: Sequence[Asked]) -> Any:
@@ -259,13 +252,13 @@ def fitted(x: np.ndarray, rows: Sequence[Asked]) -> Any:
 
 
 def predicted(way: str, train: Sequence[Asked], test: Sequence[Asked]) -> np.ndarray:
-    """Return the confidences of `test` from regressions fitted on `train` alone."""
+    """Return the confidences of `test` with weights fitted on `train` alone; the model's signal has no fitted ones."""
+    if way == "model":
+        return shipped(way, test)
+    found = np.asarray(fitted(design(way, train), train).predict_proba(design(way, test))[:, 1])
     if way != "combined":
-        return np.asarray(fitted(design(way, train), train).predict_proba(design(way, test))[:, 1])
-    first = fitted(design("retrieval", train), train)
-    of_train, of_test = (first.predict_proba(design("retrieval", rows))[:, 1] for rows in (train, test))
-    second = fitted(design(way, train, of_train), train)
-    return np.asarray(second.predict_proba(design(way, test, of_test))[:, 1])
+        return found
+    return np.array([answerability.combined(s, m) for s, m in zip(found, shipped("model", test), strict=True)])
 
 
 # ------------------------------------------------------------------ reports
@@ -311,6 +304,8 @@ def held_out(sets: dict[str, list[Asked]], threshold: float) -> None:
     print(f"\nHeld out, at {threshold}: fitted on half of each data set, measured on the other half ({REPEATS} times)")
     for way in WAYS:
         of = {name: usable(way, rows) for name, rows in sets.items()}
+        if not all(of.values()):
+            continue
         scores: dict[str, list[float]] = {name: [] for name in of}
         rng = np.random.default_rng(0)
         for _ in range(REPEATS):
@@ -347,25 +342,30 @@ def stratified(rows: Sequence[Asked], rng: np.random.Generator) -> np.ndarray:
 
 
 def weights(sets: dict[str, list[Asked]]) -> None:
-    """Print the constants of confidence.py and answerability.py as fitted on everything."""
+    """Print the constants of confidence.py as fitted on everything, and how far the model's signal can be trusted."""
     every = [row for rows in sets.values() for row in rows]
     print("\nFitted on everything:")
-    for way in WAYS:
-        rows = usable(way, every)
-        x = design(way, rows, shipped("retrieval", rows)) if way == "combined" else design(way, rows)
-        if way == "combined":  # the second stage sees the model's signal as the program does
-            x = np.c_[logit(shipped("retrieval", rows)), logit(shipped("model", rows))]
-        model = fitted(x, rows)
+    for way in ("words alone", "retrieval"):
+        model = fitted(design(way, every), every)
         print(f"  {way:<12} weights {np.round(model.coef_[0], 2)}   constant {model.intercept_[0]:.2f}")
+    asked = usable("model", every)
+    if asked:
+        odds = np.array([row.log_odds for row in asked])
+        print(f"  the model's log-odds: mean {odds.mean():.2f}, sd {odds.std():.2f}, n {len(asked)}")
 
 
-def costs(rows: Sequence[Asked], model: Kept) -> None:
-    """Print what judging adds to the time before the first token."""
-    timed = [row for row in model.rows.values() if row["cold"] is not None]
-    print(f"seconds before the first token: judging by the search {median(row.seconds for row in rows):.2f}", end="")
-    added = median(row["seconds"] + row["after"] - row["cold"] for row in timed)
-    cold = median(row["cold"] for row in timed)
-    print(f", by the model {added:.2f} beside {cold:.2f} for reading the prompt (medians, cold, n {len(timed)})")
+def costs(data: Measured, encoder: Encoder, model: Kept) -> None:
+    """Print what judging adds to the time before the first token; the search's signal is timed on a few questions."""
+    spent = []
+    for question, _ in data.asked[:QUICK]:
+        hits = data.hits(question)
+        vectors = Meaning(encoder.encode).vectors
+        spent.append(seconds(lambda: confidence(question, hits, vectors)))  # noqa: B023 - called at once
+    print(f"seconds before the first token (medians): judging by the search {median(spent):.2f} (n {len(spent)})")
+    if timed := [row for row in model.rows.values() if row["cold"] is not None]:
+        added = median(row["seconds"] + row["after"] - row["cold"] for row in timed)
+        cold = median(row["cold"] for row in timed)
+        print(f"  by the model {added:.2f} more, beside {cold:.2f} for reading the prompt (n {len(timed)})")
 
 
 def write_curves(sets: dict[str, list[Asked]]) -> None:
@@ -373,6 +373,8 @@ def write_curves(sets: dict[str, list[Asked]]) -> None:
     for way in ("retrieval", "model", "combined"):
         for name, every in sets.items():
             of = usable(way, every)
+            if not of:
+                continue
             values, known = shipped(way, of), np.array([row.answerable for row in of])
             below = [values < n / STEPS for n in range(STEPS + 1)]
             rows.append(
@@ -410,18 +412,17 @@ def main() -> None:
     data = {name: Measured(name, load, encoder, cache, quick=options.quick) for name, load in loaders.items()}
     for of in data.values():
         searched(of, encoder, search)
+    limit = min(options.seconds, QUICK_SECONDS) if options.quick else options.seconds
     llm = LlamaCpp(resolve(MODEL, options.models_dir), name=MODEL)
     reading = Settings().reading
     reader = GenerativeReader(llm, passages=reading.passages, prompt_tokens=reading.prompt_tokens)
-    until = time.monotonic() + options.seconds
     for of in data.values():
-        asked_model(of, reader, model, until)
+        asked_model(of, reader, model, time.monotonic() + limit / len(data))
 
     sets = {name: joined(of, search, model) for name, of in data.items()}
     threshold = reading.confidence_threshold
     found = {name: report(name, rows, threshold) for name, rows in sets.items()}
-    every = [row for rows in sets.values() for row in rows]
-    costs(every, model)
+    costs(next(iter(data.values())), encoder, model)
     if options.fit and len(sets) > 1:
         held_out(sets, threshold)
         weights(sets)

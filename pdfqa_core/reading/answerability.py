@@ -21,10 +21,10 @@ CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes
 CONTENT_FREE = "N/A"
 _LEAST = 1e-12  # probabilities below count as this
 
-# How the model's log-odds become a probability, and both signals one confidence: logistic regressions fitted by
-# `benchmarks/refusal.py --fit` with the bundled model on Northwind's and CLAPnq's questions.
-MODEL_SLOPE, MODEL_CONSTANT = 1.0, 0.0
-RETRIEVAL_WEIGHT, MODEL_WEIGHT, COMBINED_CONSTANT = 1.0, 0.3, 0.0
+# Weight of the model's log-odds beside those of the search. Chosen, not fitted: the bundled model of 135 million
+# parameters cannot tell (`benchmarks/refusal.py` prints what its yes is worth), so that a fit on its replies would give
+# them none. Its log-odds lie within half a unit and change little; those of a model that can tell reach several units.
+MODEL_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +96,12 @@ def model_log_odds(
 
 def model_confidence(log_odds: float) -> float:
     """Return the model's log-odds as a probability in 0..1."""
-    return _logistic(MODEL_SLOPE * log_odds + MODEL_CONSTANT)
+    return _logistic(log_odds)
 
 
 def combined(retrieval: float, model: float) -> float:
-    """Return one confidence in 0..1 from the two signals: a logistic regression of their log-odds."""
-    return _logistic(RETRIEVAL_WEIGHT * _logit(retrieval) + MODEL_WEIGHT * _logit(model) + COMBINED_CONSTANT)
+    """Return one confidence in 0..1 from the two signals: their log-odds added, the model's with MODEL_WEIGHT."""
+    return _logistic(_logit(retrieval) + MODEL_WEIGHT * _logit(model))
 
 
 class Judge:

@@ -19,6 +19,7 @@ from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.protocols.json_rows import check_ids, load_json
 
 _ANSWERS = ("answer", "prediction", "answers", "references", "truth")
+_LONGEST_PHRASE = 80  # characters with punctuation and white space around "insufficient context"
 _SAID = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
@@ -156,4 +157,5 @@ def match(predictions: Sequence[AnswerRow], gold: Sequence[AnswerRow]) -> tuple[
 def _answerable(truth: AnswerRow) -> bool:
     if truth.answerable is not None:
         return truth.answerable
-    return not any(normalise_answer(answer) == PHRASE for answer in truth.answers)
+    likely = (answer for answer in truth.answers if len(answer) < _LONGEST_PHRASE)
+    return not any(normalise_answer(answer) == PHRASE for answer in likely)

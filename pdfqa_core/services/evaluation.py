@@ -18,7 +18,7 @@ from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.protocols.gold_files import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ItemResult, Resolved, SystemResult, resolve, run_system
 from pdfqa_core.retrieval import Index, prepared
-from pdfqa_core.services.answers import AnswerServices
+from pdfqa_core.services.evidence import EvidenceServices
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import GoldItem, Hit, Page, Progress, Query, Run, Score, StopSignal
 
@@ -29,15 +29,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetrievalEvaluation:
-    """What every system found, and sentences on what could not be evaluated. `made_at` names a stored evaluation."""
+    """What every system found, and sentences on what could not be evaluated. `made_at` names a stored evaluation.
+
+    `versions` are (name, version) of software and models, known of stored evaluations.
+    """
 
     dataset: str
     systems: tuple[SystemResult, ...]
     notes: tuple[str, ...] = ()
     made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    versions: tuple[tuple[str, str], ...] = ()
 
 
-class Services(AnswerServices):
+class Services(EvidenceServices):
     """Everything the program can do, for one workspace. Close it when done."""
 
     def gold(self, owner: str, file: GoldFile, settings: Settings, document_ids: Sequence[str] = ()) -> Resolved:
@@ -121,14 +125,20 @@ class Services(AnswerServices):
     def retrieval_evaluations(self, owner: str) -> tuple[RetrievalEvaluation, ...]:
         """Return the stored evaluations, newest first, their systems in order; one that cannot be read is logged."""
         groups: dict[tuple[datetime, str], list[SystemResult]] = {}
+        versions: dict[tuple[datetime, str], dict[str, str]] = {}
         for run in self.store.runs.list(owner, PROTOCOL):
             try:
                 system = decode(SystemResult, run.details)
             except (UsageError, StorageError) as error:
                 _log.warning("the run %s cannot be read: %s", run.id, error)
                 continue
-            groups.setdefault((run.created_at, run.dataset), []).append(system)
-        return tuple(RetrievalEvaluation(name, tuple(made), (), at) for (at, name), made in groups.items())
+            key = (run.created_at, run.dataset)
+            groups.setdefault(key, []).append(system)
+            versions.setdefault(key, {}).update(run.versions)
+        return tuple(
+            RetrievalEvaluation(key[1], tuple(made), (), key[0], tuple(versions[key].items()))
+            for key, made in groups.items()
+        )
 
     def _system_index(
         self, owner: str, file: GoldFile, settings: Settings, corpora: dict[str, Index], stop: StopSignal

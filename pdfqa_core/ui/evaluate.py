@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -13,11 +14,16 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.figure import figure
+from pdfqa_core.exports.report import report_html
+from pdfqa_core.exports.results import write_results
+from pdfqa_core.exports.table import table_latex
+from pdfqa_core.metrics.scored import Evaluation, Table, tabulate
 from pdfqa_core.protocols.gold_files import GoldFile, read_gold
 from pdfqa_core.protocols.retrieval import DEPTH, ItemResult
 from pdfqa_core.services import SAMPLE, Services
 from pdfqa_core.services.evaluation import RetrievalEvaluation, grid
-from pdfqa_core.services.evaluation_files import as_csv, trec_files
+from pdfqa_core.services.evaluation_files import as_csv, as_evaluation, trec_files
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Progress
 from pdfqa_core.ui.components import (
@@ -46,6 +52,8 @@ from pdfqa_core.ui.evaluate_view import (
 from pdfqa_core.ui.page_view import page_html
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
+CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
+MOST_REMEMBERED = 2_000_000  # characters of a file of questions that is there again when the page is loaded again
 SAMPLE_QUESTIONS, OWN_FILE = "The sample's 15 questions", "My file"
 FILTERS = ("all", "won", "lost", "not found")
 NOTHING_YET = "Choose questions and systems, then press Evaluate. What was measured stays here for the next time."
@@ -70,6 +78,40 @@ class Handlers:
         if not upload:
             raise UsageError("There are no questions yet.", OWN_HINT)
         return read_gold(Path(upload))
+
+    def uploaded(self, source: str, upload: str | None, session: Session) -> str:
+        """Remember the file for the next time the page is loaded, and return what is known of its questions."""
+        text = ""
+        if upload and Path(upload).stat().st_size <= MOST_REMEMBERED:
+            text = Path(upload).read_bytes().decode("utf-8-sig", errors="replace")
+        self.services.store.owners.set_preference(session.owner, QUESTIONS, text)
+        self.services.store.owners.set_preference(session.owner, QUESTIONS_NAME, Path(upload).name if upload else "")
+        return self.questions(source, upload, session)
+
+    def _remembered_file(self, owner: str) -> str | None:
+        """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
+        preference = self.services.store.owners.preference
+        text, name = preference(owner, QUESTIONS), preference(owner, QUESTIONS_NAME)
+        return self._written(Path(str(name)).name, str(text).encode("utf-8", "replace")) if text and name else None
+
+    def remember(
+        self, source: str, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str, session: Session
+    ) -> None:
+        """Remember the choices for the next time the page is loaded."""
+        choices = {"source": source, "chunkers": chunkers, "retrievers": retrievers, "baseline": baseline}
+        self.services.store.owners.set_preference(session.owner, CHOICES, json.dumps(choices))
+
+    def _choices(self, owner: str) -> dict[str, Any]:
+        """Return the choices of the last visit, without what is no choice any more."""
+        try:
+            found = json.loads(str(self.services.store.owners.preference(owner, CHOICES, "{}")))
+        except ValueError:
+            return {}
+        known = {"chunkers": self.services.names("chunker"), "retrievers": self.services.names("retriever")}
+        kept = {key: [name for name in found.get(key, ()) if name in names] for key, names in known.items()}
+        if found.get("source") not in (SAMPLE_QUESTIONS, OWN_FILE) or not all(kept.values()):
+            return {}
+        return {**kept, "source": found["source"], "baseline": str(found.get("baseline", ""))}
 
     def _scope(self, source: str, session: Session) -> tuple[str, ...]:
         """Return the documents the questions are about; the sample's name none, they are about the sample."""
@@ -145,7 +187,7 @@ class Handlers:
                 if isinstance(event, Progress):
                     yield work_html(event), gr.skip(), gr.skip(), *still
                 else:
-                    state = EvaluateState(event.made_at.isoformat(), baseline)
+                    state = EvaluateState(event.made_at.isoformat(), baseline, restored=True)
         except PdfQAError as error:
             message = error_html(error)
         yield message, gr.Button(visible=True), gr.Button(visible=False), *self.results(state, session)
@@ -173,7 +215,8 @@ class Handlers:
         if evaluation is None:
             nothing = render("evaluate_results", message=NOTHING_YET)
             hidden = gr.LinePlot(visible=False)
-            return gr.Dropdown(visible=False), nothing, hidden, "", gr.Row(visible=False), "", EvaluateState(), ""
+            state = EvaluateState(restored=state.restored)
+            return gr.Dropdown(visible=False), nothing, hidden, "", gr.Column(visible=False), "", state, ""
 
         choices = [
             (f"{one.dataset}, {len(one.systems)} systems, {day(one.made_at)} {one.made_at.astimezone():%H:%M}",
@@ -192,7 +235,7 @@ class Handlers:
         )  # fmt: skip
         earlier = gr.Dropdown(choices=choices, value=state.evaluation, visible=len(choices) > 1)
         return (
-            earlier, table, self._plot(evaluation), self._items(evaluation, state), gr.Row(visible=True),
+            earlier, table, self._plot(evaluation), self._items(evaluation, state), gr.Column(visible=True),
             self._item(evaluation, state, session), state, gr.skip() if state.item else "",
         )  # fmt: skip
 
@@ -325,7 +368,9 @@ class Handlers:
 
     # ------------------------------------------------------------ downloads
 
-    def _download(self, state: EvaluateState, session: Session, name: str, data: bytes) -> str:
+    @staticmethod
+    def _written(name: str, data: bytes) -> str:
+        """Write a file into a new folder that Gradio may serve from, and return its path."""
         folder = Path(tempfile.mkdtemp(prefix="pdfqa-"))
         (folder / name).write_bytes(data)
         return str(folder / name)
@@ -333,7 +378,7 @@ class Handlers:
     def csv(self, state: EvaluateState, session: Session) -> str:
         """Return a CSV with a row per question and measure."""
         evaluation = self._required(state, session)
-        return self._download(state, session, "retrieval.csv", as_csv(evaluation.systems, SHOWN))
+        return self._written("retrieval.csv", as_csv(evaluation.systems, SHOWN))
 
     def trec(self, state: EvaluateState, session: Session) -> str:
         """Return a ZIP with TREC qrels and runs."""
@@ -343,7 +388,31 @@ class Handlers:
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in trec_files(evaluation.systems, names).items():
                 archive.writestr(name, data)
-        return self._download(state, session, "trec.zip", packed.getvalue())
+        return self._written("trec.zip", packed.getvalue())
+
+    def html(self, state: EvaluateState, session: Session) -> str:
+        """Return a report that needs no other file."""
+        return self._written("retrieval.html", report_html(*self._table(state, session)))
+
+    def latex(self, state: EvaluateState, session: Session) -> str:
+        """Return the table for a paper."""
+        return self._written("retrieval.tex", table_latex(*self._table(state, session)))
+
+    def figure(self, state: EvaluateState, session: Session) -> str:
+        """Return the figure in six panels."""
+        return self._written("retrieval.pdf", figure(*self._table(state, session), "pdf"))
+
+    def json(self, state: EvaluateState, session: Session) -> str:
+        """Return all results, as the command line reads them with --load."""
+        return self._written("retrieval.json", write_results(*self._table(state, session)))
+
+    def _table(self, state: EvaluateState, session: Session) -> tuple[Evaluation, Table]:
+        found = self._required(state, session)
+        scored = as_evaluation(
+            found.dataset, found.systems, SHOWN, notes=found.notes, made_at=found.made_at, versions=dict(found.versions)
+        )
+        names = [system.name for system in found.systems]
+        return scored, tabulate(scored, baseline=state.baseline if state.baseline in names else "")
 
     def _required(self, state: EvaluateState, session: Session) -> RetrievalEvaluation:
         evaluation = self._evaluation(state, session.owner)
@@ -355,8 +424,24 @@ class Handlers:
         self, source: str, upload: str | None, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
         session: Session, state: EvaluateState,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Fill the tab."""
+        """Fill the tab; the first time with the choices of the last visit."""
+        fields: tuple[Any, ...] = (gr.skip(),) * 4
+        if not state.restored:
+            state = replace(state, restored=True)
+            if choices := self._choices(session.owner):
+                shown = (source, chunkers, retrievers)
+                source, baseline = choices["source"], choices["baseline"]
+                chunkers, retrievers = choices["chunkers"], choices["retrievers"]
+                upload = self._remembered_file(session.owner)
+                file = gr.File(value=upload, visible=source == OWN_FILE) if upload else gr.skip()
+                # What is as it was is left alone: a hand that is quicker than this answer may have changed it.
+                first, *others = (
+                    gr.skip() if old == new else new
+                    for old, new in zip(shown, (source, chunkers, retrievers), strict=True)
+                )
+                fields = first, file, *others
         return (
+            *fields,
             self.questions(source, upload, session),
             *self.systems(chunkers, retrievers, baseline, session),
             *self.results(state, session),
@@ -401,10 +486,17 @@ def build(services: Services, session: gr.State) -> Shown:
                 title="Questions whose gold is among the first k", x_title="k (passages)", y_title="HR@k",
                 elem_id="evaluate-plot", buttons=[],
             )  # fmt: skip
-            with gr.Row(visible=False) as tools:
-                only = gr.Radio(list(FILTERS), value="all", label="Show questions", elem_id="evaluate-only", scale=4)
-                csv = gr.Button("CSV", size="sm", elem_id="evaluate-csv", scale=1, min_width=72)
-                trec = gr.Button("TREC runs", size="sm", elem_id="evaluate-trec", scale=1, min_width=96)
+            with gr.Column(visible=False) as tools:
+                with gr.Row():
+                    downloads = [
+                        (gr.Button(label, size="sm", elem_id=f"evaluate-{name}", scale=1, min_width=86), made)
+                        for label, name, made in (
+                            ("HTML report", "html", handlers.html), ("CSV", "csv", handlers.csv),
+                            ("LaTeX", "latex", handlers.latex), ("Figure", "figure", handlers.figure),
+                            ("JSON", "json", handlers.json), ("TREC runs", "trec", handlers.trec),
+                        )
+                    ]  # fmt: skip
+                only = gr.Radio(list(FILTERS), value="all", label="Show questions", elem_id="evaluate-only")
                 file = gr.DownloadButton("download", elem_id="evaluate-download", elem_classes=["pq-offstage"])
             items = live_html(elem_id="evaluate-items")
         with gr.Column(scale=3):
@@ -413,8 +505,11 @@ def build(services: Services, session: gr.State) -> Shown:
     chosen = [chunkers, retrievers, baseline, session]
     shown = [earlier, table, plot, items, tools, item, state, page]
     source.change(lambda s: gr.File(visible=s == OWN_FILE), source, upload, **AT_ONCE)
-    for changed in (source.change, upload.upload, upload.clear):
-        changed(handlers.questions, [source, upload, session], known, **QUIET)
+    source.change(handlers.questions, [source, upload, session], known, **QUIET)
+    for changed in (upload.upload, upload.clear):
+        changed(handlers.uploaded, [source, upload, session], known, **QUIET)
+    for chosen_by_hand in (source.input, chunkers.input, retrievers.input, baseline.input):
+        chosen_by_hand(handlers.remember, [source, *chosen], None, **QUIET)
     known.click(
         guarded(handlers.question_clicked), [source, upload, session], [known, work], concurrency_limit=None, **QUIET
     )
@@ -431,6 +526,10 @@ def build(services: Services, session: gr.State) -> Shown:
     item.click(guarded(handlers.evidence_clicked), [state, session], [item, page, state], **QUIET)
     page.click(guarded(handlers.page_clicked), [session], page, **QUIET)
     fetch = "() => setTimeout(() => document.querySelector('#evaluate-download').click(), 300)"
-    for button, made in ((csv, handlers.csv), (trec, handlers.trec)):
+    for button, made in downloads:
         button.click(guarded(made), [state, session], file, **QUIET).success(None, None, None, js=fetch)
-    return Shown(handlers.show, [source, upload, *chosen, state], [known, systems, baseline, *shown])
+    return Shown(
+        handlers.show,
+        [source, upload, *chosen, state],
+        [source, upload, chunkers, retrievers, known, systems, baseline, *shown],
+    )

@@ -161,8 +161,8 @@ def _title(evaluation: Evaluation, data: _Data) -> str:
 
 
 def _panels(data: _Data) -> tuple[tuple[str, Draw, bool], ...]:
-    first = _typical(data.text)
-    second = _typical([name for name in data.evidence if name != first] or data.evidence)
+    first = _typical(data.text, data.evidence)
+    second = _typical([name for name in data.evidence if name != first], data.measures)
     profile: tuple[str, Draw, bool] = (
         ("Profile of means", _profile, True) if len(data.measures) >= 3 else ("Means", _dots, False)
     )
@@ -176,8 +176,10 @@ def _panels(data: _Data) -> tuple[tuple[str, Draw, bool], ...]:
     )
 
 
-def _typical(names: Sequence[str]) -> str:
-    return next((name for name in names if name.endswith("f1") or name.startswith(("rouge", "MRR"))), names[0])
+def _typical(names: Sequence[str], others: Sequence[str]) -> str:
+    """Return a measure with many values, of `names` if there is one, then of `others`, else just any."""
+    many = [n for n in (*names, *others) if n.endswith("f1") or n.startswith(("rouge", "bertscore", "MRR", "nDCG"))]
+    return (many or [*names, *others])[0]
 
 
 def _pretty(name: str) -> str:

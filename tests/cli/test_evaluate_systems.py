@@ -152,9 +152,9 @@ def test_wrong_entailment_files_are_told_before_a_model_is_loaded(run, write, em
 def test_a_file_of_100_mb_takes_neither_the_memory_nor_minutes(tmp_path):
     gold, data = tmp_path / "gold.jsonl", tmp_path / "data.jsonl"
     words = " ".join(f"word{number}" for number in range(20))
+    number = 0
     with gold.open("w") as one, data.open("w") as other:
-        number = 0
-        while data.tell() < 100_000_000:
+        while other.tell() < 100_000_000:
             for _ in range(1_000):
                 one.write(f'{{"id": "q{number}", "answer": "{words}", "citations": [1]}}\n')
                 other.write(f'{{"id": "q{number}", "answer": "{words} {number}", "citations": [1, 2]}}\n')

@@ -26,6 +26,17 @@ MEASURE = declare(
     )
 )
 
+GOLD_REFUSAL = declare(
+    Measure(
+        "gold_refusal",
+        "Gold answer refusals",
+        "1 if the language model finds the first three segments of the gold answer to be a refusal, else 0",
+        "ai-dial-rag-eval",
+        higher_is_better=None,
+        group="Missing evidence",
+    )
+)
+
 
 def refusal_prompt(answer: str) -> list[Message]:
     """Return the prompt about the first three segments of an answer."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure, declare
 from pdfqa_core.metrics.claims import claim_f1, claim_share
 from pdfqa_core.metrics.entailment import EntailmentItem, EntailmentScores, Tagger, entailment_scores
 from pdfqa_core.metrics.replies import OnDone
@@ -24,16 +23,6 @@ from pdfqa_core.types import LLM, StopSignal
 MEASURES = ("entailment_context_answer", "entailment_gold_answer", "entailment_answer_gold", "entailment_f1")
 REFUSALS = ("answer_refusal", "gold_refusal")
 CLAIMS = ("claim_precision", "claim_recall", "claim_f1")
-GOLD_REFUSAL = declare(
-    Measure(
-        "gold_refusal",
-        "Gold answer refusals",
-        "1 if the language model finds the first three segments of the gold answer to be a refusal, else 0",
-        "ai-dial-rag-eval",
-        higher_is_better=None,
-        group="Language model",
-    )
-)
 _ID = ("id", "query_id", "_id", "task_id")
 _QUESTION = ("question", "query", "input")
 _CONTEXT = ("context", "contexts", "retrieved_context", "documents", "passages")

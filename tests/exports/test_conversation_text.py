@@ -76,8 +76,8 @@ def test_markdown_shows_the_words_and_renders_nothing_of_them():
         "Searched for: “What does the *pump* cost?”",
         "![free](http://evil.test/x.png)",
         "<li>[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.”</li>",
-        "2 sentences: 1 supported, 1 not found; 1 number not found in the cited passages; answered by generative with"
-        " fake_7B.",
+        "2 sentences: 1 supported, 1 not found; 1 number not found in the cited passages",
+        "; answered by generative with fake_7B.",
     ):
         assert words in shown.replace("<em>", "").replace("</em>", "")
     assert "<img" not in rendered(data.decode())

@@ -372,9 +372,11 @@ class LoadedModels:
                 self._status = ModelStatus("missing", NO_MODEL, f"{problem} {error}")
 
     def unload(self) -> None:
-        """Free the language model's memory once no answer is under way; the next question loads it again."""
+        """Free the language model's memory; the next question loads it again. Raises PdfQAError during an answer."""
         if self._llm is None:
             return
+        if self._llm.calls:
+            raise PdfQAError("An answer is being written.", "Wait for it, or stop it.")
         with self._llm.alone("waiting for the model", self._closing):
             _free(self._llm.engine)
         self._status = ModelStatus("ready", f"{self._llm.name} ready")

@@ -282,6 +282,12 @@ def test_unloading_frees_the_memory_and_a_question_brings_it_back(load):
     warm(models)
     engine = models.llm().engine
     engine.loaded = True
+    engine.enqueue(["one two"])
+    answer = models.llm().complete([Message("user", "?")], max_tokens=9)
+    next(answer)
+    with pytest.raises(PdfQAError, match="An answer is being written"):
+        models.unload()
+    answer.close()
     models.unload()
     assert engine.unloaded
     engine.loaded = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.reading.matching import Quote, quotes
@@ -18,7 +18,7 @@ class Evidence:
     """The sentences of hits that a model is shown. `places` are positions in `sentences`, ascending.
 
     The hits are in the order of their place in the documents, not of their rank, so that two questions on the same
-    passages begin with the same text; sentences that an overlapping passage also holds are in it once.
+    passages begin with the same text.
     """
 
     sentences: tuple[Quote, ...]
@@ -27,8 +27,11 @@ class Evidence:
     @property
     def hits(self) -> tuple[Hit, ...]:
         """The hits of which anything is shown, best first."""
-        shown = {id(self.sentences[place].hit): self.sentences[place].hit for place in self.places}
-        return tuple(sorted(shown.values(), key=lambda hit: hit.rank))
+        return tuple(sorted(self.in_order(), key=lambda hit: hit.rank))
+
+    def in_order(self) -> list[Hit]:
+        """Return the hits of which anything is shown, in the order in which they are shown."""
+        return list({id(self.sentences[p].hit): self.sentences[p].hit for p in self.places}.values())
 
     def texts(self) -> list[str]:
         """Return the shown text of each passage, in order; gaps are marked."""
@@ -52,34 +55,40 @@ class Evidence:
 
 
 def gather(hits: Sequence[Hit]) -> Evidence:
-    """Return all distinct sentences of the hits."""
+    """Return all sentences of the hits."""
     ordered = sorted(hits, key=lambda hit: (hit.passage.document_id, hit.passage.spans[0]))
-    found = tuple(_distinct([quote for hit in ordered for quote in quotes(hit, longest=1)]))
+    found = tuple(quote for hit in ordered for quote in quotes(hit, longest=1))
     return Evidence(found, tuple(range(len(found))))
 
 
 def best(
     question: str, evidence: Evidence, fits: Callable[[Evidence], bool], meaning: Meaning | None = None
 ) -> Evidence | None:
-    """Return the most relevant sentences of the evidence, in their order, as many as fit; None if not even one does."""
+    """Return the most relevant sentences of the evidence, in their order, as many as fit; None if not even one does.
+
+    What an overlapping passage also holds is taken once.
+    """
     scores = relevance(question, evidence.sentences, meaning)
     kept: tuple[int, ...] = ()
-    for place in sorted(evidence.places, key=lambda place: -scores[place]):
+    for place in sorted(_distinct(evidence), key=lambda place: -scores[place]):
         wider = tuple(sorted((*kept, place)))
         if fits(Evidence(evidence.sentences, wider)):
             kept = wider
     return Evidence(evidence.sentences, kept) if kept else None
 
 
-def _distinct(found: Sequence[Quote]) -> Iterator[Quote]:
-    for place, quote in enumerate(found):
-        if not any(
-            other.hit is not quote.hit
-            and _holds(other.span, quote.span)
-            and (other.span != quote.span or earlier < place)
-            for earlier, other in enumerate(found)
-        ):
-            yield quote
+def _distinct(evidence: Evidence) -> list[int]:
+    """Return the places of the sentences that no other passage holds, the first of equal ones."""
+    found = evidence.sentences
+
+    def elsewhere(place: int) -> bool:
+        quote = found[place]
+        return any(
+            other.hit is not quote.hit and _holds(other.span, quote.span) and (other.span != quote.span or at < place)
+            for at, other in enumerate(found)
+        )
+
+    return [place for place in evidence.places if not elsewhere(place)]
 
 
 def _holds(outer: Span, inner: Span) -> bool:

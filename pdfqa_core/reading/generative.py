@@ -69,7 +69,7 @@ class GenerativeReader:
     def messages(self, question: str, evidence: Evidence | None) -> list[Message]:
         """Return the prompt for the question: evidence, question, instruction, in this order."""
         texts = evidence.texts() if evidence is not None else []
-        passages = "\n\n".join(PASSAGE.fill(text=quoted(text)) for text in texts)
+        passages = "\n\n".join(PASSAGE.fill(number=str(n), text=quoted(text)) for n, text in enumerate(texts, 1))
         instruction = self.instruction or INSTRUCTIONS[self.type_of or question_type(question)]
         content = READ.fill(passages=passages, question=quoted(question), instruction=instruction)
         return [Message("user", content)]
@@ -183,7 +183,9 @@ class GenerativeReader:
         if refused and text and text != INSUFFICIENT_CONTEXT:
             notes.append(f"The model declined: {text}")
         began = time.perf_counter()
-        checked = Checked() if refused else self.checker.check(text, evidence.hits, markers)
+        ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
+        named = [(place, ranks[number]) for place, number in markers if number in ranks]
+        checked = Checked() if refused else self.checker.check(text, evidence.hits, named)
         return Answer(
             INSUFFICIENT_CONTEXT if refused else text,
             checked.citations,

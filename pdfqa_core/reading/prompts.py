@@ -32,13 +32,14 @@ class Prompt:
 
 READ = Prompt("{passages}\n\nQuestion: {question}\n\n{instruction}", "passages", "question", "instruction")
 
-PASSAGE = Prompt('"""\n{text}\n"""', "text")
+PASSAGE = Prompt('Passage {number}:\n"""\n{text}\n"""', "number", "text")
 
-# By the type of the question; see question_type.py.
+# By the type of the question; see question_type.py. Measured with SmolLM2-135M: asking for more sentences where
+# something is to be described, or for yes or no and the reason in one sentence, gave worse answers.
 INSTRUCTIONS: Mapping[QuestionType, str] = {
-    "extractive": "Answer the question in one to three sentences, using only the text above.",
-    "abstractive": "Answer the question in two to four sentences, using only the text above.",
-    "boolean": "Answer the question with yes or no and the reason in one sentence, using only the text above.",
+    "extractive": "Answer the question in one to three sentences, using only the passages above.",
+    "abstractive": "Explain the answer in one to three sentences, using only the passages above.",
+    "boolean": "Answer yes or no and say why in one to three sentences, using only the passages above.",
 }
 
 # Marks by which chat templates part messages. Text from a PDF must not carry them into a prompt.

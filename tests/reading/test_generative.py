@@ -43,7 +43,7 @@ def test_the_prompt_is_one_user_message_that_begins_with_the_passages(fake_llm):
     read(GenerativeReader(fake_llm, passages=1), "How much?", hits(PLAN, BOOK))
     (message,) = fake_llm.history[0]
     assert message.role == "user"
-    assert message.content.startswith('"""\n' + PLAN)
+    assert message.content.startswith('Passage 1:\n"""\n' + PLAN)
     assert BOOK not in message.content
     assert message.content.index(PLAN) < message.content.index("How much?")
 
@@ -127,7 +127,7 @@ def test_the_best_sentences_are_kept_in_their_order_where_the_tokens_are_few(fak
         "The plan began in 2010. Dogs may come along. The deductible is $2,000. Cats sleep. It has a yearly deductible."
     )
     fake_llm.enqueue(["x"])
-    _, answer, _ = read(GenerativeReader(fake_llm, prompt_tokens=12), "How high is the yearly deductible?", hits(text))
+    _, answer, _ = read(GenerativeReader(fake_llm, prompt_tokens=14), "How high is the yearly deductible?", hits(text))
     assert "The deductible is $2,000. … It has a yearly deductible." in fake_llm.history[0][0].content
     assert "Dogs" not in fake_llm.history[0][0].content
     assert answer.notes == ()
@@ -137,17 +137,28 @@ def test_what_stands_between_sentences_stays(fake_llm):
     table = "Costs:\n\n| Visit | Price |\n| --- | --- |\n| Doctor | $20 |\n| Hospital | $50 |\n\nCall us. Or write."
     fake_llm.enqueue(["x"])
     read(GenerativeReader(fake_llm), "What?", hits(table))
-    assert fake_llm.history[0][0].content.startswith(f'"""\n{table}\n"""')
+    assert fake_llm.history[0][0].content.startswith(f'Passage 1:\n"""\n{table}\n"""')
 
 
-def test_what_two_passages_share_is_read_once(fake_llm):
+def test_what_two_passages_share_is_read_once_where_the_tokens_are_few(fake_llm):
     fake_llm.enqueue(["x"])
     whole = "The plan began in 2010. The deductible is $2,000 per year. Leave is paid."
     begins, ends = whole[:58], whole[24:]
-    read(GenerativeReader(fake_llm), "What?", [hit(ends, 1, start=124), hit(begins, 2, start=100)])
+    found = [hit(ends, 1, start=124), hit(begins, 2, start=100)]
+    read(GenerativeReader(fake_llm, prompt_tokens=24), "What?", found)
     content = fake_llm.history[0][0].content
     assert content.count("deductible") == 1
     assert content.index("2010") < content.index("deductible") < content.index("Leave")
+
+
+def test_a_number_the_model_wrote_is_that_of_the_prompt_not_the_rank(fake_llm):
+    same = "Leave is paid."
+    best_but_later, other = hit(same, 1, page=9), hit(same, 2, page=3)
+    fake_llm.enqueue(["Leave is paid [1]."])
+    answer = read(GenerativeReader(fake_llm), "What?", [best_but_later, other])[1]
+    assert answer.citations[0].number == 2
+    fake_llm.enqueue(["Leave is paid [7]."])
+    assert read(GenerativeReader(fake_llm), "What?", [best_but_later, other])[1].citations[0].number == 1
 
 
 @given(

@@ -41,8 +41,11 @@ class SpanReader:
         import torch
 
         model, tokenizer = self._model
+        asked = tokenizer.encode(question, add_special_tokens=False)
+        if len(asked) > self._longest // 2:  # the text needs room
+            question = tokenizer.decode(asked[: self._longest // 2])
         encoded = tokenizer(
-            question, text, truncation="only_second", max_length=self._longest, stride=STRIDE,
+            question, text, truncation="only_second", max_length=self._longest, stride=min(STRIDE, self._longest // 5),
             return_overflowing_tokens=True, return_offsets_mapping=True, padding=True, return_tensors="pt",
         )  # fmt: skip
         offsets = encoded.pop("offset_mapping")
@@ -75,7 +78,9 @@ class SpanReader:
     def _model(self) -> tuple[Any, Any]:
         try:
             from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+            from transformers.utils.logging import disable_progress_bar
 
+            disable_progress_bar()  # type: ignore[no-untyped-call]
             tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True, use_fast=True)
             model = AutoModelForQuestionAnswering.from_pretrained(
                 self._folder, local_files_only=True, use_safetensors=True, trust_remote_code=False

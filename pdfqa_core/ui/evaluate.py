@@ -34,6 +34,7 @@ from pdfqa_core.ui.components import (
     error_html,
     guarded,
     live_html,
+    plural,
     render,
     switch,
 )
@@ -218,11 +219,7 @@ class Handlers:
             state = EvaluateState(restored=state.restored)
             return gr.Dropdown(visible=False), nothing, hidden, "", gr.Column(visible=False), "", state, ""
 
-        choices = [
-            (f"{one.dataset}, {len(one.systems)} systems, {day(one.made_at)} {one.made_at.astimezone():%H:%M}",
-             one.made_at.isoformat())
-            for one in stored
-        ]  # fmt: skip
+        choices = [(self._title(one), one.made_at.isoformat()) for one in stored]
         names = [system.name for system in evaluation.systems]
         state = replace(state, evaluation=evaluation.made_at.isoformat())
         if state.baseline not in names:
@@ -238,6 +235,11 @@ class Handlers:
             earlier, table, self._plot(evaluation), self._items(evaluation, state), gr.Column(visible=True),
             self._item(evaluation, state, session), state, gr.skip() if state.item else "",
         )  # fmt: skip
+
+    @staticmethod
+    def _title(one: RetrievalEvaluation) -> str:
+        systems = plural(len(one.systems), "system")
+        return f"{one.dataset}, {systems}, {day(one.made_at)} {one.made_at.astimezone():%H:%M}"
 
     @staticmethod
     def _plot(evaluation: RetrievalEvaluation) -> gr.LinePlot:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pdfqa_core.csv_format import read_csv
+from pdfqa_core.exports.results import read_results
 from tests.ui.serving import WAIT
 
 pytestmark = pytest.mark.browser
@@ -49,3 +50,48 @@ def test_a_wrong_file_says_which_row(page: Page, tmp_path) -> None:
     expect(page.locator("#evaluate-questions [role=alert]")).to_contain_text("row 2: there is no question")
     page.locator("button#evaluate-go").click()
     expect(page.locator("#evaluate-work")).to_contain_text("row 2: there is no question")
+    page.locator("#evaluate-file").get_by_role("button").first.click()
+    expect(page.locator("#evaluate-questions")).to_contain_text("Bring a file of questions")
+    page.get_by_label("The sample's 15 questions").check()
+    expect(page.locator("#evaluate-questions")).to_contain_text("not among your documents")
+
+
+def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_along(page: Page, tmp_path) -> None:
+    own = tmp_path / "my questions.jsonl"
+    own.write_text('{"question": "How much did the heat pump cost?", "document": "harbour-heat.pdf", "page": 3}\n')
+    page.get_by_role("tab", name="Evaluate").click()
+    page.locator("#evaluate-questions").get_by_role("button", name="Add the sample").click()
+    expect(page.locator("#evaluate-questions")).to_contain_text("15 questions")
+    page.get_by_label("My file").check()
+    page.locator("#evaluate-file input[type=file]").set_input_files(own)
+    expect(page.locator("#evaluate-questions")).to_contain_text("1 question, 1 with gold places")
+    for name in ("dense", "hybrid"):
+        page.locator("#evaluate-retrievers").get_by_label(name).uncheck()
+    page.locator("#evaluate-chunkers").get_by_label("snippets").check()
+    page.locator("button#evaluate-go").click()
+    expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored", timeout=2 * WAIT)
+    page.reload()
+    page.get_by_role("tab", name="Evaluate").click()
+    expect(page.locator("#evaluate-questions")).to_contain_text("my questions: 1 question, 1 with gold places")
+    expect(page.locator("#evaluate-file")).to_contain_text("my ques")
+    expect(page.locator("#evaluate-chunkers").get_by_label("snippets")).to_be_checked()
+    expect(page.locator("#evaluate-retrievers").get_by_label("dense")).not_to_be_checked()
+    expect(page.locator("#evaluate-systems .chip")).to_have_count(2)
+    expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored")
+    files = {}
+    for name in ("html", "latex", "figure", "json"):
+        with page.expect_download() as download:
+            page.locator(f"button#evaluate-{name}").click()
+        files[download.value.suggested_filename] = download.value.path().read_bytes()
+    assert list(files) == ["retrieval.html", "retrieval.tex", "retrieval.pdf", "retrieval.json"]
+    assert b"How much did the heat pump cost?" in files["retrieval.html"]
+    assert b"\\toprule" in files["retrieval.tex"]
+    assert files["retrieval.pdf"].startswith(b"%PDF")
+    found = read_results(files["retrieval.json"], "retrieval.json")
+    assert [len(system.items) for system in found.systems] == [1, 1]
+    assert found.versions["pdfqa"]
+    page.get_by_label("The sample's 15 questions").check()
+    expect(page.locator("#evaluate-file")).to_be_hidden()
+    page.get_by_role("tab", name="Documents").click()
+    page.locator("#documents-table").get_by_role("button", name="remove").click()
+    expect(page.locator("#documents-table tr[data-document]")).to_have_count(0)

@@ -3,10 +3,10 @@
 Systems: `generative` (the default recipe and settings), `plain` (the same model with a prompt of the first three
 passages and the question, nothing else), `extractive` (sentences of the passages, no model), and `recorded` (another
 system's answers, where the file is there). Measures: ROUGE-L F and token F1 against the reference answers (their
-[file#page] marks taken off), precision and recall of the pages cited as supported against those of the reference, the
-seconds of an answer and to its first token, the share of sentences that are supported, each with its 95 % bootstrap
-interval; then the paired differences, and last the ratio of ROUGE-L F of generative and plain. The answers of `plain`
-are cited by the same comparison with the passages.
+[file#page] marks taken off), precision and recall of the cited pages against those of the reference, once for all
+citations and once for the supported ones, the share of sentences that are supported, the seconds to the first token and
+of an answer, each with its 95 % bootstrap interval; then the paired differences, and last the ratio of ROUGE-L F of
+generative and plain. The answers of `plain` are cited by the same comparison with the passages.
 
 With --keep FOLDER what was found and answered is written there, and a run that was interrupted goes on.
 
@@ -44,7 +44,10 @@ from pdfqa_core.types import Answer, Done, Hit, Message, Passage, Reader, Suppor
 QUICK = 8
 K = 15
 PLAIN_PASSAGES = 3
-MEASURES = ("ROUGE-L F", "token F1", "citation P", "citation R", "supported", "first token s", "seconds")
+MEASURES = (
+    "ROUGE-L F", "token F1", "citation P", "citation R", "supported P", "supported R", "supported", "first token s",
+    "seconds",
+)  # fmt: skip
 _CITED = re.compile(r"\[([^\[\]#]+)#page=(\d+)\]")
 
 
@@ -106,7 +109,8 @@ def as_row(answer: Answer, seconds: float) -> dict[str, Any]:
     return {
         "answer": answer.text,
         "refused": answer.refused,
-        "pages": sorted({(c.span.document_id, c.span.page) for c in answer.citations if c.verified}),
+        "cited": sorted({(c.span.document_id, c.span.page) for c in answer.citations}),
+        "verified": sorted({(c.span.document_id, c.span.page) for c in answer.citations if c.verified}),
         "supports": [str(sentence.support) for sentence in answer.sentences],
         "first token s": answer.seconds.get("first_token"),
         "check": answer.seconds.get("check"),
@@ -120,24 +124,33 @@ def recorded(file: Path) -> dict[str, dict[str, Any]]:
     for line in file.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         text, pages = split_pages(row["answer"])
-        found[row["question"]] = {"answer": text, "pages": sorted(pages), "refused": False}
+        found[row["question"]] = {"answer": text, "cited": sorted(pages), "refused": False}
     return found
 
 
 def measured(row: Mapping[str, Any], item: Item) -> dict[str, float | None]:
     """Return the value of every measure for one answer."""
-    cited = {(name, int(page)) for name, page in row["pages"]}
-    right = len(cited & item.pages)
     supports = row.get("supports")
+    shown = overlap(row["cited"], item)
+    verified = overlap(row["verified"], item) if "verified" in row else (None, None)
     return {
         "ROUGE-L F": rouge_l(row["answer"], [item.reference]) or 0.0,
         "token F1": token_f1(row["answer"], [item.reference]) or 0.0,
-        "citation P": right / len(cited) if cited else 0.0,
-        "citation R": right / len(item.pages),
+        "citation P": shown[0],
+        "citation R": shown[1],
+        "supported P": verified[0],
+        "supported R": verified[1],
         "supported": sum(s == Support.SUPPORTED for s in supports) / len(supports) if supports else None,
         "first token s": row.get("first token s"),
         "seconds": row.get("seconds"),
     }
+
+
+def overlap(pages: Sequence[Sequence[Any]], item: Item) -> tuple[float, float]:
+    """Return precision and recall of pages against those of the reference; no page at all has both 0."""
+    cited = {(name, int(page)) for name, page in pages}
+    right = len(cited & item.pages)
+    return (right / len(cited) if cited else 0.0), right / len(item.pages)
 
 
 # ------------------------------------------------------------------ what is kept between runs

@@ -272,6 +272,8 @@ def measure(chosen: argparse.Namespace, kept: Kept) -> None:
     answered = [item for item in items if all((name, item.question) in kept.answers for name in systems)]
     if len(answered) < len(items):
         print(f"Not finished: {len(answered)} of {len(items)}. Run it again with the same --keep.", file=sys.stderr)
+    if not answered:
+        sys.exit("No question was answered by every system.")
     items = answered
     rows = {name: [kept.answers[name, item.question] for item in items] for name in systems}
     other = DATA / "recorded_answers_50.jsonl"

@@ -141,6 +141,25 @@ def _evidence_fields(reading: ReadingSettings) -> dict[str, Any]:
     return {"refusal": refusal, "confidence_threshold": threshold, "refusal_curve": curve}
 
 
+def _model_fields(retrieval: RetrievalSettings, *, visible: bool) -> dict[str, Any]:
+    """Return the models by path or hub name."""
+    form: dict[str, Any] = {}
+    with gr.Accordion("Models", open=False, visible=visible):
+        form["embedding_model"] = gr.Textbox(
+            retrieval.embedding_model, label="Encoder", placeholder="the bundled all-MiniLM-L6-v2",
+            info="Folder or hub name of a sentence-transformers model",
+        )  # fmt: skip
+        form["late_model"] = gr.Textbox(
+            retrieval.late_model, label="Late interaction", placeholder="the bundled encoder, untrained for it",
+            info="Folder or hub name of a ColBERT model",
+        )  # fmt: skip
+        form["reranker"] = gr.Textbox(
+            retrieval.reranker, label="Re-ranker", placeholder="none",
+            info="Folder or hub name of a cross-encoder that reads the best hits again",
+        )  # fmt: skip
+    return form
+
+
 def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], list[gr.Group]]:
     """Return the recipe's fields by setting name, and the groups that show only for some chunkers."""
     form: dict[str, Any] = {}
@@ -240,19 +259,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
         with gr.Row():
             form["k1"] = gr.Number(retrieval.k1, label="BM25 k1", info="term saturation")
             form["b"] = gr.Number(retrieval.b, label="BM25 b", info="length normalisation")
-    with gr.Accordion("Models", open=False, visible=not services.settings.server.demo):
-        form["embedding_model"] = gr.Textbox(
-            retrieval.embedding_model, label="Encoder", placeholder="the bundled all-MiniLM-L6-v2",
-            info="Folder or hub name of a sentence-transformers model",
-        )  # fmt: skip
-        form["late_model"] = gr.Textbox(
-            retrieval.late_model, label="Late interaction", placeholder="the bundled encoder, untrained for it",
-            info="Folder or hub name of a ColBERT model",
-        )  # fmt: skip
-        form["reranker"] = gr.Textbox(
-            retrieval.reranker, label="Re-ranker", placeholder="none",
-            info="Folder or hub name of a cross-encoder that reads the best hits again",
-        )  # fmt: skip
+    form.update(_model_fields(retrieval, visible=not services.settings.server.demo))
     with gr.Accordion("More", open=False):
         form["unit"] = gr.Radio(
             ["words", "tokens"], value=chunking.unit, label="Lengths in", info="tokens: of the embedding model"

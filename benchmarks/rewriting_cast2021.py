@@ -3,7 +3,8 @@
 TREC CAsT 2021: every turn's question as it was typed (raw), with each rewriter, and as a person rewrote it (human),
 searched among the gold passages of all turns. The history of a turn are the raw questions before it, with the passages
 that the conversation showed for them as the answers. MRR with its 95 % bootstrap interval; then for the halves of the
-conversations with even and odd places (the weights of `concatenation` were chosen on the even ones). "between": the
+conversations with even and odd places (the weights of `concatenation` were searched for on the even ones and picked
+with all results in view, so neither half is untouched; the odd one is the more cautious estimate). "between": the
 human form of each question put after the turns of another conversation, where nothing is to be gained and what is lost
 shows a search polluted by its history. Then how often a new topic is recognised: the next turn of a conversation
 against the opening question, and any human form, of another. The same for MT-RAG, which has no human rewritings: its

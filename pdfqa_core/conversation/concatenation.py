@@ -20,8 +20,8 @@ from pdfqa_core.types import Rewritten, StopSignal, WeightedTexts
 # What an earlier question weighs, the question itself being 1: the last one WORDS and MEANING, each one before half as
 # much; the one that named the topic TOPIC_WORDS and TOPIC_MEANING more. The sentence of the last answer that is nearest
 # to the question weighs ANSWER_MEANING; its words would lead back to the passage that was shown already. A question
-# that stands alone takes half of all that. Chosen on one half of the conversations of TREC CAsT 2021:
-# benchmarks/rewriting_cast2021.py.
+# that stands alone takes half of all that. Searched for on one half of the conversations of TREC CAsT 2021, but
+# picked among the best with the other half and MT-RAG in view: benchmarks/rewriting_cast2021.py.
 WORDS, MEANING, DECAY = 0.3, 0.1, 0.5
 TOPIC_WORDS, TOPIC_MEANING = 0.2, 0.1
 ANSWER_MEANING = 0.2

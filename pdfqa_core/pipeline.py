@@ -60,8 +60,8 @@ def ask(
     A confidence of `judge` below `threshold` means a refusal without asking the reader; `searched` says in words what
     is searched ("1,394 passages"). A `stop` in any phase ends in a Done with what there is by then and `stopped` set.
     The rewriter's note becomes the first of the answer's; without a history it is not asked at all.
-    `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "read", "check",
-    "total".
+    `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
+    there on), "read", "check", "total".
     Raises UsageError for an empty question or one of more than 2,000 words, and passes on the PdfQAErrors of the parts.
     """
     _check(question)
@@ -117,6 +117,7 @@ def ask(
             answer = _judged(event.answer, hits, found)
             seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
             if "first_token" in answer.seconds:
+                seconds["write"] = answer.seconds["read"] - answer.seconds["first_token"]
                 seconds["first_token"] = since - began + answer.seconds["first_token"]
             yield done(answer)
 

@@ -54,7 +54,7 @@ def test_the_answer_carries_everything(fake_llm):
     assert answer.settings_fingerprint == "abc"
     assert answer.confidence == 0.8
     assert answer.signals == {"retrieval": 0.8}
-    assert {"rewrite", "retrieve", "judge", "first_token", "read", "total"} <= set(answer.seconds)
+    assert {"rewrite", "retrieve", "judge", "first_token", "write", "read", "total"} <= set(answer.seconds)
     assert answer.seconds["total"] >= answer.seconds["read"]
     assert answer.citations[0].verified
 

@@ -152,12 +152,8 @@ def _support(answer: Answer) -> tuple[str, bool]:
 
 def tokens_per_second(answer: Answer) -> float | None:
     """Return how fast the answer was written, from its first token on; None where that is not known."""
-    seconds = answer.seconds
-    before = sum(seconds.get(phase, 0.0) for phase in ("rewrite", "retrieve", "judge"))
-    writing = seconds.get("read", 0.0) - (seconds.get("first_token", 0.0) - before)
-    if answer.completion_tokens < 2 or writing <= 0 or "first_token" not in seconds:
-        return None
-    return (answer.completion_tokens - 1) / writing
+    writing = answer.seconds.get("write", 0.0)
+    return (answer.completion_tokens - 1) / writing if answer.completion_tokens > 1 and writing > 0 else None
 
 
 def _facts(answer: Answer) -> tuple[str, ...]:

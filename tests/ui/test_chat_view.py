@@ -90,7 +90,7 @@ def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):
 
 
 def test_speed_counts_from_the_first_word_and_leaves_the_search_out():
-    seconds = {"rewrite": 1.0, "retrieve": 1.0, "judge": 0.5, "first_token": 4.5, "read": 4.0, "total": 7.0}
+    seconds = {"rewrite": 1.0, "retrieve": 1.0, "judge": 0.5, "first_token": 4.5, "write": 2.0, "read": 4.0, "total": 7.0}
     answer = Answer("A.", seconds=seconds, completion_tokens=21)
     assert tokens_per_second(answer) == pytest.approx(10)
     assert turn_view(Turn("t", 1, "Q", "Q", answer), {}).facts == ("first word 4.5 s", "10 tokens/s", "7.0 s in all")

@@ -29,7 +29,7 @@ from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.reading import GenerativeReader  # noqa: E402
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
 from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.types import Done, Hit, Retrieved, Stored  # noqa: E402
+from pdfqa_core.types import Done, Hit, Message, Retrieved, Stored  # noqa: E402
 
 GOAL = 4.0  # seconds to the first token of a cold question
 SECOND = "In which year was that, and who says so?"
@@ -67,7 +67,7 @@ def compare(llm: LlamaCpp, questions: list[str], found: list[tuple[Hit, ...]], p
     cold, second, tokens, again = [], [], [], []
     for place, question in enumerate(questions):
         hits = found[place][:passages]
-        first_token(llm, "?", hits[::-1])  # other evidence is in the context
+        list(llm.complete([Message("user", "Something else.")], max_tokens=1))  # what was read before is forgotten
         cold.append(first_token(llm, question, hits))
         tokens.append(llm.prompt_evaluated)
         second.append(first_token(llm, SECOND, hits))

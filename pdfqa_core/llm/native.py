@@ -130,19 +130,25 @@ class NativeModel:
         self._model = model
         self._vocab = lib.llama_model_get_vocab(model)
         self.abort = AbortFlag()
-        self._context, self.context_size = self._make_context(context_size, threads, batch_size, path)
+        self._context, self.context_size = self._make_context(
+            context_size, threads, batch_size, path, flash=gpu_layers != 0
+        )
         self.batch_size = min(batch_size, self.context_size)
         self._memory = lib.llama_get_memory(self._context)
         self._finalizer = weakref.finalize(self, _free, lib, self._context, model)
         self._pieces: dict[int, bytes] = {}
         self.tokens: list[int] = []
 
-    def _make_context(self, context_size: int, threads: int, batch_size: int, path: Path) -> tuple[Any, int]:
+    def _make_context(
+        self, context_size: int, threads: int, batch_size: int, path: Path, *, flash: bool
+    ) -> tuple[Any, int]:
         lib = self._lib
         parameters = lib.llama_context_default_params()
         parameters.n_ctx = min(context_size, lib.llama_model_n_ctx_train(self._model) or context_size)
         parameters.n_batch = parameters.n_ubatch = min(batch_size, parameters.n_ctx)
         parameters.n_threads = parameters.n_threads_batch = threads
+        if not flash:  # on a processor it reads prompts 15 % faster and writes answers 12 % slower
+            parameters.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
         parameters.abort_callback = self.abort.callback
         parameters.abort_callback_data = self.abort.data
         context = lib.llama_init_from_model(self._model, parameters)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
-from pdfqa_core.text import sentences, terms
+from pdfqa_core.text import content_terms, sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Support
 
 # By benchmarks/citations_threshold.py: the best F1 for SUPPORTED; for PARTLY, whose F1 is flat from 0.35 to 0.5, few of
@@ -24,9 +24,14 @@ PARTLY = 0.45
 NAMED = 0.1  # how much worse than the best one a passage may match that the model named itself
 NEAR = 0.1  # how much worse than the best one a sentence of another page may match to be cited too
 
+FEW = 4  # content terms below which a sentence says too little to be compared without the question it answers
+
 _NEGATION = re.compile(r"\b(?:not|no|never|without|none|neither|nor|cannot)\b|n[’']t\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")  # a capital within a sentence
 _LIST_MARK = re.compile(r"\s*(?:[-*•–·]|\(?\d{1,3}[.)]|#+)\s+")
+_PREAMBLE = re.compile(
+    r"\W*(?:(?:the|my) )?(?:final |correct )?answer(?: to (?:the|this|your) question)? is\W+(?:that )?", re.I
+)
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -61,11 +66,14 @@ class Checker:
         self.supported = supported
         self.partly = min(partly, supported)
 
-    def check(self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = ()) -> Checked:
+    def check(
+        self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = (), question: str = ""
+    ) -> Checked:
         """Return the citations of each sentence of `text`, best first, one per page, and the support of each sentence.
 
         `markers` are the places and numbers of the citations the model wrote itself: one is kept if its passage
-        matches the sentence nearly as well as the best one. A sentence below `partly` gets no citation.
+        matches the sentence nearly as well as the best one. A sentence below `partly` gets no citation. A short one
+        ("84.") is compared together with the `question`, and supported only by a quote that says all of it.
         Raises what the encoder raises.
         """
         bounds = answer_sentences(text)
@@ -74,12 +82,21 @@ class Checker:
             return Checked(
                 sentences=tuple(CheckedSentence(a, b, Support.NOT_FOUND, _places(text, a, b)) for a, b in bounds)
             )
-        compared = self._matches([text[a:b] for a, b in bounds], candidates)
+        claims = [_claim(text[a:b], question) for a, b in bounds]
+        compared = self._matches(claims, candidates)
         citations, supports = [], []
-        for (start, end), matches in zip(bounds, compared, strict=True):
+        for (start, end), claim, matches in zip(bounds, claims, compared, strict=True):
             named = frozenset(number for place, number in markers if start < place <= end)
-            for place, found in enumerate(self._best(matches, named)):
+            short = claim != text[start:end]
+            single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
+            for place, found in enumerate(self._best(single if short else matches, named)):
                 support = self.support(text[start:end], found)
+                if (
+                    support is Support.SUPPORTED
+                    and claim != text[start:end]
+                    and not _says(text[start:end], found.quote)
+                ):
+                    support = Support.PARTLY
                 if place == 0:
                     supports.append(support)
                 if support is not Support.NOT_FOUND:
@@ -125,6 +142,25 @@ class Checker:
             [match(text, quote, float(cosine)) for quote, cosine in zip(candidates, row, strict=True)]
             for text, row in zip(texts, cosines, strict=True)
         ]
+
+
+def _claim(sentence: str, question: str) -> str:
+    return f"{question} {_own(sentence)}" if question and len(content_terms(_own(sentence))) < FEW else sentence
+
+
+def _own(sentence: str) -> str:
+    """Return a sentence without "The answer is" before it."""
+    return _PREAMBLE.sub("", sentence, count=1) if _PREAMBLE.match(sentence) else sentence
+
+
+def _says(sentence: str, quote: Quote) -> bool:
+    """Return whether a quote holds every word of a short sentence; a mere "Yes." is said by none."""
+    own = _own(sentence)
+    said = claimed(own)
+    words = "".join(letter for i, letter in enumerate(own) if not any(n.start <= i < n.end for n in said))
+    if not {number.key for number in said} <= stated(quote.text):
+        return False
+    return bool(content_terms(own)) and all(term in quote.terms for term in content_terms(words))
 
 
 def contradicts(sentence: str, quote: Quote) -> bool:

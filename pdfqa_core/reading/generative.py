@@ -130,7 +130,7 @@ class GenerativeReader:
             seconds["first_token"] = reply.first_token - began
         if not stopped and not reply.looped and reply.pieces >= self.max_tokens:
             notes.append(f"The answer was cut after {self.max_tokens} tokens.")
-        yield Done(self._answer(reply, hits, evidence, messages, stopped, seconds, notes))
+        yield Done(self._answer(reply, question, hits, evidence, messages, stopped, seconds, notes))
 
     def _left_out(self, evidence: Evidence, hits: Sequence[Hit]) -> list[str]:
         """Return what the user is told where the evidence did not fit the context; trimming was asked for."""
@@ -170,6 +170,7 @@ class GenerativeReader:
     def _answer(
         self,
         reply: _Reply,
+        question: str,
         hits: Sequence[Hit],
         evidence: Evidence,
         messages: Sequence[Message],
@@ -185,7 +186,7 @@ class GenerativeReader:
         began = time.perf_counter()
         ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
         named = [(place, ranks[number]) for place, number in markers if number in ranks]
-        checked = Checked() if refused else self.checker.check(text, evidence.hits, named)
+        checked = Checked() if refused else self.checker.check(text, evidence.hits, named, question)
         return Answer(
             INSUFFICIENT_CONTEXT if refused else text,
             checked.citations,

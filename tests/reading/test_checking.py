@@ -49,6 +49,23 @@ def test_another_number_name_or_a_negation_is_not_supported(text):
     assert [c.verified for c in check(text).citations] == [False]
 
 
+@pytest.mark.parametrize(
+    ("answer", "support"),
+    [
+        ("84.", Support.SUPPORTED), ("The answer to the question is: 84.", Support.SUPPORTED),
+        ("84 flats.", Support.SUPPORTED), ("12.", Support.PARTLY), ("85.", Support.PARTLY),
+        ("Yes.", Support.PARTLY), ("Bananas.", Support.PARTLY),
+    ],
+)  # fmt: skip
+def test_a_short_answer_is_read_with_its_question(answer, support):
+    found = hits("Ropewalk Court is the largest building with 84 flats. The school has 12 rooms.")
+    question = "How many flats does Ropewalk Court have?"
+    checked = Checker().check(answer, found, question=question)
+    assert [sentence.support for sentence in checked.sentences] == [support]
+    assert checked.citations[0].quote.startswith("Ropewalk Court is")
+    assert Checker().check("84.", hits("Bananas are yellow."), question=question).citations == ()
+
+
 def test_a_negation_supports_a_negation():
     found = hits("Cosmetic surgery isn't covered by the plan.")
     assert supports("Cosmetic surgery is not covered by the plan.", found) == [Support.SUPPORTED]

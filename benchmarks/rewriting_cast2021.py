@@ -1,7 +1,8 @@
 """How much of what a person's rewriting of follow-up questions gains in retrieval each rewriter gains.
 
 TREC CAsT 2021: every turn's question as it was typed (raw), with each rewriter, and as a person rewrote it (human),
-searched among the gold passages of all turns. The history of a turn are the raw questions before it, with the passages
+searched among the gold passages of all turns; "a person in its place" is the llm rewriter, if its model wrote what the
+person did. The history of a turn are the raw questions before it, with the passages
 that the conversation showed for them as the answers. MRR with its 95 % bootstrap interval; then for the halves of the
 conversations with even and odd places (the weights of `concatenation` were searched for on the even ones and picked
 with all results in view, so neither half is untouched; the odd one is the more cautious estimate). "between": the
@@ -37,6 +38,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from pdfqa_core.conversation import Concatenation, LLMRewriter  # noqa: E402
+from pdfqa_core.conversation.llm import CHOSEN_NOTE, beside  # noqa: E402
 from pdfqa_core.conversation.relation import Relation, relation  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, summarise  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, retrievers  # noqa: E402
@@ -47,6 +49,7 @@ DATA = ROOT.parent / "shared" / "data" / "conversations"
 KEEP = ROOT / "data" / "benchmarks"
 RETRIEVERS = ("hybrid", "bm25", "dense")
 QUICK = 4  # conversations
+CHOSEN = CHOSEN_NOTE.split("{", 1)[0]
 
 History = tuple[tuple[str, str], ...]
 Ask = Callable[["Turn"], str | Query]
@@ -88,6 +91,7 @@ class Kept:
         self.name, self.file, self.until = file.stem, file, until
         lines = file.read_text("utf-8").splitlines() if file.exists() else []
         self.replies: dict[str, dict[str, Any]] = {row["key"]: row for row in map(json.loads, lines)}
+        self.used: dict[str, dict[str, Any]] = {}
         self.load, self._llm = load, None
 
     @property
@@ -110,12 +114,12 @@ class Kept:
         schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
     ) -> Iterator[str]:  # fmt: skip
         """Yield the first line of the reply."""
-        key = _key(messages)
+        key = _key(messages, schema)
         if key not in self.replies:
             if time.monotonic() > self.until:
                 sys.exit("Not finished: run it again with the same --keep.")
             began, text = time.perf_counter(), ""
-            for piece in self.llm.complete(messages, max_tokens=max_tokens):
+            for piece in self.llm.complete(messages, max_tokens=max_tokens, schema=schema):
                 text += piece
                 if "\n" in text.strip():
                     break
@@ -123,6 +127,7 @@ class Kept:
             self.replies[key] = row
             with self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
+        self.used[key] = self.replies[key]
         yield self.replies[key]["reply"]
 
     def choose(
@@ -132,8 +137,9 @@ class Kept:
         return dict(self.llm.choose(messages, choices, stop=stop))
 
 
-def _key(messages: Sequence[Message]) -> str:
-    return hashlib.sha256("\n".join(m.content for m in messages).encode()).hexdigest()[:24]
+def _key(messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> str:
+    asked = "\n".join(f"{m.role}: {m.content}" for m in messages) + json.dumps(schema)
+    return hashlib.sha256(asked.encode()).hexdigest()[:24]
 
 
 # ------------------------------------------------------------------ data
@@ -271,6 +277,7 @@ def measure(chosen: argparse.Namespace) -> None:
     if not chosen.quick and not chosen.no_llm:
         rewritten = ask_model(chosen, turns, encode)
         systems["llm"] = lambda turn: rewritten[turn].query
+    systems["  a person in its place"] = lambda turn: by_hand(turn, with_meaning, encode).query
     systems["human"] = lambda turn: turn.human
     index = index_of(turns, encoder)
     found = table("CAsT 2021", turns, systems, index)
@@ -309,15 +316,27 @@ def ask_model(chosen: argparse.Namespace, turns: Sequence[Turn], encode: Any) ->
     rewriter = LLMRewriter(llm, turns=Settings().conversation.turns, encode=encode)
     made = {turn: rewriter.rewrite(turn.raw, turn.history) for turn in turns}
     asked = [turn for turn in turns if turn.history and relation_of(turn, encode) is Relation.FOLLOW_UP]
-    fell_back = Counter(reason(made[turn].note) for turn in asked if made[turn].note)
-    seconds = [row["seconds"] for row in llm.replies.values()]
+    notes = [made[turn].note for turn in asked]
+    picked = sum(note.startswith(CHOSEN) for note in notes)
+    fell_back = [note for note in notes if note and not note.startswith(CHOSEN)]
+    seconds = sum(row["seconds"] for row in llm.used.values())
     print(
-        f"llm ({chosen.model}): {len(asked)} of {len(turns)} turns are follow-ups; fell back on {fell_back.total()} "
-        f"({fell_back.total() / len(asked):.0%}: "
-        + ", ".join(f"{why} {count}" for why, count in fell_back.most_common())
-        + f"); {np.median(seconds):.1f} s per question"
+        f"llm ({chosen.model}): {len(asked)} of {len(turns)} turns are follow-ups; written by the model "
+        f"{notes.count('')}, chosen by it {picked}, fell back {len(fell_back)} ({len(fell_back) / len(asked):.0%}); "
+        f"{seconds / len(asked):.1f} s per follow-up"
     )
+    why = Counter(reason(note) for note in notes if note).most_common()
+    print("  why what it wrote was not used: " + ", ".join(f"{verb} {count}" for verb, count in why))
+    why = Counter(reason(note) for note in fell_back).most_common()
+    print("  of these fell back: " + ", ".join(f"{verb} {count}" for verb, count in why))
     return made
+
+
+def by_hand(turn: Turn, rewriter: Concatenation, encode: Any) -> Rewritten:
+    """Return what the llm rewriter would make of a model that rewrites follow-ups as a person did."""
+    made = rewriter.rewrite(turn.raw, turn.history)
+    follow_up = turn.history and relation_of(turn, encode) is Relation.FOLLOW_UP
+    return beside(made, turn.human) if follow_up else made
 
 
 def relation_of(turn: Turn, encode: Any) -> Relation:

@@ -78,7 +78,7 @@ def test_a_refusal_says_why_and_points_to_the_nearest_passages():
 
 
 def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):
-    fake_llm.enqueue(["a"])
+    fake_llm.enqueue(["a", ""])
     history = [("What does the Standard plan cost?", "It costs $5.")]
     rewritten = LLMRewriter(fake_llm).rewrite("And what does it cover?", history)
     assert rewritten.note.startswith(REWRITING)

@@ -11,6 +11,7 @@ from pdfqa_core.conversation.base import rewriters
 from pdfqa_core.conversation.candidates import candidates
 from pdfqa_core.conversation.concatenation import NEW_TOPIC_NOTE, Concatenation
 from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, topic_terms
+from pdfqa_core.errors import ModelError
 from pdfqa_core.text import terms
 from pdfqa_core.types import LLM, Message, Rewritten, StopSignal
 
@@ -120,9 +121,9 @@ class LLMRewriter:
     """Asks the language model for a standalone question; `turns` is how many questions it is shown.
 
     Only follow-ups are sent to the model; what stands alone or opens a new topic is treated as the concatenation
-    rewriter does (`encode` and `new_topic` are its). A rewriting is searched for beside the question as typed and the
-    earlier ones. Where what the model writes is not acceptable, it chooses among
-    `candidates`; where there are none, the concatenation rewriter's result counts. The result's note says why.
+    rewriter does (`encode` and `new_topic` are its). Where what the model writes is not acceptable, it chooses among
+    `candidates`; where there are none, the concatenation rewriter's result counts. The result's note says why. What it
+    writes or chooses is searched for beside the question as typed and the earlier ones.
     """
 
     needs_llm = True
@@ -203,10 +204,10 @@ class LLMRewriter:
         if not accepted:
             return ""
         schema = {"type": "string", "enum": accepted}
-        reply = "".join(self.llm.complete(messages, max_tokens=self.max_tokens, stop=stop, schema=schema))
+        stream = self.llm.complete(messages, max_tokens=self.max_tokens, stop=stop, schema=schema)
         try:
-            chosen = json.loads(reply)
-        except ValueError:  # cut off
+            chosen = json.loads("".join(stream))
+        except (ValueError, ModelError):  # cut off; a server that cannot obey the schema
             return ""
         return chosen if chosen in accepted else ""
 

@@ -5,6 +5,7 @@ import pytest
 
 from pdfqa_core.conversation import Concatenation, LLMRewriter
 from pdfqa_core.conversation.llm import CHOSEN, EXAMPLES, WRITTEN, flaw, prompt
+from pdfqa_core.errors import ModelError
 from pdfqa_core.types import Query, Rewritten
 
 HISTORY = [("What is the deductible of the Standard plan?", "The deductible of the Standard plan is $2,000 a year.")]
@@ -76,6 +77,25 @@ def test_the_model_may_choose_only_what_the_guard_accepts(fake_llm):
 @pytest.mark.parametrize("reply", ["", '"How much is the deduc', '"What else?"', "3"])
 def test_a_choice_that_is_cut_off_or_unknown_is_not_used(fake_llm, reply):
     assert rewrite(fake_llm, ASKED, chosen=reply).question == FALLBACK
+
+
+def test_a_server_that_takes_no_schema_falls_back(fake_llm):
+    def complete(messages, *, max_tokens, stop=None, schema=None, sampling=None):
+        if schema is not None:
+            raise ModelError("The server refuses the schema.")
+        yield ASKED
+
+    fake_llm.complete = complete
+    assert LLMRewriter(fake_llm).rewrite(ASKED, HISTORY).question == FALLBACK
+
+
+def test_a_model_that_fails_while_it_writes_is_told(fake_llm):
+    def complete(messages, *, max_tokens, stop=None, schema=None, sampling=None):
+        raise ModelError("The server went away.")
+
+    fake_llm.complete = complete
+    with pytest.raises(ModelError, match="went away"):
+        LLMRewriter(fake_llm).rewrite(ASKED, HISTORY)
 
 
 def test_without_a_phrase_to_choose_the_model_is_not_asked_again(fake_llm):

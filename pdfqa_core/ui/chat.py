@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ class Parts:
     scope: gr.Dropdown
     transcript: gr.HTML
     live: gr.HTML
+    follow_ups: gr.HTML
     question: gr.Textbox
     send: gr.Button
     stop: gr.Button
@@ -54,12 +55,17 @@ def build(services: Services, session: gr.State) -> Shown:
     handlers = Handlers(services, parts)
     outputs = parts.everything()
     ask = {"outputs": outputs, "concurrency_limit": None, **QUIET}
-    parts.question.submit(handlers.send, [parts.question, parts.state, session], **ask)
-    parts.send.click(handlers.send, [parts.question, parts.state, session], **ask)
+    entered = parts.question.submit(handlers.send, [parts.question, parts.state, session], **ask)
+    sent = parts.send.click(handlers.send, [parts.question, parts.state, session], **ask)
     parts.stop.click(handlers.stop, None, None, **AT_ONCE)
     clicked_through = parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
     clicked_through.success(None, None, None, js="() => window.pdfqa.openWantedTab()")
-    parts.conversations.click(guarded(handlers.conversation_clicked), [parts.state, session], outputs, **AT_ONCE)
+    offered = parts.follow_ups.click(handlers.transcript_clicked, [parts.state, session], **ask)
+    opened = parts.conversations.click(
+        guarded(handlers.conversation_clicked), [parts.state, session], outputs, **AT_ONCE
+    )
+    for event in (entered, sent, clicked_through, offered, opened):  # on their own: the next question need not wait
+        event.then(guarded(handlers.offer), [parts.state, session], parts.follow_ups, **AT_ONCE)
     parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
     parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
     parts.scope.input(guarded(handlers.scope_changed), [parts.scope, parts.state, session], session, **AT_ONCE)
@@ -79,6 +85,7 @@ def _layout(session: gr.State) -> Parts:
             with gr.Column(elem_id="chat-scroll"):
                 transcript = live_html(elem_id="chat-transcript")
                 live = live_html(elem_id="chat-live")
+                follow_ups = live_html(elem_id="chat-follow-ups")
             with gr.Row(elem_id="chat-compose"):
                 question = gr.Textbox(
                     lines=1, max_lines=8, show_label=False, container=False, scale=8, autofocus=True,
@@ -92,7 +99,21 @@ def _layout(session: gr.State) -> Parts:
             evidence = live_html(elem_id="chat-evidence")
             page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
     download = live_html(elem_id="chat-download", classes="pq-offstage")
-    return Parts(session, state, conversations, scope, transcript, live, question, send, stop, evidence, page, download)
+    return Parts(
+        session,
+        state,
+        conversations,
+        scope,
+        transcript,
+        live,
+        follow_ups,
+        question,
+        send,
+        stop,
+        evidence,
+        page,
+        download,
+    )  # fmt: skip
 
 
 def _shown_first(conversation_id: str, turn: Turn) -> ChatState:
@@ -139,8 +160,6 @@ class Handlers:
         turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
         if turn is not None:
             state = replace(state, turn_id=turn.id)
-        if state.follow_ups is None:
-            state = replace(state, follow_ups=self._follow_ups(turns, session))
         usable = [(d.title or d.filename, d.id) for d in documents if d.state.usable]
         return {
             self.parts.state: state,
@@ -151,14 +170,10 @@ class Handlers:
                 choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
             ),
             self.parts.transcript: chat_view.transcript(
-                turns,
-                names,
-                state.turn_id,
-                len(usable),
-                self.services.suggestions(session.owner),
-                state.follow_ups or (),
+                turns, names, state.turn_id, len(usable), self.services.suggestions(session.owner)
             ),
             self.parts.live: "",
+            self.parts.follow_ups: gr.skip() if turns else "",
             self.parts.question: gr.skip(),
             self.parts.send: gr.Button("Send", visible=True),
             self.parts.stop: gr.Button(visible=False),
@@ -167,8 +182,13 @@ class Handlers:
             self.parts.download: gr.skip(),
         }
 
-    def _follow_ups(self, turns: Sequence[Turn], session: Session) -> tuple[str, ...]:
-        return self.services.follow_ups(session.owner, turns, session.settings, session.scope)
+    def offer(self, state: ChatState, session: Session) -> str:
+        """Return questions to ask after the last answer, none where the conversation is empty."""
+        conversation = self._conversation(state, session)
+        turns = conversation.turns if conversation else ()
+        return chat_view.offered(
+            self.services.follow_ups(session.owner, turns, session.settings, session.scope) if turns else ()
+        )
 
     def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
@@ -227,6 +247,7 @@ class Handlers:
             **busy,
             **({parts.transcript: ""} if not state.conversation_id else {}),
             parts.question: gr.Textbox(value=""),
+            parts.follow_ups: "",
             parts.live: chat_view.live_turn(question, searched, "", phase),
         }
         try:
@@ -255,7 +276,7 @@ class Handlers:
                         continue
                     case Stored(conversation_id=conversation_id, turn=turn):
                         state = _shown_first(conversation_id, turn)
-                        yield from self._answered(state, session)
+                        yield self._answered(state, session)
                         return
                 if update or not isinstance(event, Token) or time.monotonic() - shown > FRAME:
                     shown = time.monotonic()
@@ -269,15 +290,12 @@ class Handlers:
                 parts.stop: gr.Button(visible=False),
             }
 
-    def _answered(self, state: ChatState, session: Session) -> Iterator[dict[Any, Any]]:
-        """Show the stored answer at once, and questions to ask next as soon as they are known."""
+    def _answered(self, state: ChatState, session: Session) -> dict[Any, Any]:
+        """Show the stored answer."""
         conversation = self.services.store.conversations.get(session.owner, state.conversation_id)
         if set(conversation.document_ids) != set(session.scope):
             self.services.store.conversations.set_documents(session.owner, conversation.id, session.scope)
-        yield self.show(replace(state, follow_ups=()), session)
-        if follow_ups := self._follow_ups(conversation.turns, session):
-            shown = self.show(replace(state, follow_ups=follow_ups), session)
-            yield {part: shown[part] for part in (self.parts.state, self.parts.transcript)}
+        return self.show(state, session)
 
     def stop(self, request: gr.Request) -> None:
         """Stop the answer that this page is waiting for."""
@@ -338,8 +356,7 @@ class Handlers:
                 study = self.services.study_of(session.owner, state.conversation_id, turn.id)
                 yield {self.parts.session: replace(session, to_rate=(study.id, turn.id))}
             case _:
-                shown = _shown_first(state.conversation_id, turn)
-                yield self.show(replace(shown, follow_ups=state.follow_ups), session)
+                yield self.show(_shown_first(state.conversation_id, turn), session)
 
     def _matched(self, turn: Turn, text: str, state: ChatState, session: Session) -> dict[Any, Any]:
         """Mark the sentence of the evidence that fits a selection best; the transcript keeps the selection."""
@@ -367,7 +384,7 @@ class Handlers:
                 conversation = store.get(session.owner, chosen)
                 state = _shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
                 session = replace(session, scope=conversation.document_ids)
-                return {**self.show(state, session), self.parts.session: session}
+                return {**self.show(state, session), self.parts.session: session, self.parts.follow_ups: ""}
             case "export":
                 conversation = store.get(session.owner, chosen)
                 text = conversations_markdown([conversation], self._names(session)).decode()

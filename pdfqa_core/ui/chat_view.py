@@ -98,9 +98,7 @@ class HitView:
 NEAREST = 3  # passages that a refusal points to
 BADGES = {
     Support.SUPPORTED: Badge("supported", "✓", "Supported: the passages say this."),
-    Support.PARTLY: Badge(
-        "partly", "~", "Partly supported: the passages say a part of this, or something near it."
-    ),
+    Support.PARTLY: Badge("partly", "~", "Partly supported: the passages say a part of this, or something near it."),
     Support.NOT_FOUND: Badge("missing", "?", "Not found in the passages: check this before you use it."),
 }
 # How the notes of rewriters begin: they stand beside what was searched for, not under the answer.
@@ -205,16 +203,18 @@ def transcript(
     current: str,
     documents: int,
     suggestions: Sequence[str] = (),
-    follow_ups: Sequence[str] = (),
 ) -> str:
     """Return the finished turns, or the empty state with what to do next; `documents` counts those to ask about.
 
-    `suggestions` are offered where nothing was asked yet, `follow_ups` below the last answer.
+    `suggestions` are offered where nothing was asked yet.
     """
     views = [turn_view(turn, names) for turn in turns]
-    return render(
-        "transcript", turns=views, current=current, documents=documents, suggestions=suggestions, follow_ups=follow_ups
-    )
+    return render("transcript", turns=views, current=current, documents=documents, suggestions=suggestions)
+
+
+def offered(questions: Sequence[str]) -> str:
+    """Return the questions to ask next as buttons."""
+    return render("follow_ups", questions=questions) if questions else ""
 
 
 def live_turn(question: str, searched: str, text: str, phase: str, rewriting: str = "") -> str:

@@ -29,8 +29,7 @@ class Session:
 class ChatState:
     """The open conversation, the turn whose evidence is shown, the chosen hit and citation of it.
 
-    `selected` is the sentence that fits a selection in the answer and goes before the citation; `follow_ups` are the
-    questions offered after the last turn, None before they are known.
+    `selected` is the sentence that fits a selection in the answer and goes before the citation.
     """
 
     conversation_id: str = ""
@@ -39,7 +38,6 @@ class ChatState:
     citation: int = -1
     editing: str = ""
     selected: Citation | None = None
-    follow_ups: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,16 @@ import pytest
 
 from pdfqa_core.conversation.llm import LLMRewriter
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
-from pdfqa_core.ui.chat_view import REWRITING, download, evidence, segments, tokens_per_second, transcript, turn_view
+from pdfqa_core.ui.chat_view import (
+    REWRITING,
+    download,
+    evidence,
+    offered,
+    segments,
+    tokens_per_second,
+    transcript,
+    turn_view,
+)
 from pdfqa_core.ui.passage_text import pieces
 
 NAMES = {"d": "report.pdf"}
@@ -90,18 +99,28 @@ def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):
 
 
 def test_speed_counts_from_the_first_word_and_leaves_the_search_out():
-    seconds = {"rewrite": 1.0, "retrieve": 1.0, "judge": 0.5, "first_token": 4.5, "write": 2.0, "read": 4.0, "total": 7.0}
+    seconds = {
+        "rewrite": 1.0,
+        "retrieve": 1.0,
+        "judge": 0.5,
+        "first_token": 4.5,
+        "write": 2.0,
+        "read": 4.0,
+        "total": 7.0,
+    }
     answer = Answer("A.", seconds=seconds, completion_tokens=21)
     assert tokens_per_second(answer) == pytest.approx(10)
     assert turn_view(Turn("t", 1, "Q", "Q", answer), {}).facts == ("first word 4.5 s", "10 tokens/s", "7.0 s in all")
     assert tokens_per_second(Answer("A.", seconds={"read": 1.0}, completion_tokens=21)) is None
 
 
-def test_a_stopped_answer_is_marked_and_chips_stand_below_the_last_one():
+def test_a_stopped_answer_is_marked():
     assert '<span class="stopped"' in html(replace(ANSWER, stopped=True))
-    shown = html(ANSWER, follow_ups=("What is <said>?",))
-    assert 'data-question="What is &lt;said&gt;?"' in shown
-    assert "follow-ups" not in html(ANSWER)
+
+
+def test_questions_to_ask_next_are_buttons_with_escaped_words():
+    assert 'data-question="What is &lt;said&gt;?"' in offered(("What is <said>?",))
+    assert offered(()) == ""
 
 
 def test_the_cited_sentence_is_marked_in_the_evidence():

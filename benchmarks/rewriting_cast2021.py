@@ -328,7 +328,7 @@ def ask_model(chosen: argparse.Namespace, turns: Sequence[Turn], encode: Any) ->
     why = Counter(reason(note) for note in notes if note).most_common()
     print("  why what it wrote was not used: " + ", ".join(f"{verb} {count}" for verb, count in why))
     why = Counter(reason(note) for note in fell_back).most_common()
-    print("  of these fell back: " + ", ".join(f"{verb} {count}" for verb, count in why))
+    print("  of these fell back: " + (", ".join(f"{verb} {count}" for verb, count in why) or "none"))
     return made
 
 

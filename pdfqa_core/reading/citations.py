@@ -9,9 +9,11 @@ import re
 
 from pdfqa_core.types import Answer
 
-# "[1]", "[1, 2]", "[Passage 1]", "(Passage 2)": citations that the model itself writes.
+# Citations that the model itself writes: "[1]", "[1, 2]", "[Passage 1]", "(Passage 2)" behind what they are for, and
+# before it "The passage 1: ".
 _MARKER = re.compile(
-    r"\s*(?:\[(?:passages?\s*)?(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\]|\(passages?\s+(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\))",
+    r"\s*(?:\[(?:passages?\s*)?(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\]|\(passages?\s+(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\))"
+    r"|(?:^|(?<=[.!?]\s)|(?<=\n))(?:the\s+)?passage\s+(\d{1,2})\s*:\s+",
     re.IGNORECASE,
 )
 
@@ -21,7 +23,8 @@ def strip_markers(text: str) -> tuple[str, list[tuple[int, int]]]:
     clean, numbers, reached = "", [], 0
     for found in _MARKER.finditer(text):
         clean += text[reached : found.start()]
-        numbers += [(len(clean), int(number)) for number in re.findall(r"\d+", found[1] or found[2])]
+        place = len(clean) + (1 if found[3] else 0)  # within the sentence that follows
+        numbers += [(place, int(number)) for number in re.findall(r"\d+", found[1] or found[2] or found[3])]
         reached = found.end()
     return clean + text[reached:], numbers
 

@@ -100,12 +100,13 @@ OTHER = {  # another valid value for every setting
         "per_page": 7, "merge_overlaps": True,
     },
     "llm": {
-        "engine": "openai", "model": "x", "url": "x", "context_size": 777, "threads": 7, "gpu_layers": 7, "batch_size": 77, "chat_template": "x",
-        "max_tokens": 7, "temperature": 0.7, "seed": 7, "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
+        "engine": "openai", "model": "x", "url": "x", "context_size": 777, "threads": 7, "gpu_layers": 7,
+        "batch_size": 77, "chat_template": "x", "max_tokens": 7, "temperature": 0.7, "seed": 7,
+        "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
     },
-    "reading": {"reader": "extractive", "passages": 7, "refusal": "combined",
-        "confidence_threshold": 0.7, "citation_threshold": 0.7,
-        "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77, "question_type": "boolean",
+    "reading": {
+        "reader": "extractive", "passages": 7, "refusal": "combined", "confidence_threshold": 0.7,
+        "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77, "question_type": "boolean",
         "instruction": "x"},
     "conversation": {"rewriter": "none", "turns": 7, "new_topic": 0.7},
     "server": {"host": "0.0.0.0", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7},

@@ -23,7 +23,7 @@ def test_the_follow_up_of_the_sample_is_completed(open_services):
 def test_why_the_models_rewriting_was_not_used_is_kept_with_the_answer(open_services, fake_llm):
     services = open_services(LLM, fake_llm)
     first = stored_of(asked(services, SCREEN))
-    fake_llm.enqueue(["When was the self-cleaning drum screen fitted?"])
+    fake_llm.enqueue(["When was the self-cleaning drum screen fitted?", "no choice"])
     stored = stored_of(asked(services, "How often was it emptied?", conversation_id=first.conversation_id))
     assert stored.turn.standalone_question == "How often was it emptied? (self-cleaning drum screen fitted)"
     assert "lacks “emptied”" in stored.turn.answer.notes[0]

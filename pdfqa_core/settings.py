@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -224,42 +224,47 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     (set on Hugging Face Spaces: demo mode, all interfaces).
     """
     environ = os.environ if environ is None else environ
-    data: dict[str, dict[str, Any]] = {}
-    file = workspace / "pdfqa.toml"
-    if file.is_file():
-        try:
-            data = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{file} is not valid TOML: {error}.", "Correct the file or remove it.") from error
-        except OSError as error:
-            raise UsageError(f"{file} cannot be read: {error.strerror}.", "Check its permissions.") from error
-        load(data)  # a wrong file is told as such, whatever the environment says
-
-    def put(section: str, name: str, value: object) -> None:
-        data.setdefault(section, {})[name] = value
-
+    data = _toml(workspace / "pdfqa.toml")
+    load(data)  # a wrong file is told as such, whatever the environment says
     named = bool(environ.get("PDFQA_MODEL") or environ.get("PDFQA_LLM_URL"))
     for name, value in read_choices(workspace).get("llm", {}).items():
         if not (named and name in WHICH_MODEL):
-            put("llm", name, value)
+            data.setdefault("llm", {})[name] = value
     load(data)
-    if environ.get("SPACE_ID"):
-        put("server", "demo", True)
-        put("server", "host", "0.0.0.0")  # noqa: S104 - a Space is reached through its proxy
-    if environ.get("PDFQA_DEMO"):
-        put("server", "demo", environ["PDFQA_DEMO"].lower() not in ("0", "false", "no", "off"))
-    if environ.get("PDFQA_MODEL"):
-        put("llm", "model", environ["PDFQA_MODEL"])
+    for section, name, value in _named(environ):
+        data.setdefault(section, {})[name] = value
     if environ.get("PDFQA_LLM_URL"):
-        put("llm", "engine", "openai")
-        put("llm", "url", environ["PDFQA_LLM_URL"])
         data["llm"].setdefault("model", "")
-    if environ.get("GRADIO_SERVER_NAME"):
-        put("server", "host", environ["GRADIO_SERVER_NAME"])
-    port = environ.get("GRADIO_SERVER_PORT") or environ.get("PORT")
-    if port:
-        put("server", "port", port)
     return load(data)
+
+
+def _toml(file: Path) -> dict[str, dict[str, Any]]:
+    if not file.is_file():
+        return {}
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} is not valid TOML: {error}.", "Correct the file or remove it.") from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.", "Check its permissions.") from error
+
+
+def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
+    """Yield section, name and value of each setting that the environment gives."""
+    if environ.get("SPACE_ID"):
+        yield "server", "demo", True
+        yield "server", "host", "0.0.0.0"  # noqa: S104 - a Space is reached through its proxy
+    if environ.get("PDFQA_DEMO"):
+        yield "server", "demo", environ["PDFQA_DEMO"].lower() not in ("0", "false", "no", "off")
+    if environ.get("PDFQA_MODEL"):
+        yield "llm", "model", environ["PDFQA_MODEL"]
+    if environ.get("PDFQA_LLM_URL"):
+        yield "llm", "engine", "openai"
+        yield "llm", "url", environ["PDFQA_LLM_URL"]
+    if environ.get("GRADIO_SERVER_NAME"):
+        yield "server", "host", environ["GRADIO_SERVER_NAME"]
+    if port := environ.get("GRADIO_SERVER_PORT") or environ.get("PORT"):
+        yield "server", "port", port
 
 
 def workspace_path(environ: Mapping[str, str] | None = None) -> Path:

@@ -500,6 +500,7 @@ class Sampling:
 
 GREEDY = Sampling()
 
+
 class StopSignal(Protocol):
     """What a `threading.Event` offers to those who must notice a stop."""
 

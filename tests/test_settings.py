@@ -106,8 +106,9 @@ OTHER = {  # another valid value for every setting
     },
     "reading": {
         "reader": "extractive", "passages": 7, "refusal": "combined", "confidence_threshold": 0.7,
-        "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77, "question_type": "boolean",
-        "instruction": "x"},
+        "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77,
+        "question_type": "boolean", "instruction": "x",
+    },
     "conversation": {"rewriter": "none", "turns": 7, "new_topic": 0.7},
     "server": {"host": "0.0.0.0", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7},
 }  # fmt: skip

@@ -41,7 +41,7 @@ from pdfqa_core.retrieval import Encoder, Index, retrievers
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Answer, Done, Hit, Message, Passage, Reader, Support
 
-QUICK = 8
+QUICK = 4
 K = 15
 PLAIN_PASSAGES = 3
 MEASURES = (

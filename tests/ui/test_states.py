@@ -135,8 +135,12 @@ def test_a_file_dropped_while_another_is_read_gets_its_turn(emptied: Page, app: 
 
 
 def uploads(app: App) -> list[Path]:
-    """Return the PDFs that lie outside the workspace: Gradio keeps uploads in a folder for temporary files."""
-    return [path for path in app.temporary.rglob("*") if path.is_file() and path.suffix.lower() == ".pdf"]
+    """Return the PDFs that lie outside the workspace: Gradio keeps uploads in a folder for temporary files.
+
+    The figure that the Evaluate tab offers as a PDF is none of them.
+    """
+    found = [path for path in app.temporary.rglob("*") if path.is_file() and path.suffix.lower() == ".pdf"]
+    return [path for path in found if path.name != "retrieval.pdf"]
 
 
 def stored(app: App) -> list[Path]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.agreement import agreement_csv, agreement_html
 from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement_by_criterion
 from pdfqa_core.metrics.long_format import CRITERION, read_ratings
 from pdfqa_core.metrics.many_annotators import AgreementOfMany, agreement_of_many
@@ -40,6 +43,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument("--weights", choices=WEIGHTS, help="weighted kappa of an ordinal scale")
     command.add_argument("--scale", default="", metavar="LOW,…,HIGH", help="labels of an ordinal scale in order "
                          "(default: numbers in theirs)")  # fmt: skip
+    command.add_argument("--csv", type=Path, metavar="FILE", help="write a row per statistic")
+    command.add_argument("--html", type=Path, metavar="FILE", help="write a report that needs no other file")
     command.add_argument("--seed", type=int, default=0, help="seed of the bootstrap interval (default: 0)")
     add_common(command)
     command.set_defaults(run=run)
@@ -58,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(names) > 2:
         return _many(arguments, found.judgements, names, left_out)
     results = _pair(arguments, found.judgements)
+    _write(arguments, results, (), left_out)
     if arguments.json:
         rows = {row.criterion: _row(row) for row in results}
         print(json.dumps({"criteria": rows, "left_out": left_out}, ensure_ascii=False))
@@ -99,6 +105,7 @@ def _of_many(
 
 def _many(arguments: argparse.Namespace, judgements: Sequence[Judgement], names: Sequence[str], left_out: int) -> int:
     results = _of_many(arguments, judgements, names)
+    _write(arguments, [pair for one in results for pair in one.pairs], results, left_out)
     if arguments.json:
         rows = {one.criterion: _row_of_many(one) for one in results}
         print(json.dumps({"criteria": rows, "left_out": left_out}, ensure_ascii=False))
@@ -152,8 +159,26 @@ def _confusion(row: Agreement) -> list[str]:
 
 
 def _print_left_out(count: int) -> None:
-    if count:
-        print(f"Left out: {count} cells that are empty or hold another value.")
+    for note in _left_out(count):
+        print(note)
+
+
+def _left_out(count: int) -> list[str]:
+    return [f"Left out: {count} cells that are empty or hold another value."] if count else []
+
+
+def _write(
+    arguments: argparse.Namespace, pairs: Sequence[Agreement], many: Sequence[AgreementOfMany], left_out: int
+) -> None:
+    """Write the files that were asked for; both are made before the first is written."""
+    made = []
+    if arguments.csv:
+        made.append((arguments.csv, agreement_csv(pairs, many)))
+    if arguments.html:
+        page = agreement_html(arguments.file.name, datetime.now(UTC), pairs, many, _left_out(left_out))
+        made.append((arguments.html, page))
+    for path, data in made:
+        write_file(path, data)
 
 
 def _weighted(pair: Agreement, weights: str | None) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pdfqa_core.exports.conversations import read_conversations
@@ -75,6 +77,27 @@ def test_three_annotators_get_alpha_and_their_pairs(run, csv_file):
     assert row["pairs"][0]["kappa"] == pytest.approx(0.4)
     assert row["alpha"]["low"] < row["alpha"]["value"] < row["alpha"]["high"]
     assert "Krippendorff's alpha (nominal)" in run("agreement", csv_file).out
+
+
+def test_agreement_as_a_table_and_as_a_page(run, tmp_path):
+    ratings = tmp_path / "ratings.csv"
+    rows = ["1,a,<b>,Y", "1,b,<b>,N", "1,c,<b>,Y", "2,a,<b>,N", "2,b,<b>,N", "2,c,<b>,N", "3,a,<b>,Y", "3,b,<b>,Y"]
+    ratings.write_text("item,annotator,criterion,value\n" + "\n".join(rows))
+    done = run("agreement", ratings, "--csv", tmp_path / "out.csv", "--html", tmp_path / "out.html", "--json")
+    assert done.status == 0
+    table = pd.read_csv(tmp_path / "out.csv", index_col=["annotators", "statistic"])
+    assert table.loc[("a, b", "kappa"), "value"] == pytest.approx(done.data["criteria"]["<b>"]["pairs"][0]["kappa"])
+    assert table.loc[("a, b", "agreement"), "value"] == pytest.approx(2 / 3)
+    assert table.loc[("a, b, c", "krippendorff_alpha"), "n"] == 3
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "<h2>&lt;b&gt;: a (rows) and b (columns)</h2>" in page
+    assert "<b></th>" not in page
+    assert not re.search(r"(src|href)=", page)  # it needs no other file
+
+
+def test_files_of_agreement_that_cannot_be_written_are_an_error(run, csv_file, tmp_path):
+    failed = run("agreement", csv_file, "--html", tmp_path, "--json")
+    assert (failed.status, "is a folder" in failed.data["error"]["what"]) == (2, True)
 
 
 def test_a_table_with_a_column_per_annotator(run, tmp_path):

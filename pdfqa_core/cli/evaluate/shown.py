@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
-import os
 import platform
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +14,7 @@ from typing import cast
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import progress
+from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import settings_of, workspace_of
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.figure import FORMATS, figure
@@ -160,23 +159,3 @@ def write_files(arguments: argparse.Namespace, evaluation: Evaluation, table: Ta
     made = [(path, make()) for path, make in makers if path is not None]
     for path, data in made:
         write_file(path, data)
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file, its folder too: whole or not at all. Raises UsageError where that is not possible."""
-    draft = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise UsageError(f"{path} is a folder.", "Name a file.")
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(draft).chmod(0o666 & ~umask)
-        Path(draft).replace(path)
-    except OSError as error:
-        if draft:
-            Path(draft).unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from error

@@ -82,11 +82,20 @@ def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
             }
             for citation in answer.citations
         ],
+        "sentences": [
+            {
+                "text": answer.text[one.start : one.end],
+                "support": one.support.value,
+                "numbers_not_found": [answer.text[start:end] for start, end in one.numbers],
+            }
+            for one in answer.sentences
+        ],
         "hits": [hit_row(hit, documents) for hit in answer.hits],
         "seconds": dict(answer.seconds),
         "model": answer.model,
         "reader": answer.reader,
         "confidence": answer.confidence,
+        "signals": dict(answer.signals),
         "notes": list(answer.notes),
         "stopped": answer.stopped,
         "turn_id": turn.id,

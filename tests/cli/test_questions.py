@@ -125,6 +125,9 @@ def test_ask_with_the_extractive_reader(workspace, run):
         ("harbour-heat.pdf", 4, True)
     }
     assert {"quote"} <= set(done.data["citations"][0])
+    assert {(one["support"], *one["numbers_not_found"]) for one in done.data["sentences"]} == {("supported",)}
+    assert "All meters are read every 15 minutes." in [one["text"] for one in done.data["sentences"]]
+    assert set(done.data["signals"]) == {"retrieval"}
     assert done.data["seconds"]["total"] > 0
     plain = run("ask", METERS, *LITERAL).out
     assert "All meters are read every 15 minutes. [1]" in plain

@@ -15,6 +15,7 @@ import numpy as np
 import pypdfium2.raw as pdfium
 
 from pdfqa_core.extraction.glyphs import Addresses, Flags, Floats, Integers, PageFrame
+from pdfqa_core.extraction.matrices import IDENTITY, Matrix, matrix_of, times
 from pdfqa_core.extraction.pdfium_calls import argument, cells, quick
 
 TEXT, PATH, IMAGE, SHADING, FORM = (
@@ -43,9 +44,6 @@ _mark_count = quick(pdfium.FPDFPageObj_CountMarks, ctypes.c_int)
 _mark = quick(pdfium.FPDFPageObj_GetMark, ctypes.c_size_t)
 _mark_name = quick(pdfium.FPDFPageObjMark_GetName)
 _LAYER_MARK = (int.from_bytes("OC".encode("utf-16-le"), "little"), len("OC\0".encode("utf-16-le")))
-
-Matrix = tuple[float, float, float, float, float, float]
-_IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def read_drawn(page: Any, frame: PageFrame, texts: Addresses) -> Drawn:
     count = min(max(0, pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
     addresses = np.fromiter(map(_page_object, repeat(handle), range(count)), np.uint64, count)
     parts: list[tuple[Addresses, Integers, int]] = []
-    matrices = [_IDENTITY]
+    matrices = [IDENTITY]
     left = _MAX_OBJECTS
 
     def add(addresses: Addresses, form: int, depth: int) -> None:
@@ -124,7 +122,7 @@ def read_drawn(page: Any, frame: PageFrame, texts: Addresses) -> Drawn:
                 continue
             parts.append((addresses[begin:place], kinds[begin:place], form))
             begin = place + 1
-            matrices.append(_times(_matrix(addresses[place]), matrices[form]))
+            matrices.append(times(matrix_of(_object(addresses[place])), matrices[form]))
             children = np.fromiter(map(_form_object, repeat(item), range(inside)), np.uint64, inside)
             add(children, len(matrices) - 1, depth + 1)
         parts.append((addresses[begin:], kinds[begin:], form))
@@ -216,20 +214,6 @@ def _kinds(addresses: Addresses, texts: Addresses) -> Integers:
 
 def _object(address: Any) -> Any:
     return ctypes.cast(int(address), pdfium.FPDF_PAGEOBJECT)
-
-
-def _matrix(address: Any) -> Matrix:
-    found = pdfium.FS_MATRIX()
-    if not pdfium.FPDFPageObj_GetMatrix(_object(address), found):
-        return _IDENTITY
-    return (found.a, found.b, found.c, found.d, found.e, found.f)
-
-
-def _times(first: Matrix, then: Matrix) -> Matrix:
-    """Return the matrix that applies `first`, then `then` (PDF 32000-1, 8.3.4)."""
-    a, b, c, d, e, f = first
-    g, h, i, j, k, m = then
-    return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)
 
 
 def _scale(matrix: Matrix) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 import pypdfium2.raw as pdfium
 
 from pdfqa_core.extraction.glyphs import Flags, Floats, PageFrame
+from pdfqa_core.extraction.matrices import IDENTITY, Matrix, matrix_of, times
 from pdfqa_core.extraction.pdfium_calls import Cells, argument, quick
 from pdfqa_core.types import Box
 
@@ -28,10 +29,6 @@ _SAME = 0.8  # points: strokes that lie so close are on one level
 _TOUCH = 1.0  # points between the ends of strokes that go on
 _LEVEL = 0.5  # points that a line may slope
 _FAINT = 0xEC  # strokes as light as this shade rows, they part nothing
-
-Matrix = tuple[float, float, float, float, float, float]
-_IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-
 
 _page_object = quick(pdfium.FPDFPage_GetObject, ctypes.c_size_t)
 _kind = quick(pdfium.FPDFPageObj_GetType, ctypes.c_int)
@@ -69,11 +66,11 @@ def read_rulings(page: Any, frame: PageFrame) -> Rulings:
     inside: list[tuple[int, Matrix]] = []
     for address, kind in zip(addresses, kinds, strict=True):
         if kind == pdfium.FPDF_PAGEOBJ_FORM:
-            inside += _form_paths(ctypes.cast(address, pdfium.FPDF_PAGEOBJECT), _IDENTITY, 0)
+            inside += _form_paths(ctypes.cast(address, pdfium.FPDF_PAGEOBJECT), IDENTITY, 0)
     found = Rulings()
     if not 0 < len(direct) + len(inside) <= _MAX_PATHS:
         return found
-    _add_paths(direct, _IDENTITY, frame, found)
+    _add_paths(direct, IDENTITY, frame, found)
     groups: dict[Matrix, list[int]] = {}
     for address, outer in inside:
         groups.setdefault(outer, []).append(address)
@@ -105,7 +102,7 @@ def _merged(pieces: list[Stroke]) -> list[Stroke]:
 
 
 def _form_paths(form: Any, outer: Matrix, depth: int) -> Iterator[tuple[int, Matrix]]:
-    matrix = _times(_matrix(form), outer)
+    matrix = times(matrix_of(form), outer)
     for i in range(min(pdfium.FPDFFormObj_CountObjects(form), _MAX_OBJECTS)):
         item = pdfium.FPDFFormObj_GetObject(form, i)
         kind = pdfium.FPDFPageObj_GetType(item)
@@ -115,20 +112,6 @@ def _form_paths(form: Any, outer: Matrix, depth: int) -> Iterator[tuple[int, Mat
             yield from _form_paths(item, matrix, depth + 1)
 
 
-def _matrix(item: Any) -> Matrix:
-    found = pdfium.FS_MATRIX()
-    if not pdfium.FPDFPageObj_GetMatrix(item, found):
-        return _IDENTITY
-    return (found.a, found.b, found.c, found.d, found.e, found.f)
-
-
-def _times(first: Matrix, then: Matrix) -> Matrix:
-    """Return the matrix that applies `first`, then `then` (PDF 32000-1, 8.3.4)."""
-    a, b, c, d, e, f = first
-    g, h, i, j, k, m = then
-    return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)
-
-
 def _add_paths(paths: Sequence[int], outer: Matrix, frame: PageFrame, found: Rulings) -> None:
     """Add what paths (addresses) draw; all lie in a form with the matrix `outer`."""
     items = list(map(argument, paths))
@@ -136,7 +119,7 @@ def _add_paths(paths: Sequence[int], outer: Matrix, frame: PageFrame, found: Rul
     modes = cells.collect(map(_draw_mode, items, *map(repeat, cells.pointers)))  # fill, stroke
     cells = Cells(ctypes.c_float, 4)
     bounds = cells.collect(map(_bounds, items, *map(repeat, cells.pointers)))  # left, bottom, right, top
-    boxes = _shown(bounds.astype(np.float64), _times(outer, frame.matrix))
+    boxes = _shown(bounds.astype(np.float64), times(outer, frame.matrix))
     sizes = boxes[:, 2:] - boxes[:, :2]
     seen = np.isfinite(boxes).all(axis=1) & modes.any(axis=1) & (sizes > 0).any(axis=1)
     thin = seen & (sizes <= _THIN).any(axis=1)
@@ -199,7 +182,7 @@ def _edges(path: Any, outer: Matrix, frame: PageFrame) -> list[list[float]]:
             last = first
     if not lines:
         return []
-    boxes = _shown(np.array(lines), _times(_times(_matrix(path), outer), frame.matrix))
+    boxes = _shown(np.array(lines), times(times(matrix_of(path), outer), frame.matrix))
     straight = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] - boxes[:, :2] <= _LEVEL).any(axis=1)
     found: list[list[float]] = boxes[straight].tolist()
     return found

@@ -59,7 +59,7 @@ def ask(
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first.
     A confidence of `judge` below `threshold` means a refusal without asking the reader; `searched` says in words what
     is searched ("1,394 passages"). A `stop` in any phase ends in a Done with what there is by then and `stopped` set.
-    The rewriter's note becomes the first of the answer's; without a history it is not asked at all.
+    The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all.
     `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
     there on), "read", "check", "total".
     Raises UsageError for an empty question or one of more than 2,000 words, and passes on the PdfQAErrors of the parts.
@@ -72,7 +72,7 @@ def ask(
         return Done(
             replace(
                 answer,
-                notes=(rewritten.note, *answer.notes) if rewritten.note else answer.notes,
+                rewriting=rewritten.note,
                 stopped=answer.stopped or _is_set(stop),
                 settings_fingerprint=settings_fingerprint,
                 seconds={**answer.seconds, **seconds, "total": time.perf_counter() - began},

@@ -267,8 +267,9 @@ class Answer:
 
     `refused`: the evidence does not answer the question. `stopped`: a person stopped the generation, `text` is what
     had been written. `confidence` is the confidence in 0..1 that the threshold was compared with, `signals` what it was
-    made of ("retrieval", "model"). `sentences` says of each sentence of the text how well the passages support it.
-    `seconds` are by phase ("rewrite", "retrieve", "first_token", "read", "check", "total"); `notes` are for the user.
+    made of ("retrieval", "model"). `rewriting` says what the rewriter did that the user should know. `sentences` says
+    of each sentence of the text how well the passages support it. `seconds` are by phase ("rewrite", "retrieve",
+    "judge", "first_token", "write", "read", "check", "total"). `notes` are sentences for the user.
     """
 
     text: str
@@ -286,6 +287,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     sentences: tuple[CheckedSentence, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
+    rewriting: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
         "reader": answer.reader,
         "confidence": answer.confidence,
         "signals": dict(answer.signals),
+        "rewriting": answer.rewriting,
         "notes": list(answer.notes),
         "stopped": answer.stopped,
         "turn_id": turn.id,
@@ -109,6 +110,8 @@ def plain_turn(turn: Turn, documents: Mapping[str, Document]) -> str:
     lines = [with_markers(answer)]
     if turn.standalone_question != turn.question:
         lines.insert(0, f'(searched for: "{turn.standalone_question}")')
+    if answer.rewriting:
+        lines.insert(-1, f"({answer.rewriting})")
     if answer.refused:
         lines.append("The nearest passages:")
     for hit in answer.hits:

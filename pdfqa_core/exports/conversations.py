@@ -112,6 +112,8 @@ def _turn(turn: Turn, names: Names) -> str:
     parts = [f"## {turn.number}. {_one_line(turn.question)}"]
     if turn.standalone_question != turn.question:
         parts.append(f"Searched for: “{_one_line(turn.standalone_question)}”")
+    if answer.rewriting:
+        parts.append(f"*{_one_line(answer.rewriting)}*")
     parts.append(escape(with_markers(answer)) or "No answer.")
     if listed := references(answer, names, escape):
         title = "The nearest passages:" if answer.refused else "Sources:"

@@ -52,21 +52,24 @@ class _Draft:
     reader: str = ""
     model: str = ""
     notes: tuple[str, ...] = ()
+    rewriter_missing: str = ""
+    rewriting: str = ""
     hits: tuple[Hit, ...] = ()
     text: str = ""
     stored: Stored | None = None
 
     def take(self, event: Event) -> None:
         match event:
-            case Rewritten(question=question):
-                self.searched = question
+            case Rewritten(question=question, note=note):
+                self.searched, self.rewriting = question, note
             case Retrieved(hits=hits):
                 self.hits = hits
             case Token(text=piece):
                 self.text += piece
 
     def store(self, answer: Answer) -> Stored:
-        answer = replace(answer, notes=(*self.notes, *answer.notes))
+        rewriting = " ".join(part for part in (self.rewriter_missing, self.rewriting) if part)
+        answer = replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
         self.stored = self.keep(answer, self.searched)
         return self.stored
 
@@ -145,8 +148,8 @@ class AnswerServices(ModelServices):
         asked: Any = reader if hasattr(reader, "llm") else None
         return answerability.Judge(refusal, retrieval, asked)
 
-    def _rewriter(self, settings: Settings) -> tuple[Rewriter, tuple[str, ...]]:
-        """Return the rewriter of the settings, or where there is no model the concatenation one."""
+    def _rewriter(self, settings: Settings) -> tuple[Rewriter, str]:
+        """Return the rewriter of the settings, or where there is no model the concatenation one and why."""
         chosen = settings.conversation
         strategy: Any = rewriters.get(chosen.rewriter)
         options: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
@@ -154,13 +157,13 @@ class AnswerServices(ModelServices):
             encoder = self.models.encoder(settings.retrieval.embedding_model)
             options["encode"] = partial(encoder.encode, question=True)
         if not strategy.needs_llm:
-            return strategy(**options), ()
+            return strategy(**options), ""
         try:
-            return strategy(self._llm(), **options), ()
+            return strategy(self._llm(), **options), ""
         except ModelError as error:
             fallback: Any = rewriters.get("concatenation")
             note = f"Completed with words of the questions before, because there is no language model: {error}"
-            return fallback(**options), (note,)
+            return fallback(**options), note
 
     # ------------------------------------------------------------ questions
 
@@ -220,8 +223,9 @@ class AnswerServices(ModelServices):
         """Index what is missing, ask, and yield what happens; the finished answer is stored before it is told."""
         index = yield from self._opened(owner, settings, stop)
         reader, draft.reader, notes = self._reader(settings)
-        rewriter, more = self._rewriter(settings)
-        draft.notes = notes or (more if history else ())
+        rewriter, missing = self._rewriter(settings)
+        draft.notes = notes
+        draft.rewriter_missing = missing if history else ""
         draft.model = str(getattr(getattr(reader, "llm", None), "name", ""))
         turns = settings.conversation.turns
         with closing(

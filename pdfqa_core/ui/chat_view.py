@@ -101,8 +101,6 @@ BADGES = {
     Support.PARTLY: Badge("partly", "~", "Partly supported: the passages say a part of this, or something near it."),
     Support.NOT_FOUND: Badge("missing", "?", "Not found in the passages: check this before you use it."),
 }
-# How the notes of rewriters begin: they stand beside what was searched for, not under the answer.
-REWRITING = ("The words of earlier questions were added", "Completed with words of the questions before")
 
 
 def place(hit: Hit, names: Names) -> str:
@@ -174,17 +172,16 @@ def turn_view(turn: Turn, names: Names) -> TurnView:
     """Return what the transcript shows of a stored turn."""
     answer = turn.answer
     support, all_supported = _support(answer)
-    rewriting = [note for note in answer.notes if note.startswith(REWRITING)]
     return TurnView(
         turn.id,
         turn.question,
         turn.standalone_question if turn.standalone_question != turn.question else "",
-        " ".join(rewriting),
+        answer.rewriting,
         segments(answer, names) or (Segment("(stopped before the first word)" if answer.stopped else "—"),),
         answer.refused,
         tuple(Nearest(hit.rank, place(hit, names)) for hit in answer.hits[:NEAREST]) if answer.refused else (),
         answer.stopped,
-        tuple(note for note in answer.notes if note not in rewriting),
+        answer.notes,
         support,
         all_supported,
         _facts(answer),

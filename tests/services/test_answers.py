@@ -260,7 +260,7 @@ def test_a_model_that_did_not_load_is_not_asked(open_services, fake_llm):
     assert first.turn.answer.notes == ()
     second = stored_of(asked(services, FOLLOW_UP, conversation_id=first.conversation_id))
     assert "drum screen" in second.turn.standalone_question
-    assert "Completed with words" in second.turn.answer.notes[0]
+    assert "Completed with words" in second.turn.answer.rewriting
     assert fake_llm.history == []
 
 

@@ -26,9 +26,9 @@ def test_why_the_models_rewriting_was_not_used_is_kept_with_the_answer(open_serv
     fake_llm.enqueue(["When was the self-cleaning drum screen fitted?", "no choice"])
     stored = stored_of(asked(services, "How often was it emptied?", conversation_id=first.conversation_id))
     assert stored.turn.standalone_question == "How often was it emptied? (self-cleaning drum screen fitted)"
-    assert "lacks “emptied”" in stored.turn.answer.notes[0]
+    assert "lacks “emptied”" in stored.turn.answer.rewriting
     kept = services.store.conversations.get(LOCAL_OWNER, stored.conversation_id).turns[-1]
-    assert kept.answer.notes == stored.turn.answer.notes
+    assert kept.answer.rewriting == stored.turn.answer.rewriting
 
 
 def test_a_new_topic_is_searched_for_as_it_was_asked_and_that_is_kept(open_services):
@@ -37,7 +37,7 @@ def test_a_new_topic_is_searched_for_as_it_was_asked_and_that_is_kept(open_servi
     second = stored_of(asked(services, NOISE, conversation_id=first.conversation_id)).turn
     alone = stored_of(asked(services, NOISE)).turn
     assert second.standalone_question == NOISE
-    assert "new topic" in second.answer.notes[0]
+    assert "new topic" in second.answer.rewriting
     assert [hit.passage.id for hit in second.answer.hits] == [hit.passage.id for hit in alone.answer.hits]
 
 
@@ -70,7 +70,7 @@ def test_a_refused_answer_is_no_part_of_the_history(open_services, fake_llm):
             seen.extend(history)
             return rewriter.rewrite(question, history, stop=stop)
 
-    services._rewriter = lambda settings: (Watching(), ())
+    services._rewriter = lambda settings: (Watching(), "")
     asked(services, "Why?", conversation_id=first.conversation_id)
     assert seen == [(SCREEN, "")]
 

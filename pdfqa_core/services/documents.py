@@ -77,7 +77,7 @@ class DocumentServices:
         self._passwords = Passwords()
         self._runs = Runs()
         try:
-            self.store.documents.remove_strays()
+            self.store.files.tidy()
         except StorageError as error:
             _log.warning("left-over files stay where they are: %s", error)
 

@@ -12,12 +12,10 @@ from sqlalchemy import Connection, Row, Select, delete, func, select
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import readings
 from pdfqa_core.storage.database import Database, upsert
-from pdfqa_core.storage.files import PdfFiles
+from pdfqa_core.storage.files import PdfFiles, mark_removed, settle
 from pdfqa_core.storage.records import Reading
 from pdfqa_core.storage.tables import documents, pages
 from pdfqa_core.types import Document, DocumentState, Page
-
-_SAFE_AGE = 24 * 3600.0
 
 
 class Documents:
@@ -55,7 +53,7 @@ class Documents:
             if row is not None and not counts and _document(row).state.usable:
                 document = _document(row)
             upsert(connection, documents, key, _values(readings.counting(connection, document)))
-        self._files.settle(document.id)
+            settle(connection, document.id)
 
     def choose(self, owner: str, document_id: str, extractor: str) -> Document:
         """Let the reading of this name count for the document. Raises UsageError if there is none that is usable."""
@@ -86,9 +84,9 @@ class Documents:
             self._require(connection, owner, document_id)
             connection.execute(delete(documents).where(documents.c.id == document_id, documents.c.owner == owner))
             readings.remove(connection, document_id, owner)
-            last = not _is_known(connection, document_id)
-        if last:
-            self._files.remove(document_id)
+            if not _is_known(connection, document_id):
+                mark_removed(connection, [document_id])
+        self._files.remove_pending()
 
     def pages(self, owner: str, document_id: str, extractor: str) -> tuple[Page, ...]:
         """Return all pages of the reading of this name, in order; empty if the owner has no such usable reading."""
@@ -109,12 +107,6 @@ class Documents:
                 self._require(connection, owner, document_id)
             return tuple(map(readings.reading_of, connection.execute(readings.of_owner(owner, document_id))))
 
-    def remove_strays(self, older_than_seconds: float = _SAFE_AGE) -> int:
-        """Delete PDFs that interrupted uploads left without a document; return how many files went."""
-        with self._database.read() as connection:
-            known = set(connection.scalars(select(documents.c.id).distinct()))
-        return self._files.remove_strays(known, older_than_seconds)
-
     def _pages(self, owner: str, document_id: str, query: Select[Any]) -> tuple[Page, ...]:
         with self._database.read() as connection:
             self._require(connection, owner, document_id)
@@ -129,13 +121,13 @@ class Documents:
         return row
 
 
-def remove_all(connection: Connection, owner: str) -> list[str]:
-    """Delete an owner's documents within a transaction; return the ids whose PDFs nobody has any more."""
+def remove_all(connection: Connection, owner: str) -> None:
+    """Delete an owner's documents within a transaction; `PdfFiles.remove_pending` deletes their PDFs after it."""
     ids = list(connection.scalars(select(documents.c.id).where(documents.c.owner == owner)))
     connection.execute(delete(documents).where(documents.c.owner == owner))
     for document_id in ids:
         readings.remove(connection, document_id, owner)
-    return [document_id for document_id in ids if not _is_known(connection, document_id)]
+    mark_removed(connection, [document_id for document_id in ids if not _is_known(connection, document_id)])
 
 
 def filenames(connection: Connection, owner: str, document_ids: Iterable[str]) -> dict[str, str]:

@@ -1,54 +1,60 @@
-"""Original PDFs in a folder, each under the SHA-256 of its content."""
+"""Original PDFs in a folder, each under the SHA-256 of its content.
+
+A file is recorded in the database as pending before it is written, and before it is deleted; the record goes with the
+transaction that adds its document, or once it is deleted. Only files so recorded are ever deleted.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
 import re
+import shutil
 import tempfile
-import threading
 import time
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from pdfqa_core.errors import UsageError
-from pdfqa_core.storage.failures import file_failures
+from sqlalchemy import Connection, delete, func, insert, select, update
 
+from pdfqa_core.errors import UsageError
+from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.failures import file_failures
+from pdfqa_core.storage.tables import documents, pending_files
+
+ADDING, REMOVING = "adding", "removing"
+SAFE_AGE = 24 * 3600.0  # seconds after which what is pending, or unknown, is taken for left over
 _ID = re.compile(r"[0-9a-f]{64}")
-_CHUNK = 1 << 20
+_OURS = re.compile(r"[0-9a-f]{64}\.pdf$|.*\.tmp$")
+_log = logging.getLogger(__name__)
 
 
 class PdfFiles:
-    """The folder `pdfs/`. A file is there complete or not at all, whatever happens while it is written.
+    """The folder `pdfs/`. A file is there complete or not at all, whatever happens while it is written."""
 
-    A file that was stored but belongs to no document yet is pending: it is kept until `settle` says that the
-    document was added, so that another owner's removal of the same file cannot take it away meanwhile.
-    """
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, database: Database) -> None:
         self.folder = folder
-        self._lock = threading.Lock()
-        self._pending: Counter[str] = Counter()
+        self.unknown = folder.with_name("unknown-pdfs")
+        self._database = database
 
     def store(self, source: bytes | Path) -> str:
-        """Store a PDF and return its document id (64 hex digits).
+        """Store a PDF and return its document id (64 hex digits); it is pending until `settle`.
 
         Raises StorageError (full, read-only) and UsageError if `source` cannot be read.
         """
-        with file_failures(self.folder):
+        with _open(source) as stream, file_failures(self.folder):
+            document_id = hashlib.file_digest(stream, "sha256").hexdigest()
+            stream.seek(0)
             self.folder.mkdir(parents=True, exist_ok=True)
-            with _open(source) as stream:
-                temporary, document_id = self._copy(stream)
-            try:
-                with self._lock:
-                    temporary.replace(self.folder / f"{document_id}.pdf")
-                    self._pending[document_id] += 1
-                _sync_folder(self.folder)
-            finally:
-                temporary.unlink(missing_ok=True)
+            row = {"document_id": document_id, "change": ADDING, "since": datetime.now(UTC)}
+            with self._database.write() as connection:
+                connection.execute(insert(pending_files).values(row))
+            self._write(stream, document_id)
+            _sync_folder(self.folder)
         return document_id
 
     def path(self, document_id: str) -> Path:
@@ -57,51 +63,101 @@ class PdfFiles:
             raise UsageError(f"{document_id!r} is not a document id.", "It has 64 hexadecimal digits.")
         return self.folder / f"{document_id}.pdf"
 
-    def settle(self, document_id: str) -> None:
-        """Say that the file stored last under this id belongs to a document now."""
-        with self._lock:
-            if self._pending[document_id] > 0:
-                self._pending[document_id] -= 1
+    def remove_pending(self) -> None:
+        """Delete the files that are recorded as to be deleted, unless a document has them or an upload is under way.
 
-    def remove(self, document_id: str) -> None:
-        """Delete the PDF unless an upload of the same file is under way. Raises StorageError."""
-        with self._lock, file_failures(self.folder):
-            if self._pending[document_id] == 0:
+        No upload of the same file can begin meanwhile, since it is recorded first. Raises StorageError.
+        """
+        with file_failures(self.folder), self._database.write() as connection:
+            removing, adding = _pending(connection, REMOVING), _pending(connection, ADDING)
+            for document_id in removing - adding:
+                for file in self.folder.glob(f"{document_id}-*.tmp"):
+                    file.unlink(missing_ok=True)
+            for document_id in removing - adding - _known(connection):
                 self.path(document_id).unlink(missing_ok=True)
+            connection.execute(delete(pending_files).where(pending_files.c.change == REMOVING))
 
-    def remove_strays(self, known: Collection[str], older_than_seconds: float) -> int:
-        """Delete files without a document that an interrupted upload left; return how many."""
-        with self._lock, file_failures(self.folder):
-            limit = time.time() - older_than_seconds
-            strays = [
-                file
-                for file in (self.folder.iterdir() if self.folder.is_dir() else ())
-                if (file.suffix == ".tmp" or (file.suffix == ".pdf" and _ID.fullmatch(file.stem)))
-                and file.stem not in known
-                and self._pending[file.stem] == 0
-                and file.stat().st_mtime < limit
-            ]
-            for file in strays:
-                file.unlink(missing_ok=True)
-        return len(strays)
+    def tidy(self, older_than_seconds: float = SAFE_AGE) -> None:
+        """Delete what interrupted uploads and removals left; move files that this database does not know aside.
 
-    def _copy(self, stream: BinaryIO) -> tuple[Path, str]:
-        digest = hashlib.sha256()
-        descriptor, name = tempfile.mkstemp(suffix=".tmp", dir=self.folder)
+        Nothing is moved where the database has no documents: it may be a new one in the place of another. A file that
+        was moved aside comes back when its document is known again. Raises StorageError.
+        """
+        limit = time.time() - older_than_seconds
+        left = (pending_files.c.change == REMOVING) | (pending_files.c.since < datetime.fromtimestamp(limit, UTC))
+        with self._database.read() as connection:
+            found = connection.scalar(select(func.count()).where(left))
+        if found:
+            with self._database.write() as connection:
+                connection.execute(update(pending_files).where(left).values(change=REMOVING))
+            self.remove_pending()
+        with self._database.read() as connection:
+            known, adding = _known(connection), _pending(connection, ADDING)
+        if not known:
+            return
+        with file_failures(self.folder):
+            _move((file for file in _files(self.unknown) if file.stem in known), self.folder)
+            unknown = (file for file in _files(self.folder) if _OURS.match(file.name) and file.stem not in known)
+            old = (file for file in unknown if file.stem[:64] not in adding and file.stat().st_mtime < limit)
+            moved = _move(old, self.unknown)
+        if moved:
+            _log.warning("%d files of %s belong to no document: moved to %s", moved, self.folder, self.unknown)
+
+    def _write(self, stream: BinaryIO, document_id: str) -> None:
+        descriptor, name = tempfile.mkstemp(prefix=f"{document_id}-", suffix=".tmp", dir=self.folder)
+        temporary = Path(name)
         try:
-            with os.fdopen(descriptor, "wb") as target:
-                while chunk := stream.read(_CHUNK):
-                    digest.update(chunk)
-                    target.write(chunk)
+            with os.fdopen(descriptor, "w+b") as target:
+                shutil.copyfileobj(stream, target, 1 << 20)
                 target.flush()
                 os.fsync(target.fileno())
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        return Path(name), digest.hexdigest()
+                target.seek(0)
+                if hashlib.file_digest(target, "sha256").hexdigest() != document_id:
+                    raise UsageError("The file changed while it was stored.", "Add it again.")
+            temporary.replace(self.folder / f"{document_id}.pdf")
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
-def _open(source: bytes | Path) -> BinaryIO:
+def settle(connection: Connection, document_id: str) -> None:
+    """Record that the file of one upload belongs to a document now."""
+    own = (pending_files.c.document_id == document_id, pending_files.c.change == ADDING)
+    first = select(func.min(pending_files.c.id)).where(*own).scalar_subquery()
+    connection.execute(delete(pending_files).where(pending_files.c.id == first))
+
+
+def mark_removed(connection: Connection, document_ids: Iterable[str]) -> None:
+    """Record that these files are to be deleted: `PdfFiles.remove_pending` does it after the transaction."""
+    now = datetime.now(UTC)
+    rows = [{"document_id": one, "change": REMOVING, "since": now} for one in document_ids]
+    if rows:
+        connection.execute(insert(pending_files), rows)
+
+
+def _pending(connection: Connection, change: str) -> set[str]:
+    return set(connection.scalars(select(pending_files.c.document_id).where(pending_files.c.change == change)))
+
+
+def _known(connection: Connection) -> set[str]:
+    return set(connection.scalars(select(documents.c.id).distinct()))
+
+
+def _files(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.iterdir()) if file.is_file()] if folder.is_dir() else []
+
+
+def _move(files: Iterable[Path], folder: Path) -> int:
+    """Move files, but never onto another one; return how many went."""
+    moved = 0
+    for file in files:
+        folder.mkdir(exist_ok=True)
+        if not (folder / file.name).exists():
+            file.rename(folder / file.name)
+            moved += 1
+    return moved
+
+
+def _open(source: bytes | Path) -> io.BytesIO | io.BufferedReader:
     if isinstance(source, bytes):
         return io.BytesIO(source)
     try:

@@ -59,18 +59,17 @@ class Owners:
     def remove(self, owner: str) -> None:
         """Remove everything of an owner: documents, conversations, studies with their ratings, runs, preferences."""
         with self._database.write() as connection:
-            orphans = _remove(connection, owner)
-        for document_id in orphans:
-            self._files.remove(document_id)
+            _remove(connection, owner)
+        self._files.remove_pending()
 
     def purge(self, hours: float, keep: Collection[str]) -> tuple[str, ...]:
         """Remove the owners who changed nothing for that many hours, but those in `keep`; return who they were."""
         limit = datetime.now(UTC) - timedelta(hours=hours)
         with self._database.write() as connection:
             idle = [use.owner for use in _uses(connection) if use.last_change < limit and use.owner not in keep]
-            orphans = [document_id for owner in idle for document_id in _remove(connection, owner)]
-        for document_id in orphans:
-            self._files.remove(document_id)
+            for owner in idle:
+                _remove(connection, owner)
+        self._files.remove_pending()
         return tuple(idle)
 
 
@@ -95,9 +94,9 @@ def _changes(table: Table, moment: str, *, size: bool = False) -> Any:
     return select(table.c.owner, literal(int(size)).label("documents"), amount, table.c[moment].label("at"))
 
 
-def _remove(connection: Connection, owner: str) -> list[str]:
+def _remove(connection: Connection, owner: str) -> None:
     stored_studies.remove_all(connection, owner)
     stored_runs.remove_all(connection, owner)
     connection.execute(delete(conversations).where(conversations.c.owner == owner))
     connection.execute(delete(preferences).where(preferences.c.owner == owner))
-    return stored_documents.remove_all(connection, owner)
+    stored_documents.remove_all(connection, owner)

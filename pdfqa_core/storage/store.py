@@ -27,7 +27,7 @@ class Store:
     def __init__(self, workspace: Path, database: Database) -> None:
         self.workspace = workspace
         self.database = database
-        self.files = PdfFiles(workspace / "pdfs")
+        self.files = PdfFiles(workspace / "pdfs", database)
         self.documents = Documents(database, self.files, encode_page, decode_page)
         self.conversations = Conversations(database)
         self.studies = Studies(database)

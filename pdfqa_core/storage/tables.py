@@ -76,6 +76,15 @@ pages = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+pending_files = Table(
+    "pending_files",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _text("document_id"),
+    _text("change"),
+    Column("since", UtcDateTime, nullable=False),
+)
+
 conversations = Table(
     "conversations",
     metadata,

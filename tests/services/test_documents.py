@@ -147,15 +147,15 @@ def test_a_page_without_its_file_still_shows_its_text(services):
     assert services.thumbnail(LOCAL_OWNER, document.id, 1).data == b""
 
 
-def test_opening_clears_files_that_an_upload_left(open_services):
-    folder = open_services(empty=True).workspace / "pdfs"
-    folder.mkdir()
+def test_opening_moves_files_aside_that_no_document_knows(open_services):
+    folder = open_services().workspace / "pdfs"
     old, new = folder / f"{'a' * 64}.pdf", folder / f"{'b' * 64}.pdf"
     for path in (old, new):
         path.write_bytes(b"%PDF")
     os.utime(old, (time.time() - 100_000,) * 2)
-    open_services(empty=True)
+    open_services()
     assert (old.exists(), new.exists()) == (False, True)
+    assert (folder.parent / "unknown-pdfs" / old.name).exists()
 
 
 def test_an_unknown_strategy_is_told_before_anything_is_made(tmp_path):

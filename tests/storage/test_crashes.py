@@ -88,8 +88,18 @@ def test_acknowledged_documents_survive_with_all_pages(store: Store) -> None:
             assert hashlib.sha256(content).hexdigest() == document_id
             assert [p.number for p in store.documents.pages("me", document_id, "direct")] == list(range(1, PAGES + 1))
     assert len(acknowledged) >= ROUNDS
-    store.documents.remove_strays(older_than_seconds=-60)
+    store.files.tidy(older_than_seconds=-60)
+    assert not store.files.unknown.exists()  # what was interrupted had been recorded
     assert {f.name for f in store.files.folder.iterdir()} == {f"{one}.pdf" for one in known}
+
+
+def test_an_upload_that_was_killed_before_its_document_was_added_leaves_nothing(store: Store) -> None:
+    stored = kill_while_writing("uploads", store.workspace, "-", 0, 0.1)
+    assert all(store.pdf_path(one).exists() for one in stored)
+    store.files.tidy()
+    assert all(store.pdf_path(one).exists() for one in stored)  # another program may be at it
+    store.files.tidy(older_than_seconds=-60)
+    assert list(store.files.folder.iterdir()) == []
 
 
 def test_threads_of_one_process_write_one_after_the_other(

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-import time
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
@@ -204,20 +202,3 @@ def test_text_that_databases_refuse_is_replaced(store: Store) -> None:
     store.documents.add(replace(document(CONTENT), title="a\x00b\ud800c 😀", filename="x\udc80.pdf"))
     found = store.documents.list("me")[0]
     assert (found.title, found.filename) == ("a�b�c 😀", "x�.pdf")
-
-
-def test_strays_of_interrupted_uploads_are_removed(store: Store) -> None:
-    kept = add(store)
-    stray = store.files.folder / f"{'0' * 64}.pdf"
-    half = store.files.folder / "tmpabc.tmp"
-    other = store.files.folder / "notes.txt"
-    fresh = store.files.folder / f"{'1' * 64}.pdf"
-    for file in (stray, half, other, fresh):
-        file.write_bytes(b"x")
-    old = time.time() - 7200
-    for file in (stray, half, other, store.pdf_path(kept)):
-        os.utime(file, (old, old))
-    assert store.documents.remove_strays(older_than_seconds=3600) == 2
-    assert sorted(f.name for f in store.files.folder.iterdir()) == sorted(
-        [f"{kept}.pdf", "notes.txt", f"{'1' * 64}.pdf"]
-    )

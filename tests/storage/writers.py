@@ -31,6 +31,11 @@ def write_documents(store: Store, _study_id: str, first: int) -> None:
         acknowledge(document_id)
 
 
+def write_uploads(store: Store, _study_id: str, first: int) -> None:
+    for number in itertools.count(first):
+        acknowledge(store.store_pdf(f"%PDF {number}".encode() + b"x" * 50_000))
+
+
 def acknowledge(what: str) -> None:
     os.write(1, f"{what}\n".encode())
 
@@ -38,4 +43,6 @@ def acknowledge(what: str) -> None:
 if __name__ == "__main__":
     kind, workspace, study_id, first = sys.argv[1:]
     with Store.open(Path(workspace)) as opened:
-        {"ratings": write_ratings, "documents": write_documents}[kind](opened, study_id, int(first))
+        {"ratings": write_ratings, "documents": write_documents, "uploads": write_uploads}[kind](
+            opened, study_id, int(first)
+        )

@@ -104,13 +104,13 @@ def read(name: str, path: Path, times: int) -> Result:
     from make_difficult import HIDDEN, SENTENCES
     from rapidfuzz import fuzz
 
-    from pdfqa_core.extraction import Reading, extractors
+    from pdfqa_core.extraction import ExtractionOptions, extractors
     from pdfqa_core.types import READABLE, BlockKind
 
     taken = []
     for _ in range(times):
         began = time.perf_counter()
-        (page,) = extractors.get(name)(Reading(visual_pages="all")).extract(path, "benchmark")
+        (page,) = extractors.get(name)(ExtractionOptions(visual_pages="all")).extract(path, "benchmark")
         taken.append(time.perf_counter() - began)
     blocks = [(b.kind, page.text[b.start : b.end]) for b in page.blocks if b.kind in READABLE]
     text = "\n\n".join(words for _, words in blocks)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.chunking import Snippets, Windows  # noqa: E402
-from pdfqa_core.extraction.worker import read_document  # noqa: E402
+from pdfqa_core.extraction.process.worker import read_document  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, bundled_model_path  # noqa: E402
 
 BATCHES = (4, 8, 16, 32, 64)

@@ -32,7 +32,7 @@ PDFPLUMBER = """
 import sys
 import pdfplumber
 sys.path.insert(0, sys.argv[2])
-from pdfqa_core.extraction.process import peak_memory
+from pdfqa_core.extraction.process.limits import peak_memory
 with pdfplumber.open(sys.argv[1]) as document:
     for page in document.pages:
         page.extract_text()
@@ -43,8 +43,8 @@ print(peak_memory())
 
 def direct_peak(path: Path) -> int:
     """Return the peak in bytes of the largest process that reads `path` for `read_document`."""
-    from pdfqa_core.extraction.process import peak_memory
-    from pdfqa_core.extraction.worker import read_document
+    from pdfqa_core.extraction.process.limits import peak_memory
+    from pdfqa_core.extraction.process.worker import read_document
 
     results = []
     reading = threading.Thread(target=lambda: results.append(read_document(path, "benchmark")))

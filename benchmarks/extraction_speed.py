@@ -47,9 +47,9 @@ def raw_pdfium(path: Path) -> None:
 
 def direct(path: Path, *, tables: bool = False) -> None:
     from pdfqa_core.extraction import extractors
-    from pdfqa_core.extraction.base import Reading
+    from pdfqa_core.extraction.base import ExtractionOptions
 
-    for page in extractors.get("direct")(Reading(tables=tables)).extract(path, "benchmark"):
+    for page in extractors.get("direct")(ExtractionOptions(tables=tables)).extract(path, "benchmark"):
         assert page.number
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.chunking import with_headings  # noqa: E402
-from pdfqa_core.extraction.worker import read_document  # noqa: E402
+from pdfqa_core.extraction.process.worker import read_document  # noqa: E402
 from pdfqa_core.types import Page, Passage  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data" / "northwind"

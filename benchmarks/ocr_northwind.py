@@ -91,13 +91,13 @@ def as_pictures(path: Path, dpi: int, target: Path) -> None:
 
 
 def direct(path: Path) -> list[str]:
-    from pdfqa_core.extraction import Reading, extractors
+    from pdfqa_core.extraction import ExtractionOptions, extractors
 
-    return [page.text for page in extractors.get("direct")(Reading(tables=False)).extract(path, "benchmark")]
+    return [page.text for page in extractors.get("direct")(ExtractionOptions(tables=False)).extract(path, "benchmark")]
 
 
 def visual(path: Path) -> list[str]:
-    from pdfqa_core.extraction.worker import Limits, read_document
+    from pdfqa_core.extraction.process.worker import Limits, read_document
 
     result = read_document(
         path, "benchmark", extractor="visual", tables=False, workers=os.cpu_count() or 1, limits=Limits()

@@ -25,7 +25,7 @@ class Source:
 
 
 class ReadResult(Protocol):
-    """What reading a PDF gives (see `extraction.worker`)."""
+    """What reading a PDF gives (see `extraction.process.worker`)."""
 
     @property
     def state(self) -> DocumentState:

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from PIL import Image, ImageChops, ImageDraw, ImageFont  # noqa: E402
 
-from pdfqa_core.extraction import Reading, extractors  # noqa: E402
+from pdfqa_core.extraction import ExtractionOptions, extractors  # noqa: E402
 from pdfqa_core.types import Block, BlockKind, Box, Page  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -94,7 +94,7 @@ def read(name: str, path: Path) -> Reader:
     taken = []
     for _ in range(2):
         began = time.perf_counter()
-        (page,) = extractors.get(name)(Reading(visual_pages="all")).extract(path, "picture")
+        (page,) = extractors.get(name)(ExtractionOptions(visual_pages="all")).extract(path, "picture")
         taken.append(time.perf_counter() - began)
     return Reader(name, page, min(taken))
 

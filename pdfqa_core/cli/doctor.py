@@ -93,7 +93,7 @@ def _workspace(workspace: Path) -> str:
 
 
 def _reading() -> str:
-    from pdfqa_core.extraction.worker import Limits, read_document
+    from pdfqa_core.extraction.process.worker import Limits, read_document
     from pdfqa_core.services import SAMPLE
 
     path = next(iter(sorted(SAMPLE.glob("*.pdf"))), None)
@@ -106,7 +106,7 @@ def _reading() -> str:
 def _ocr() -> str:
     from PIL import Image, ImageDraw, ImageFont
 
-    from pdfqa_core.extraction.worker import Limits, read_document
+    from pdfqa_core.extraction.process.worker import Limits, read_document
 
     versions = [f"{name} {importlib.metadata.version(name)}" for name in OCR_PACKAGES]
     picture = Image.new("L", (900, 250), 255)

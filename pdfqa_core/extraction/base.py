@@ -1,19 +1,20 @@
-"""What every extractor is given, and what its strategy has to offer."""
+"""What every strategy is given, what it has to offer, and where it registers itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
-if TYPE_CHECKING:
-    from pdfqa_core.extraction.layout import RawPage
+from pdfqa_core.extraction.raw_page import RawPage
+from pdfqa_core.registry import Registry
+from pdfqa_core.types import Extractor
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Caps and choices for one file, its name as the user knows it, and who is told how far it is.
+class ExtractionOptions:
+    """Caps and choices for one file, its name as the user knows it, and a callback for progress.
 
     `on_page` gets the pages read, the pages of the file, and how many of those read were read by OCR. `workers` are
     the processes that may share the pages; each may take `memory_mb`, and `page_seconds` more for a page read by OCR.
@@ -30,8 +31,11 @@ class Reading:
     page_seconds: float = 60
 
 
+extractors: Registry[Callable[[ExtractionOptions], Extractor]] = Registry("extractor")
+
+
 class PageReader(Protocol):
-    """A strategy: the lines of single pages. What needs the whole document comes after it (`layout.build_pages`).
+    """Reads the lines of single pages. What needs the whole document comes afterwards (`layout.pages.build_pages`).
 
     `heavy`: a page takes a second or more, so that even two of them are worth two processes.
     """

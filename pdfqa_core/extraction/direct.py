@@ -1,6 +1,6 @@
 """Extractor `direct`: the text layer, read through PDFium with the place of every character.
 
-PDFium is not thread-safe and a hostile file can crash it: call this in a child process (`extraction.worker`).
+PDFium is not thread-safe and a hostile file can crash it: call this in a child process (`extraction.process.worker`).
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pdfqa_core.extraction import extractors
-from pdfqa_core.extraction.base import Reading
+from pdfqa_core.extraction.base import ExtractionOptions, extractors
+from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.extraction.whole import read_whole
 from pdfqa_core.types import Page
-
-if TYPE_CHECKING:
-    from pdfqa_core.extraction.layout import RawPage
 
 _FALLBACK_SIZE = (612.0, 792.0)
 
@@ -26,12 +23,12 @@ _FALLBACK_SIZE = (612.0, 792.0)
 class DirectExtractor:
     """Reads born-digital PDFs: reading order, paragraphs, headings and margins from the geometry of the characters."""
 
-    def __init__(self, reading: Reading | None = None) -> None:
-        self.reading = reading or Reading()
+    def __init__(self, options: ExtractionOptions | None = None) -> None:
+        self.options = options or ExtractionOptions()
 
     def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
-        return read_whole(DirectReader(tables=self.reading.tables), path, document_id, password, self.reading)
+        return read_whole(DirectReader(tables=self.options.tables), path, document_id, password, self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +65,12 @@ def read_page(document: Any, document_id: str, number: int, *, tables: bool = Tr
     """Return the lines of a page of an open document (a raw FPDF_DOCUMENT)."""
     import pypdfium2.raw as pdfium
 
-    from pdfqa_core.extraction.annotations import with_annotations
-    from pdfqa_core.extraction.assemble import PageFacts
-    from pdfqa_core.extraction.find_tables import with_tables
-    from pdfqa_core.extraction.glyphs import read_glyphs
-    from pdfqa_core.extraction.hidden import find_hidden
-    from pdfqa_core.extraction.layout import RawPage
-    from pdfqa_core.extraction.lines import find_lines
+    from pdfqa_core.extraction.hidden.annotations import with_annotations
+    from pdfqa_core.extraction.hidden.find_hidden import find_hidden
+    from pdfqa_core.extraction.layout.lines import find_lines
+    from pdfqa_core.extraction.raw_page import PageFacts, RawPage
+    from pdfqa_core.extraction.tables.find_tables import with_tables
+    from pdfqa_core.extraction.text.glyphs import read_glyphs
 
     label = _label(document, number)
     page = pdfium.FPDF_LoadPage(document, number - 1)

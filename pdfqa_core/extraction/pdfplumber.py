@@ -4,7 +4,7 @@ The lines, their order (top to bottom over the whole width of the page: columns 
 tables (those with ruled lines) are pdfplumber's own; running headers, paragraphs, headings and hyphens are found as for
 the other extractors. What a person cannot see is found through PDFium as for `direct`, since pdfplumber knows no text
 render modes; hidden text that the two libraries place more than half a point apart stays undetected. PDFium also says
-which part of a page is shown. Opens PDFs: call this in a child process (`extraction.worker`).
+which part of a page is shown. Opens PDFs: call this in a child process (`extraction.process.worker`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,9 @@ from statistics import median
 from typing import Any, ClassVar
 
 from pdfqa_core.errors import DocumentError
-from pdfqa_core.extraction import extractors
-from pdfqa_core.extraction.assemble import PageFacts
-from pdfqa_core.extraction.base import Reading
-from pdfqa_core.extraction.layout import RawPage
-from pdfqa_core.extraction.normalise import character, compose, right_to_left
-from pdfqa_core.extraction.segments import ASCENT, DESCENT, TextLine
-from pdfqa_core.extraction.tables import Cell, Table
+from pdfqa_core.extraction.base import ExtractionOptions, extractors
+from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, PageFacts, PageTable, RawPage, TableCell, TextLine
+from pdfqa_core.extraction.text.normalise import character, compose, right_to_left
 from pdfqa_core.extraction.whole import read_whole
 from pdfqa_core.types import Box, DocumentState, Page
 
@@ -60,12 +56,12 @@ _ODD_FAULTS = (  # what pdfminer is known to raise on damaged files besides its 
 class PdfplumberExtractor:
     """Reads born-digital PDFs through pdfplumber, in its own reading order and with its own tables."""
 
-    def __init__(self, reading: Reading | None = None) -> None:
-        self.reading = reading or Reading()
+    def __init__(self, options: ExtractionOptions | None = None) -> None:
+        self.options = options or ExtractionOptions()
 
     def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
-        return read_whole(PdfplumberReader(tables=self.reading.tables), path, document_id, password, self.reading)
+        return read_whole(PdfplumberReader(tables=self.options.tables), path, document_id, password, self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +210,7 @@ class _Sheet:
         import numpy as np
         import pypdfium2.raw as pdfium
 
-        from pdfqa_core.extraction.glyphs import page_frame
+        from pdfqa_core.extraction.text.glyphs import page_frame
 
         left, top = -float(page.bbox[0]), -float(page.bbox[1])
         handle = pdfium.FPDF_LoadPage(shown, number - 1)
@@ -234,8 +230,8 @@ class _Sheet:
         import numpy as np
         import pypdfium2.raw as pdfium
 
-        from pdfqa_core.extraction.glyphs import read_glyphs
-        from pdfqa_core.extraction.hidden import find_hidden
+        from pdfqa_core.extraction.hidden.find_hidden import find_hidden
+        from pdfqa_core.extraction.text.glyphs import read_glyphs
 
         text_page = pdfium.FPDFText_LoadPage(handle)
         if not text_page:
@@ -342,7 +338,7 @@ def _with_tables(lines: Sequence[TextLine], ruled: Sequence[_RuledTable]) -> lis
 def _warnings(
     number: int, page: Any, sheet: _Sheet, chars: Sequence[_Char], lines: Iterable[TextLine], unknown: int
 ) -> tuple[str, ...]:
-    from pdfqa_core.extraction.hidden import REASONS
+    from pdfqa_core.extraction.hidden.find_hidden import REASONS
 
     reasons = sheet.reasons
     hidden = [c for c in chars if c.hidden and not c.blank]
@@ -442,7 +438,7 @@ def _text_line(text: str, members: Sequence[_Char], first_word: int, turn: int) 
 
 
 def _bold(raw: dict[str, Any]) -> bool:
-    from pdfqa_core.extraction.glyphs import BOLD_NAME
+    from pdfqa_core.extraction.text.glyphs import BOLD_NAME
 
     return BOLD_NAME.search(str(raw["fontname"])) is not None
 
@@ -489,17 +485,17 @@ def _ruled_table(
     from pdfplumber.utils.text import extract_text
 
     taken: list[_Char] = []
-    cells: list[tuple[Cell | None, ...]] = []
+    cells: list[tuple[TableCell | None, ...]] = []
     for row in rows:
         boxes = [box for box in row if box is not None]
         reach = (min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes))
         near = _within(chars, reach)
-        found: list[Cell | None] = []
+        found: list[TableCell | None] = []
         for box in row:
             members = _within(near, box) if box is not None else []
             text = _plain(extract_text([c.raw for c in members], x_tolerance_ratio=_WORD_GAP)) if members else ""
             inked = [c.box for c in members if not c.blank]
-            found.append(Cell(text, _around(inked)) if text and inked else None)
+            found.append(TableCell(text, _around(inked)) if text and inked else None)
             taken += members
         cells.append(tuple(found))
     cells = [row for row in cells if any(row)]
@@ -512,7 +508,7 @@ def _ruled_table(
     first = min(c.v for c in taken)
     line = TextLine(
         "", around.x0, around.x1, around.top, around.bottom, first, sizes[len(sizes) // 2], False, 1, 0.0,
-        table=Table(tuple(cells)),
+        table=PageTable(tuple(cells)),
     )  # fmt: skip
     return _RuledTable(line, taken)
 

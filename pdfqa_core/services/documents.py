@@ -15,9 +15,9 @@ from joblib import cpu_count
 
 from pdfqa_core import ingest as ingestion
 from pdfqa_core.errors import DocumentError, PdfQAError, StorageError, UsageError
-from pdfqa_core.extraction.render import PageRenderer
-from pdfqa_core.extraction.slots import Slots
-from pdfqa_core.extraction.worker import Limits, read_document
+from pdfqa_core.extraction.process.render import PageRenderer
+from pdfqa_core.extraction.process.slots import Slots
+from pdfqa_core.extraction.process.worker import Limits, read_document
 from pdfqa_core.loaded_models import LoadedModels, Models
 from pdfqa_core.services import choices, readings
 from pdfqa_core.services.passwords import Passwords

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pdfqa_core.extraction import extractors
-from pdfqa_core.extraction.base import Reading
+from pdfqa_core.extraction.base import ExtractionOptions
 from pdfqa_core.types import BlockKind, Page
 
 LOREM = (
@@ -49,7 +49,7 @@ def draw(tmp_path: Path) -> Callable[..., Path]:
 
 def read(path: Path, **caps: Any) -> list[Page]:
     """Read a PDF in this process."""
-    return list(extractors.get("direct")(Reading(**caps)).extract(path, "doc"))
+    return list(extractors.get("direct")(ExtractionOptions(**caps)).extract(path, "doc"))
 
 
 def blocks(page: Page, *kinds: BlockKind) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction import extractors
-from pdfqa_core.extraction.base import Reading
-from pdfqa_core.extraction.worker import Limits, read_document
+from pdfqa_core.extraction.base import ExtractionOptions
+from pdfqa_core.extraction.process.worker import Limits, read_document
 from pdfqa_core.types import READABLE, BlockKind, Box, DocumentState, Page
 
 from . import hostile
@@ -19,7 +19,7 @@ HEADINGS = ("Benefits", "Costs of a visit", "Your doctor", "When abroad", "Compl
 
 
 def read(path: Path, extractor: str = "pdfplumber", **caps: Any) -> list[Page]:
-    return list(extractors.get(extractor)(Reading(**caps)).extract(path, "doc"))
+    return list(extractors.get(extractor)(ExtractionOptions(**caps)).extract(path, "doc"))
 
 
 def place(page: Page, word: str) -> Box:
@@ -348,7 +348,7 @@ def test_limits_of_time_and_memory_end_in_a_state(tmp_path):
 
 
 def test_northwind_page_seven(shared_data):
-    from pdfqa_core.extraction.layout import build_pages
+    from pdfqa_core.extraction.layout.pages import build_pages
     from pdfqa_core.extraction.pdfplumber import PdfplumberReader
 
     path = shared_data / "northwind" / "Northwind_Standard_Benefits_Details.pdf"

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pdfqa_core.extraction import extractors
-from pdfqa_core.extraction.base import Reading
+from pdfqa_core.extraction.base import ExtractionOptions, extractors
+from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.extraction.whole import read_whole
 from pdfqa_core.types import Page
 
 if TYPE_CHECKING:
-    from pdfqa_core.extraction.layout import RawPage
     from pdfqa_core.extraction.visual.engine import PictureModels
     from pdfqa_core.extraction.visual.picture import PictureText
 
@@ -33,15 +32,15 @@ DETECTION_DPI = 110
 class VisualExtractor:
     """Reads scanned pages: draws them, finds lines and regions, recognises the text, puts it in reading order."""
 
-    def __init__(self, reading: Reading | None = None) -> None:
-        self.reading = reading or Reading()
+    def __init__(self, options: ExtractionOptions | None = None) -> None:
+        self.options = options or ExtractionOptions()
 
     def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
         reader = VisualReader(
-            every_page=self.reading.visual_pages == "all", tables=self.reading.tables, workers=self.reading.workers
+            every_page=self.options.visual_pages == "all", tables=self.options.tables, workers=self.options.workers
         )
-        return read_whole(reader, path, document_id, password, self.reading)
+        return read_whole(reader, path, document_id, password, self.options)
 
 
 class VisualReader:
@@ -95,7 +94,7 @@ class VisualReader:
 
     def _loaded(self) -> PictureModels:
         if self._models is None:
-            from pdfqa_core.extraction.page_pool import sharing
+            from pdfqa_core.extraction.process.page_pool import sharing
             from pdfqa_core.extraction.visual.engine import RapidModels
 
             self._models = RapidModels(max(1, self.workers // sharing()))
@@ -104,7 +103,7 @@ class VisualReader:
 
 def page_of(direct: RawPage, found: PictureText, scale: float, letters: int, *, tables: bool = True) -> RawPage:
     """Return the page that its picture's text makes; its text layer is kept where it has more `letters`."""
-    from pdfqa_core.extraction.layout import RawPage
+    from pdfqa_core.extraction.raw_page import RawPage
     from pdfqa_core.extraction.visual.order import ordered_lines
 
     number = direct.facts.number

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from pdfqa_core.extraction.columns import regions as columns_of
-from pdfqa_core.extraction.find_tables import with_tables_of_words
-from pdfqa_core.extraction.segments import ASCENT, DESCENT, Segment, TextLine, group_rows, join_line
+from pdfqa_core.extraction.layout.lines import join_line
+from pdfqa_core.extraction.layout.reading_order import regions as columns_of
+from pdfqa_core.extraction.layout.segments import TextSegment, group_rows
+from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine
+from pdfqa_core.extraction.tables.find_tables import with_tables_of_words
+from pdfqa_core.extraction.text.words import Word
 from pdfqa_core.extraction.visual.engine import Region
 from pdfqa_core.extraction.visual.picture import BOX_SIZE, PictureLine, PictureText, ReadWord
-from pdfqa_core.extraction.words import Word
 from pdfqa_core.types import BlockKind, Box
 
 _ALIKE = 0.12  # sizes that differ less are one
@@ -26,7 +28,7 @@ _SHORT = 200  # characters of a title
 class _Piece:
     """A stretch without a wide gap, in points."""
 
-    segment: Segment
+    segment: TextSegment
     words: tuple[ReadWord, ...]
     region: int  # of the layout model; -1: none
 
@@ -126,7 +128,7 @@ def _pieces(lines: Sequence[PictureLine], regions: Sequence[Region], scale: floa
     found = []
     for rank, (line, size, (text, x0, x1, words)) in enumerate(parts):
         baseline = line.baseline / scale
-        segment = Segment(
+        segment = TextSegment(
             text=text,
             u0=x0 / scale,
             u1=x1 / scale,

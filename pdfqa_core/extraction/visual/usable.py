@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from pdfqa_core.extraction.segments import TextLine
+from pdfqa_core.extraction.raw_page import TextLine
 
 _FEW = 40  # letters: with fewer, what is drawn decides
 _PICTURE = 0.3  # of the page: from this share on a page with few letters is a scan

@@ -1,0 +1,239 @@
+"""Everything drawn on a page in the order it is painted, forms opened. Knows nothing about what text means.
+
+Coordinates are points from the top left corner of the page as it is shown.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pypdfium2.raw as pdfium
+
+from pdfqa_core.extraction.text.glyphs import Addresses, Flags, Floats, Integers, PageFrame
+from pdfqa_core.extraction.text.matrices import IDENTITY, Matrix, matrix_of, times
+from pdfqa_core.extraction.text.pdfium_calls import argument, cells, quick
+
+TEXT, PATH, IMAGE, SHADING, FORM = (
+    pdfium.FPDF_PAGEOBJ_TEXT,
+    pdfium.FPDF_PAGEOBJ_PATH,
+    pdfium.FPDF_PAGEOBJ_IMAGE,
+    pdfium.FPDF_PAGEOBJ_SHADING,
+    pdfium.FPDF_PAGEOBJ_FORM,
+)
+_MAX_OBJECTS = 300_000  # of one page, those in forms included
+_MAX_DEPTH = 6  # of forms inside forms
+_MAX_CLIP_POINTS = 24  # of one path; more make a shape whose box tells little
+_MAX_MARKS = 8  # looked at for each object
+_MAX_NAME = 128  # bytes of a layer's name
+
+_page_object = quick(pdfium.FPDFPage_GetObject, ctypes.c_size_t)
+_form_object = quick(pdfium.FPDFFormObj_GetObject, ctypes.c_size_t)
+_kind = quick(pdfium.FPDFPageObj_GetType, ctypes.c_int)
+_bounds = quick(pdfium.FPDFPageObj_GetBounds)
+_draw_mode = quick(pdfium.FPDFPath_GetDrawMode)
+_fill_color = quick(pdfium.FPDFPageObj_GetFillColor)
+_stroke_width = quick(pdfium.FPDFPageObj_GetStrokeWidth)
+_clip_path = quick(pdfium.FPDFPageObj_GetClipPath, ctypes.c_size_t)
+_clip_count = quick(pdfium.FPDFClipPath_CountPaths, ctypes.c_int)
+_mark_count = quick(pdfium.FPDFPageObj_CountMarks, ctypes.c_int)
+_mark = quick(pdfium.FPDFPageObj_GetMark, ctypes.c_size_t)
+_mark_name = quick(pdfium.FPDFPageObjMark_GetName)
+_LAYER_MARK = (int.from_bytes("OC".encode("utf-16-le"), "little"), len("OC\0".encode("utf-16-le")))
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The objects of a page, the one painted first at the beginning; `forms` numbers the matrix of each in `matrices`.
+
+    An object's own coordinates are those of its form; a matrix leads from there to the page's user space.
+    """
+
+    addresses: Addresses
+    items: Sequence[Any]  # the addresses as arguments for quick calls
+    kinds: Integers
+    forms: Integers
+    matrices: tuple[Matrix, ...]
+    frame: PageFrame
+
+    def boxes(self, chosen: Integers) -> Floats:
+        """Return the boxes (len(chosen), 4) of the objects with these numbers: x0, top, x1, bottom."""
+        into = cells(ctypes.c_float, 4)
+        found = into.collect(map(_bounds, self.chosen(chosen), *map(repeat, into.pointers))).astype(np.float64)
+        return self.shown(found, chosen)
+
+    def shown(self, found: Floats, chosen: Integers) -> Floats:
+        """Return the boxes (n, 4) on the shown page of boxes left, bottom, right, top in the forms of these objects."""
+        x, y = found[:, [0, 0, 2, 2]], found[:, [1, 3, 1, 3]]
+        if len(self.matrices) > 1:
+            a, b, c, d, e, f = np.array(self.matrices)[self.forms[chosen]].T[:, :, None]
+            x, y = a * x + c * y + e, b * x + d * y + f
+        x, y = self.frame.map(x, y)
+        boxes = np.stack([x.min(axis=1), y.min(axis=1), x.max(axis=1), y.max(axis=1)], axis=1)
+        return np.where(np.isfinite(boxes), boxes, 0.0)
+
+    def chosen(self, numbers: Integers) -> list[Any]:
+        """Return the objects with these numbers as arguments for quick calls."""
+        return list(map(self.items.__getitem__, numbers.tolist()))
+
+    def positions(self, addresses: Addresses) -> Integers:
+        """Return the numbers of the objects at these addresses; beyond the last one where there is none."""
+        order = np.argsort(self.addresses)
+        found = np.searchsorted(self.addresses, addresses, sorter=order)
+        places = order[np.minimum(found, len(order) - 1)] if len(order) else np.zeros(len(addresses), dtype=np.int64)
+        known = self.addresses[places] == addresses if len(order) else np.zeros(len(addresses), dtype=np.bool_)
+        return np.where(known, places, len(order))
+
+
+@dataclass(frozen=True, slots=True)
+class PathPaint:
+    """How paths are painted; arrays of equal length. `color` (m, 4) is RGBA of the fill, `outline` its width in points.
+
+    The outline is 0 where none is drawn.
+    """
+
+    filled: Flags
+    color: Integers
+    outline: Floats
+
+
+def read_drawn(page: Any, frame: PageFrame, texts: Addresses) -> Drawn:
+    """Return what is drawn on a page (a raw FPDF_PAGE); `texts` are addresses known to be text objects, ascending."""
+    handle = argument(ctypes.cast(page, ctypes.c_void_p))
+    count = min(max(0, pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
+    addresses = np.fromiter(map(_page_object, repeat(handle), range(count)), np.uint64, count)
+    parts: list[tuple[Addresses, Integers, int]] = []
+    matrices = [IDENTITY]
+    left = _MAX_OBJECTS
+
+    def add(addresses: Addresses, form: int, depth: int) -> None:
+        nonlocal left
+        left -= len(addresses)
+        kinds = _kinds(addresses, texts)
+        begin = 0
+        for place in np.flatnonzero(kinds == FORM).tolist():
+            item = argument(int(addresses[place]))
+            inside = min(max(0, pdfium.FPDFFormObj_CountObjects(_object(addresses[place]))), max(left, 0))
+            if not inside or depth >= _MAX_DEPTH:
+                continue
+            parts.append((addresses[begin:place], kinds[begin:place], form))
+            begin = place + 1
+            matrices.append(times(matrix_of(_object(addresses[place])), matrices[form]))
+            children = np.fromiter(map(_form_object, repeat(item), range(inside)), np.uint64, inside)
+            add(children, len(matrices) - 1, depth + 1)
+        parts.append((addresses[begin:], kinds[begin:], form))
+
+    add(addresses, 0, 0)
+    every = np.concatenate([part for part, _, _ in parts])
+    return Drawn(
+        every,
+        list(map(argument, every.tolist())),
+        np.concatenate([kinds for _, kinds, _ in parts]),
+        np.repeat([form for _, _, form in parts], [len(part) for part, _, _ in parts]),
+        tuple(matrices),
+        frame,
+    )
+
+
+def path_paint(drawn: Drawn, paths: Integers) -> PathPaint:
+    """Return how the paths with these numbers are painted."""
+    items = drawn.chosen(paths)
+    into = cells(ctypes.c_int, 2)
+    modes = into.collect(map(_draw_mode, items, *map(repeat, into.pointers)))
+    filled = modes[:, 0] != 0
+    into = cells(ctypes.c_uint, 4)
+    color = np.zeros((len(paths), 4), dtype=np.int64)
+    color[filled] = into.collect(
+        map(_fill_color, (items[i] for i in np.flatnonzero(filled).tolist()), *map(repeat, into.pointers))
+    )
+    outline = np.zeros(len(paths))
+    stroked = np.flatnonzero(modes[:, 1] != 0)
+    into = cells(ctypes.c_float, 1)
+    widths = into.collect(map(_stroke_width, (items[i] for i in stroked.tolist()), *map(repeat, into.pointers)))
+    scale = np.array([_scale(matrix) for matrix in drawn.matrices])[drawn.forms[paths[stroked]]]
+    outline[stroked] = widths[:, 0] * scale
+    return PathPaint(filled, color, outline)
+
+
+def clip_boxes(drawn: Drawn, chosen: Integers) -> dict[int, Floats]:
+    """Return, for those of the chosen objects that are clipped, the box (4,) that they cannot leave."""
+    items = drawn.chosen(chosen)
+    counts = list(map(_clip_count, map(argument, map(_clip_path, items))))
+    found: dict[int, Floats] = {}
+    if max(counts, default=0) <= 0:
+        return found
+    for place in [place for place, count in enumerate(counts) if count > 0]:
+        number = int(chosen[place])
+        clip = ctypes.cast(_clip_path(items[place]), pdfium.FPDF_CLIPPATH)
+        box = _clip_box(clip, counts[place])
+        if box is not None:
+            found[number] = drawn.shown(box[None, :], np.array([number]))[0]
+    return found
+
+
+def layers(drawn: Drawn, chosen: Integers) -> dict[int, str]:
+    """Return, for those of the chosen objects that lie in a layer (optional content group), the layer's name.
+
+    A layer that is set for a whole form is not seen here.
+    """
+    items = drawn.chosen(chosen)
+    counts = list(map(_mark_count, items))
+    found: dict[int, str] = {}
+    for number in range(min(max(counts, default=0), _MAX_MARKS)):
+        places = np.flatnonzero(np.array(counts) > number)
+        marks = list(map(_mark, (items[i] for i in places.tolist()), repeat(number)))
+        into = cells(ctypes.c_uint64, 2)  # the name where it is short enough, and its length in bytes
+        room = ctypes.c_ulong.from_param(ctypes.sizeof(ctypes.c_uint64))
+        arguments = (into.pointers[0], room, into.pointers[1])
+        names = into.collect(map(_mark_name, map(argument, marks), *map(repeat, arguments)))
+        for i in np.flatnonzero((names == _LAYER_MARK).all(axis=1)).tolist():
+            found[int(chosen[places[i]])] = _layer_name(marks[i])
+    return found
+
+
+def _layer_name(mark: int) -> str:
+    buffer = ctypes.create_string_buffer(_MAX_NAME)
+    length = ctypes.c_ulong()
+    into = (ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), _MAX_NAME, length)
+    if not pdfium.FPDFPageObjMark_GetParamStringValue(ctypes.cast(mark, pdfium.FPDF_PAGEOBJECTMARK), b"Name", *into):
+        return ""
+    return buffer.raw[: max(0, min(length.value, _MAX_NAME) - 2)].decode("utf-16-le", "replace")
+
+
+def _kinds(addresses: Addresses, texts: Addresses) -> Integers:
+    kinds = np.full(len(addresses), TEXT, dtype=np.int64)
+    places = np.minimum(np.searchsorted(texts, addresses), max(0, len(texts) - 1))
+    others = np.flatnonzero(texts[places] != addresses) if len(texts) else np.arange(len(addresses))
+    kinds[others] = np.fromiter(map(_kind, map(argument, addresses[others].tolist())), np.int64, len(others))
+    return kinds
+
+
+def _object(address: Any) -> Any:
+    return ctypes.cast(int(address), pdfium.FPDF_PAGEOBJECT)
+
+
+def _scale(matrix: Matrix) -> float:
+    a, b, c, d, _, _ = matrix
+    return float(abs(a * d - b * c) ** 0.5)
+
+
+def _clip_box(clip: Any, count: int) -> Floats | None:
+    """Return what the boxes of all paths of a clip have in common; None where that cannot be told."""
+    x, y = ctypes.c_float(), ctypes.c_float()
+    common = np.array([-np.inf, -np.inf, np.inf, np.inf])
+    for number in range(min(count, _MAX_MARKS)):
+        points = []
+        for i in range(min(pdfium.FPDFClipPath_CountPathSegments(clip, number), _MAX_CLIP_POINTS + 1)):
+            segment = pdfium.FPDFClipPath_GetPathSegment(clip, number, i)
+            if i == _MAX_CLIP_POINTS or not pdfium.FPDFPathSegment_GetPoint(segment, x, y):
+                return None
+            points.append((x.value, y.value))
+        if points:
+            edges = np.array(points)
+            common[:2] = np.maximum(common[:2], edges.min(axis=0))
+            common[2:] = np.minimum(common[2:], edges.max(axis=0))
+    return common if np.isfinite(common).all() else None

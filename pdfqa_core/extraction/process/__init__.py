@@ -1,0 +1,1 @@
+"""Child processes that touch PDFs: started, limited, asked and ended."""

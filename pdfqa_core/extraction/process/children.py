@@ -1,0 +1,111 @@
+"""Starting and ending the child processes that touch PDFs.
+
+A child leads a process group of its own: what it starts itself ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+from pdfqa_core.extraction.process.limits import RSS_UNIT, own_peak
+
+_ROOT = Path(__file__).resolve().parents[3]
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+
+
+def start(module: str) -> subprocess.Popen[bytes]:
+    """Start `python -m module` with pipes for frames, a bare environment and no safe way to reach the terminal."""
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    inherited = [entry for entry in sys.path if entry and Path(entry).is_dir()]
+    environment |= {
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), *inherited]),
+        "OPENBLAS_NUM_THREADS": "1",  # numpy is not used for algebra; its threads cost address space
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "MALLOC_ARENA_MAX": "2",
+    }
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        close_fds=True,
+        start_new_session=True,
+    )
+
+
+def kill(child: subprocess.Popen[bytes]) -> None:
+    """End the child and all that it started at once, and close its pipes."""
+    if child.returncode is None:
+        _kill_group(child)
+        child.wait()
+        _reap_orphans(child.pid)
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except OSError:  # what was still buffered for a child that is gone
+                continue
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    if not hasattr(os, "killpg"):
+        child.kill()
+        return
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # macOS: the group holds nothing but a child that has ended
+        child.kill()
+
+
+def _reap_orphans(group: int, seconds: float = 1.0) -> None:
+    """Wait for killed processes of a child that is gone: where this program is process 1, they are its own now."""
+    if not hasattr(os, "waitpid") or sys.platform == "win32":
+        return
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if os.waitpid(-group, os.WNOHANG)[0] == 0:
+                time.sleep(0.005)
+        except ChildProcessError:
+            return
+
+
+def wait(child: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, int]:
+    """Return the exit status of a child that should end by itself and its peak memory in bytes (0: unknown).
+
+    Linux begins the child's peak with this process's own, so a lower one of the child stays unknown. The status is
+    None when it did not end within `seconds`; negative, when a signal ended it.
+    """
+    if not hasattr(os, "wait4") or not hasattr(os, "waitid"):
+        try:
+            return child.wait(seconds), 0
+        except subprocess.TimeoutExpired:
+            return None, 0
+    deadline = time.monotonic() + seconds
+    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() > deadline:
+            return None, 0
+        time.sleep(0.01)
+    _kill_group(child)  # while the process table still holds the child, its number is nobody else's
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    _reap_orphans(child.pid)
+    peak = usage.ru_maxrss * RSS_UNIT
+    return child.returncode, peak if sys.platform != "linux" or peak > own_peak() else 0
+
+
+def quiet_output() -> IO[bytes]:
+    """Return the stream for frames, with standard output itself closed to whatever a library prints."""
+    stream = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    return stream

@@ -1,0 +1,159 @@
+"""Images of pages, drawn by a child process that starts again by itself after a crash."""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+import subprocess
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.extraction.process.children import kill, start
+from pdfqa_core.extraction.process.frames import BYTES, Frame, FrameReader, write_json
+from pdfqa_core.types import DocumentState
+
+_CACHE_BYTES = 48 * 1024 * 1024
+_REMEMBERED = 300.0  # seconds for which a page that hung or crashed the child is not tried again
+_MANY = 1000  # such pages
+
+
+class _DeadlyPageError(PdfQAError):
+    """A page hung or crashed the child."""
+
+
+class PageRenderer:
+    """Draws pages, one at a time, for any thread. Call `close` at the end; a renderer is no use after that.
+
+    `seconds` is the wall-clock limit for a page; images are WebP (a text page 1400 pixels wide: 100 to 250 KB). A page
+    that could not be drawn in time is not tried again for some minutes, since all wait for it.
+    """
+
+    mime = "image/webp"
+
+    def __init__(self, *, seconds: float = 10.0) -> None:
+        self.seconds = seconds
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._frames: FrameReader | None = None
+        self._cache: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
+        self._failed: OrderedDict[tuple[Any, ...], tuple[float, PdfQAError]] = OrderedDict()
+        self._closed = False
+
+    @property
+    def process_id(self) -> int | None:
+        """The child's process id, None while there is none."""
+        return self._child.pid if self._child is not None else None
+
+    def render(
+        self,
+        path: Path,
+        number: int,
+        *,
+        width_px: int | None = None,
+        scale: float | None = None,
+        password: str | None = None,
+        filename: str = "",
+    ) -> bytes:
+        """Return page `number` (from 1) as an image `width_px` pixels wide, or of `scale` pixels per point.
+
+        Very large pages come out smaller than asked. Raises PdfQAError if the page cannot be drawn (in time), a
+        DocumentError if the file cannot be opened (ENCRYPTED: with this password).
+        """
+        name = filename or path.name
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise PdfQAError(f"{name} cannot be opened ({error.strerror}).", "Add the file again.") from error
+        width = None if scale else max(16, min(width_px or 1000, 8000))
+        secret = hashlib.sha256((password or "").encode()).hexdigest()
+        place = (path, status.st_mtime_ns, status.st_size, number)
+        key = (*place, width, scale, secret)
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+            until, failure = self._failed.get(place, (0.0, PdfQAError("")))
+            if time.monotonic() < until:
+                raise PdfQAError(failure.what, failure.hint)
+            job = {"width_px": width, "scale": scale, "password": password}
+            try:
+                image = self._ask(
+                    name, number, {"path": str(path.resolve()), "filename": name, "number": number, **job}
+                )
+            except _DeadlyPageError as error:
+                self._failed[place] = (time.monotonic() + _REMEMBERED, error)
+                while len(self._failed) > _MANY:
+                    self._failed.popitem(last=False)
+                raise
+            self._keep(key, image)
+        return image
+
+    def close(self) -> None:
+        """End the child and forget the images."""
+        with self._lock:
+            self._closed = True
+            self._cache.clear()
+            self._end()
+
+    def __enter__(self) -> PageRenderer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _keep(self, key: tuple[Any, ...], image: bytes) -> None:
+        self._cache[key] = image
+        while sum(map(len, self._cache.values())) > _CACHE_BYTES:
+            self._cache.popitem(last=False)
+
+    def _end(self) -> None:
+        child, frames = self._child, self._frames
+        self._child = self._frames = None
+        if child is not None:
+            kill(child)
+        if frames is not None:
+            frames.close()
+
+    def _ask(self, name: str, number: int, job: dict[str, Any]) -> bytes:
+        """Return the image the child draws; a child that had died is replaced once."""
+        if self._closed:
+            raise PdfQAError("The page images are closed.", "Start the program again.")
+        reused = self._child is not None
+        frame = self._exchange(name, number, job)
+        if frame is None and reused:
+            frame = self._exchange(name, number, job)
+        if frame is None:
+            raise _DeadlyPageError(f"Page {number} of {name} cannot be drawn.", "Its text can still be read.")
+        if frame.kind == BYTES:
+            return frame.body
+        answer = frame.json()
+        what, hint, state = (str(answer.get(name, "")) for name in ("what", "hint", "state"))
+        states = {str(known): known for known in DocumentState}
+        raise DocumentError(states[state], what, hint) if state in states else PdfQAError(what, hint)
+
+    def _exchange(self, name: str, number: int, job: dict[str, Any]) -> Frame | None:
+        """Return the child's answer, None where the child died. Raises PdfQAError when it takes too long."""
+        if self._child is None:
+            self._child = start("pdfqa_core.extraction.process.render_child")
+            assert self._child.stdout is not None
+            self._frames = FrameReader(self._child.stdout)
+        assert self._child.stdin is not None
+        assert self._frames is not None
+        try:
+            write_json(self._child.stdin, **job)
+            frame = self._frames.get(self.seconds)
+        except OSError:
+            frame = None
+        except queue.Empty as error:
+            self._end()
+            raise _DeadlyPageError(
+                f"Page {number} of {name} takes longer than {self.seconds:g} seconds to draw.",
+                "Its text can still be read.",
+            ) from error
+        if frame is None:
+            self._end()
+        return frame

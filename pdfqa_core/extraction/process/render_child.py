@@ -1,0 +1,111 @@
+"""The child process that draws pages: `python -m pdfqa_core.extraction.process.render_child`, started by `render`.
+
+Each JSON frame on standard input asks for a page; the answer is a BYTES frame (a WebP image) or a JSON frame with
+"what" and "hint", and "state" where the file cannot be opened. The last document stays open, since pages are mostly
+asked for one after the other.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.extraction.open import open_document
+from pdfqa_core.extraction.process.children import quiet_output
+from pdfqa_core.extraction.process.frames import BYTES, Frame, read_frame, write_frame, write_json
+from pdfqa_core.extraction.process.limits import EXIT_MEMORY, limit_memory
+
+_MAX_SIDE = 4000  # pixels
+_MAX_PIXELS = 12_000_000
+_QUALITY = 80
+_MEMORY_MB = 1000
+
+
+class _Documents:
+    """The document that was asked for last."""
+
+    def __init__(self) -> None:
+        self._key: tuple[Any, ...] = ()
+        self._opened: Any = None
+
+    def get(self, path: Path, password: str | None, name: str) -> Any:
+        status = path.stat()
+        key = (path, status.st_mtime_ns, status.st_size, password)
+        if key != self._key:
+            self.close()
+            self._opened = open_document(path, password, name)
+            self._document = self._opened.__enter__()
+            self._key = key
+        return self._document
+
+    def close(self) -> None:
+        opened, self._opened, self._key = self._opened, None, ()
+        if opened is not None:
+            opened.__exit__(None, None, None)
+
+
+def _fitting_scale(width: float, height: float, wanted: float) -> float:
+    """Return `wanted` pixels per point, or as many as a page of this size may have."""
+    longest = max(width, height)
+    return min(wanted, _MAX_SIDE / longest, math.sqrt(_MAX_PIXELS / (width * height)))
+
+
+def _draw(documents: _Documents, job: dict[str, Any]) -> bytes:
+    import pypdfium2
+
+    name, number = job["filename"], job["number"]
+    document = documents.get(Path(job["path"]), job["password"], name)
+    if not 1 <= number <= len(document):
+        raise PdfQAError(f"{name} has no page {number}.", f"Choose one from 1 to {len(document)}.")
+    try:
+        page = document[number - 1]
+    except pypdfium2.PdfiumError as error:
+        raise PdfQAError(f"Page {number} of {name} is damaged.", "Its text may still be found.") from error
+    try:
+        width, height = max(1.0, page.get_width()), max(1.0, page.get_height())
+        scale = _fitting_scale(width, height, job["scale"] or (job["width_px"] - 0.01) / width)
+        image = page.render(scale=scale, rev_byteorder=True).to_pil()
+    finally:
+        page.close()
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "WEBP", quality=_QUALITY, method=0)
+    return buffer.getvalue()
+
+
+def _answer(frame: Frame, documents: _Documents, out: IO[bytes]) -> None:
+    job = frame.json()
+    try:
+        write_frame(out, BYTES, _draw(documents, job))
+    except DocumentError as error:
+        write_json(out, what=error.what, hint=error.hint, state=error.state.value)
+    except PdfQAError as error:
+        write_json(out, what=error.what, hint=error.hint)
+    except (RuntimeError, OSError, ValueError, RecursionError) as error:
+        documents.close()
+        what = f"Page {job['number']} of {job['filename']} cannot be drawn ({type(error).__name__})."
+        write_json(out, what=what, hint="Its text can still be read.")
+
+
+def main() -> int:
+    """Answer requests until standard input ends."""
+    out = quiet_output()
+    import numpy as np  # noqa: F401 - loaded before the limit counts
+    import pypdfium2  # noqa: F401
+    from PIL import Image  # noqa: F401
+
+    limit_memory(_MEMORY_MB)
+    documents = _Documents()
+    while (frame := read_frame(sys.stdin.buffer)) is not None:
+        try:
+            _answer(frame, documents, out)
+        except MemoryError:
+            return EXIT_MEMORY
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

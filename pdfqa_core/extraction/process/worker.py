@@ -1,0 +1,274 @@
+"""Reads a PDF in a child process, so that a hostile file can neither crash, hang nor fill the program.
+
+Whatever happens in the child, the file ends in exactly one `DocumentState` with a reason in plain words.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError
+from pdfqa_core.extraction.base import extractors
+from pdfqa_core.extraction.open import check_file
+from pdfqa_core.extraction.process.children import kill, start, wait
+from pdfqa_core.extraction.process.frames import PAGE, Frame, FrameReader, write_json
+from pdfqa_core.extraction.process.limits import EXIT_MEMORY, EXIT_SLOW, SIGXCPU, near_limit, peak_memory
+from pdfqa_core.page_codec import decode_page
+from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress, StopSignal
+
+_log = logging.getLogger(__name__)
+
+_POLL = 0.1  # seconds between looks at the stop signal
+_GRACE = 2.0  # seconds that a child may take to end by itself after its last frame
+_SLACK = 4  # times the character limit: tables as Markdown have more characters than were read
+_LONGEST = 1000  # characters of a title or a reason
+_LISTED = 12  # page numbers named in a reason
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one file may take."""
+
+    max_file_mb: int = 100
+    max_pages: int = 2000
+    max_characters: int = 20_000_000
+    memory_mb: int = 1500  # of each process
+    seconds: float = 300
+    page_seconds: float = 60  # more for each page that is read by OCR
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """How reading ended. `pages` is empty unless the state is usable; `pages_without_text` are 1-based numbers."""
+
+    state: DocumentState
+    reason: str
+    title: str
+    page_count: int = 0
+    pages: tuple[Page, ...] = ()
+    pages_without_text: tuple[int, ...] = ()
+    authors: str = ""
+
+
+@dataclass(slots=True)
+class _Received:
+    """What has come from the child so far."""
+
+    pages: list[Page] = field(default_factory=list)
+    characters: int = 0
+    by_ocr: int = 0  # pages
+    title: str | None = None
+    authors: str = ""
+    failure: PdfQAError | None = None
+    peak: int = 0  # memory of the child in bytes
+
+
+def read_document(
+    path: Path,
+    document_id: str,
+    *,
+    filename: str = "",
+    extractor: str = "direct",
+    tables: bool = True,
+    visual_pages: str = "auto",
+    workers: int = 1,
+    password: str | None = None,
+    limits: Limits | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    stop: StopSignal | None = None,
+) -> ReadResult:
+    """Return the pages of a PDF, or why there are none; `filename` is what reasons call the file.
+
+    Up to `workers` processes share its pages; `tables` and `visual_pages` are as in `ExtractionOptions`. The password
+    goes to the child through a pipe and is kept nowhere.
+
+    Raises StoppedError within 2 s after `stop` is set, UsageError for an unknown extractor, PdfQAError where the
+    extractor cannot work on this machine; never for a bad PDF.
+    """
+    extractors.get(extractor)
+    limits = limits or Limits()
+    name = filename or path.name
+    title = Path(name).stem
+    try:
+        check_file(path, name, limits.max_file_mb * 1_000_000)
+        job = {
+            "path": str(path.resolve()),
+            "document_id": document_id,
+            "filename": name,
+            "extractor": extractor,
+            "password": password,
+            "tables": tables,
+            "visual_pages": visual_pages,
+            "workers": workers,
+            "max_pages": limits.max_pages,
+            "max_characters": limits.max_characters,
+            "memory_mb": limits.memory_mb,
+            "seconds": int(limits.seconds) + 1,
+            "page_seconds": limits.page_seconds,
+        }
+        received = _run_child(job, name, limits, on_progress, stop)
+    except DocumentError as error:
+        return ReadResult(error.state, str(error), title)
+    return replace(_result(received, name, title), authors=received.authors)
+
+
+def _run_child(
+    job: dict[str, Any],
+    name: str,
+    limits: Limits,
+    on_progress: Callable[[Progress], None] | None,
+    stop: StopSignal | None,
+) -> _Received:
+    """Return what the child sent. Raises a DocumentError with the state that its end means."""
+    began = time.monotonic()
+    child = start("pdfqa_core.extraction.process.worker_child")
+    assert child.stdin is not None
+    assert child.stdout is not None
+    frames = FrameReader(child.stdout)
+    received = _Received()
+    try:
+        try:
+            write_json(child.stdin, **job)
+        except OSError as error:
+            raise _crashed(name) from error
+        while True:
+            if stop is not None and stop.is_set():
+                raise StoppedError(f"Reading {name} was stopped.")
+            left = began + limits.seconds + limits.page_seconds * received.by_ocr - time.monotonic()
+            if left < 0:
+                raise _too_slow(name, limits)
+            received.peak = max(received.peak, peak_memory(child.pid))
+            try:
+                frame = frames.get(min(_POLL, max(0.01, left)))
+            except queue.Empty:
+                continue
+            if frame is None:
+                break
+            _take(frame, received, name, limits, on_progress)
+        _check_end(child, received, name, limits)
+    finally:
+        kill(child)
+        frames.close()
+    return received
+
+
+def _take(
+    frame: Frame, received: _Received, name: str, limits: Limits, on_progress: Callable[[Progress], None] | None
+) -> None:
+    """Keep what a frame says. A child that a file has taken over may send anything: what is kept stays small."""
+    try:
+        if frame.kind == PAGE:
+            page = decode_page(frame.body)
+            received.characters += len(page.text)
+            if len(received.pages) >= limits.max_pages or received.characters > _SLACK * limits.max_characters:
+                raise _crashed(name)
+            received.pages.append(page)
+            return
+        message = frame.json()
+        if "total" in message:
+            done, total = int(message["done"]), int(message["total"])
+            received.by_ocr = min(int(message["ocr"]), limits.max_pages)
+            if on_progress is not None:
+                on_progress(Progress(f"ExtractionOptions {name}", done, total))
+        elif "title" in message:
+            received.title = str(message["title"])[:_LONGEST]
+            received.authors = str(message["authors"])[:_LONGEST]
+        else:
+            what, hint = str(message["what"])[:_LONGEST], str(message["hint"])[:_LONGEST]
+            if not what:
+                _log.info("the process that read %s failed: %s", name, hint)
+            if message["state"] == "":
+                received.failure = PdfQAError(what, hint)
+            else:
+                state = DocumentState(message["state"])
+                received.failure = DocumentError(state, what, hint) if what else _crashed(name)
+    except (ValueError, KeyError, TypeError, StorageError) as error:
+        raise _crashed(name) from error
+
+
+def _check_end(child: subprocess.Popen[bytes], received: _Received, name: str, limits: Limits) -> None:
+    """Raise what the end of the child means, unless it finished its work."""
+    if received.failure is not None:
+        raise received.failure
+    if received.title is not None:
+        return
+    status, peak = wait(child, _GRACE)
+    peak = max(peak, received.peak)
+    slow = status in (EXIT_SLOW, -SIGXCPU)
+    if status == EXIT_MEMORY or (status and not slow and near_limit(peak, limits.memory_mb, status)):
+        raise DocumentError(
+            DocumentState.TOO_LARGE,
+            f"{name} needs more than {limits.memory_mb:,} MB of memory to read.",
+            "Split it, or raise memory_mb in the settings.",
+        )
+    raise _too_slow(name, limits) if slow else _crashed(name)
+
+
+def _too_slow(name: str, limits: Limits) -> DocumentError:
+    return DocumentError(
+        DocumentState.TOO_SLOW,
+        f"{name} could not be read within {limits.seconds:g} seconds.",
+        "Split it, or raise seconds in the settings.",
+    )
+
+
+def _crashed(name: str) -> DocumentError:
+    return DocumentError(
+        DocumentState.BROKEN,
+        f"{name} is damaged: reading it failed.",
+        "Open it in a PDF viewer and print it to a new PDF, then add that.",
+    )
+
+
+def _has_text(page: Page) -> bool:
+    return any(b.kind in READABLE and any(c.isalnum() for c in page.text[b.start : b.end]) for b in page.blocks)
+
+
+def _is_blank(page: Page) -> bool:
+    """Whether nothing is drawn on a page: there is nothing that could be found."""
+    return not page.text and any(warning.endswith("has no text: it is empty.") for warning in page.warnings)
+
+
+def _result(received: _Received, name: str, stem: str) -> ReadResult:
+    pages = tuple(received.pages)
+    if not pages:
+        return ReadResult(
+            DocumentState.BROKEN, f"{name} has no pages. Download it again, or print it to a new PDF.", stem
+        )
+    title = received.title or stem
+    with_text = {page.number for page in pages if _has_text(page)}
+    without = tuple(page.number for page in pages if page.number not in with_text and not _is_blank(page))
+    if with_text:
+        if not without:
+            return ReadResult(DocumentState.READY, "", title, len(pages), pages)
+        count = "1 page" if len(without) == 1 else f"{len(without)} pages"
+        listed = ", ".join(map(str, without[:_LISTED])) + (", …" if len(without) > _LISTED else "")
+        reason = (
+            f"{count} without text: {listed}. What {'it shows' if len(without) == 1 else 'they show'} is not found."
+        )
+        return ReadResult(DocumentState.PARTIAL, reason, title, len(pages), pages, without)
+    if all(any("damaged" in w or "could not be read" in w for w in page.warnings) for page in pages):
+        reason = f"{name} is damaged: none of its {len(pages)} pages can be read. Download it again."
+        return ReadResult(DocumentState.BROKEN, reason, stem, len(pages), (), without)
+    if not without:
+        reason = f"{name} has no text: its pages are empty. Check that it is the right file."
+    elif any(block.kind is BlockKind.HIDDEN for page in pages for block in page.blocks):
+        reason = (
+            f"{name} has no text that can be seen: what it holds is white, invisible, covered or off the page. "
+            "Read its pictures with OCR (extractor “visual”)."
+        )
+    elif any(page.source == "ocr" for page in pages):
+        reason = f"{name} has no text, and OCR found none in its pictures. Scan it again, upright and at 300 dpi."
+    else:
+        reason = (
+            f"{name} has no text: its pages are pictures (a scan?) or empty. "
+            "Read it again with OCR (extractor “visual”)."
+        )
+    return ReadResult(DocumentState.NO_TEXT, reason, title, len(pages), (), without)

@@ -1,0 +1,122 @@
+"""What a strategy finds on a page before its layout is known: printed lines, tables, and facts about the page.
+
+Knows nothing about PDFs: every part of extraction hands these to the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pdfqa_core.types import BlockKind, Box
+
+ASCENT, DESCENT = 0.76, 0.22  # of the font size: how far a line's box reaches from its baseline
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """The text of a cell and the box (points on the shown page) of what is printed in it."""
+
+    text: str
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """Rows of equal length; None is an empty cell. The first `header_rows` rows name the columns."""
+
+    rows: tuple[tuple[TableCell | None, ...], ...]
+    header_rows: int = 1
+
+    @property
+    def characters(self) -> int:
+        """How many characters its cells hold."""
+        return sum(len(cell.text) for row in self.rows for cell in row if cell is not None)
+
+    def markdown(self) -> tuple[str, tuple[tuple[int, int, Box], ...]]:
+        """Return the table as Markdown, and where each cell stands in it: (start, end, box), ascending.
+
+        The header rows become one row, as Markdown has only one; line breaks in cells become spaces, and a bar is
+        escaped.
+        """
+        parts: list[str] = []
+        places: list[tuple[int, int, Box]] = []
+        length = 0
+
+        def put(text: str) -> None:
+            nonlocal length
+            parts.append(text)
+            length += len(text)
+
+        columns = max((len(row) for row in self.rows), default=0)
+        header, body = self.rows[: self.header_rows], self.rows[self.header_rows :]
+        stacked = [[row[column] for row in header] for column in range(columns)]
+        for number, cells in enumerate([stacked, *([[cell] for cell in row] for row in body)]):
+            if number:
+                put("\n")
+            put("|")
+            for column in cells:
+                put(" ")
+                for cell in column:
+                    if cell is None or not cell.text:
+                        continue
+                    text = " ".join(cell.text.split()).replace("|", "\\|")
+                    places.append((length, length + len(text), cell.box))
+                    put(text + " ")
+                put("|")
+            if number == 0:
+                put("\n|" + " --- |" * columns)
+        return "".join(parts), tuple(places)
+
+
+@dataclass(slots=True)
+class TextLine:
+    """One printed line in the frame of its text; `cells` counts the stretches that wide gaps part.
+
+    `kind` is set where the extractor knows what the line belongs to (a layout model does); lines of different kinds are
+    never one block. A line with a `table` stands for the whole table, which is read at its place; its text is empty.
+    Lines of one `stack` (not 0; a formula or the labels of a figure) are one block, read as they were written.
+    """
+
+    text: str
+    u0: float
+    u1: float
+    top: float
+    bottom: float
+    baseline: float
+    size: float
+    bold: bool
+    cells: int
+    first_word: float
+    turn: int = 0
+    region: int = 0
+    hidden: bool = False
+    kind: BlockKind | None = None
+    table: PageTable | None = None
+    stack: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a page is beside its text. Sizes in points; `source` and `confidence` as in `types.Page`."""
+
+    document_id: str
+    number: int
+    label: str
+    width: float
+    height: float
+    warnings: tuple[str, ...] = ()
+    source: str = "text"
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawPage:
+    """The lines of one page in reading order, and what is known about the page."""
+
+    facts: PageFacts
+    lines: list[TextLine]
+
+    @property
+    def characters(self) -> int:
+        """How many characters were read."""
+        return sum(len(line.text) + (line.table.characters if line.table else 0) for line in self.lines)

@@ -1,0 +1,1 @@
+"""Tables: drawn as a grid, or made of cells that stand below each other."""

@@ -1,0 +1,74 @@
+"""The tables of a page: looked for only where rulings or aligned cells suggest one, and put into the reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pdfqa_core.extraction.raw_page import PageTable, TextLine
+from pdfqa_core.extraction.tables.aligned import find_aligned, suggested
+from pdfqa_core.extraction.tables.grids import find_grids, grid_heights
+from pdfqa_core.extraction.tables.rulings import Rulings, read_rulings
+from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
+from pdfqa_core.extraction.text.words import Word, find_words, words_of_lines
+
+
+def with_tables(page: Any, glyphs: Glyphs, hidden: Flags, lines: list[TextLine]) -> list[TextLine]:
+    """Return the lines with those of each table replaced by one line that stands for it.
+
+    `page` is a raw FPDF_PAGE, `hidden` (n,) marks the glyphs that a person cannot see. Lines that no table takes stay
+    as they are, in their order.
+    """
+    rulings = read_rulings(page, glyphs.frame)
+    aligned, ruled = suggested(lines), grid_heights(rulings)
+    heights = [place for pair in (aligned, ruled) if pair is not None for place in pair]
+    if not heights:
+        return lines
+    words = find_words(glyphs, hidden, min(heights), max(heights))
+    owned = words_of_lines(words, lines)
+    found: list[tuple[PageTable, Sequence[int]]] = []
+    if ruled is not None:
+        for grid in find_grids(rulings, glyphs.frame, words, lines):
+            found.append((grid.table, grid.lines))
+            for number in grid.lines:
+                owned[number] = []
+    if aligned is not None:
+        found += [(entry.table, entry.lines) for entry in find_aligned(lines, owned, rulings)]
+    return _replaced(lines, [entry for entry in found if not all(lines[i].stack for i in entry[1])])
+
+
+def with_tables_of_words(lines: list[TextLine], words: Sequence[list[Word]]) -> list[TextLine]:
+    """Return the lines with tables put in where nothing but their `words`, a list for each line, is known."""
+    if suggested(lines) is None:
+        return lines
+    return _replaced(lines, [(entry.table, entry.lines) for entry in find_aligned(lines, words, Rulings())])
+
+
+def _replaced(lines: list[TextLine], found: Sequence[tuple[PageTable, Sequence[int]]]) -> list[TextLine]:
+    at = {min(numbers): _line(table, [lines[i] for i in numbers]) for table, numbers in found}
+    gone = {i for _, numbers in found for i in numbers}
+    kept: list[TextLine] = []
+    for number, line in enumerate(lines):
+        if number in at:
+            kept.append(at[number])
+        elif number not in gone:
+            kept.append(line)
+    return kept
+
+
+def _line(table: PageTable, lines: Sequence[TextLine]) -> TextLine:
+    first = lines[0]
+    return TextLine(
+        text="",
+        u0=min(line.u0 for line in lines),
+        u1=max(line.u1 for line in lines),
+        top=min(line.top for line in lines),
+        bottom=max(line.bottom for line in lines),
+        baseline=first.baseline,
+        size=first.size,
+        bold=False,
+        cells=1,
+        first_word=0.0,
+        region=first.region,
+        table=table,
+    )

@@ -1,0 +1,273 @@
+"""Tables drawn as a grid: pdfplumber's table finder on PDFium's rulings, then words into cells.
+
+pdfplumber would read the page again with pdfminer, which takes longer than everything else together; its finder needs
+edges only.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from pdfqa_core.extraction.raw_page import PageTable, TableCell, TextLine
+from pdfqa_core.extraction.tables.aligned import Chunk, cell_of, trimmed
+from pdfqa_core.extraction.tables.rulings import Rulings, Stroke
+from pdfqa_core.extraction.text.glyphs import PageFrame
+from pdfqa_core.extraction.text.words import Word
+from pdfqa_core.types import Box
+
+_MAX_STROKES = 1_500
+_REACH = 3.0  # points: strokes that end this close to each other meet
+_FILLED = 0.4  # of the cells of a table hold text
+_LONGEST = 600  # characters of a usual cell; boxes around paragraphs hold more
+_ACROSS = 0.04  # of the words of a table may stand across its lines
+_HEADERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table and the numbers of the lines that lie in it."""
+
+    table: PageTable
+    lines: tuple[int, ...]
+
+
+def grid_heights(rulings: Rulings) -> tuple[float, float] | None:
+    """Return between which heights strokes cross as in a table, an upright one three level ones; None: nowhere."""
+    if len(rulings.horizontal) < 3 or not rulings.vertical:
+        return None
+    if len(rulings.horizontal) + len(rulings.vertical) > _MAX_STROKES:
+        return None
+    if not any(_meets(v, rulings.horizontal) >= 3 for v in rulings.vertical):
+        return None
+    return min(h.place for h in rulings.horizontal), max(h.place for h in rulings.horizontal)
+
+
+def _meets(upright: Stroke, level: Sequence[Stroke]) -> int:
+    places = {
+        round(h.place)
+        for h in level
+        if h.start - _REACH <= upright.place <= h.end + _REACH
+        and upright.start - _REACH <= h.place <= upright.end + _REACH
+    }
+    return len(places)
+
+
+def find_grids(rulings: Rulings, frame: PageFrame, words: Sequence[Word], lines: Sequence[TextLine]) -> list[Grid]:
+    """Return the tables that rulings draw, top to bottom."""
+    from pdfplumber.table import TableFinder
+
+    level, upright = rulings.horizontal, rulings.vertical
+    edges = [_edge(h, level=True) for h in level] + [_edge(v, level=False) for v in (*upright, *_sides(level, upright))]
+    page: Any = SimpleNamespace(edges=edges, bbox=(0.0, 0.0, frame.width, frame.height), chars=[])
+    found = []
+    taken: set[int] = set()
+    for table in TableFinder(page).tables:
+        grid = _grid([Box(*cell) for cell in table.cells], words, lines)
+        if grid is not None and taken.isdisjoint(grid.lines):
+            taken.update(grid.lines)
+            found.append(grid)
+    return found
+
+
+def _edge(stroke: Stroke, *, level: bool) -> dict[str, Any]:
+    """Return a stroke as pdfplumber describes an edge."""
+    across = (stroke.place, stroke.place)
+    along = (stroke.start, stroke.end)
+    (x0, x1), (top, bottom) = (along, across) if level else (across, along)
+    return {
+        "x0": x0,
+        "x1": x1,
+        "top": top,
+        "bottom": bottom,
+        "width": x1 - x0,
+        "height": bottom - top,
+        "orientation": "h" if level else "v",
+        "object_type": "line",
+    }
+
+
+def _sides(level: Sequence[Stroke], upright: Sequence[Stroke]) -> list[Stroke]:
+    """Return the sides of grids that are open at the left and right: where three or more rules begin or end."""
+    groups: dict[tuple[int, int], list[Stroke]] = {}
+    for stroke in level:
+        groups.setdefault((round(stroke.start / 2), round(stroke.end / 2)), []).append(stroke)
+    found = []
+    for strokes in groups.values():
+        if len(strokes) < 3:
+            continue
+        top, bottom = min(s.place for s in strokes), max(s.place for s in strokes)
+        start, end = min(s.start for s in strokes), max(s.end for s in strokes)
+        if any(start < v.place < end and v.start < bottom and v.end > top for v in upright):
+            found += [Stroke(start, top, bottom), Stroke(end, top, bottom)]
+    return found
+
+
+def _grid(boxes: Sequence[Box], words: Sequence[Word], lines: Sequence[TextLine]) -> Grid | None:
+    """Return the table of these cells with the words in them; None where they are no table."""
+    xs, ys = _places([b.x0 for b in boxes]), _places([b.top for b in boxes])
+    if len(xs) < 2 or len(ys) < 2:
+        return None
+    whole = Box(min(b.x0 for b in boxes), ys[0], max(b.x1 for b in boxes), max(b.bottom for b in boxes))
+    inside = _inside(whole, lines)
+    if inside is None:
+        return None
+    owners: dict[tuple[int, int], int] = {}
+    spans = []
+    for number, box in enumerate(boxes):
+        first, last = _index(xs, box.x0), bisect_right(xs, box.x1 - 2) - 1
+        top, bottom = _index(ys, box.top), bisect_right(ys, box.bottom - 2) - 1
+        spans.append((first, last, top, bottom))
+        for row in range(top, bottom + 1):
+            for column in range(first, last + 1):
+                owners.setdefault((row, column), number)
+    held: list[list[Word]] = [[] for _ in boxes]
+    for word in words:
+        x, y = (word.x0 + word.x1) / 2, word.baseline - 0.3 * word.size
+        if whole.x0 <= x <= whole.x1 and whole.top <= y <= whole.bottom:
+            owner = owners.get((_index(ys, y), _index(xs, x)))
+            if owner is None:
+                return None  # text between the cells: the rulings are no grid of a table
+            held[owner].append(word)
+    cells = [cell_of(entries) if entries else None for entries in held]
+    if not _plausible(cells) or not _framed(boxes, held):
+        return None
+    headers = _header_rows(cells, spans, owners, len(ys), len(xs), held)
+    rows: list[tuple[TableCell | None, ...]] = []
+    for row in range(len(ys)):
+        entries: list[TableCell | None] = []
+        for column in range(len(xs)):
+            owner = owners.get((row, column))
+            repeated = owner is not None and _repeats(spans[owner], row, column, headers)
+            entries.append(cells[owner] if owner is not None and repeated else None)
+        rows.append(tuple(entries))
+    return Grid(signs_joined(trimmed(PageTable(tuple(rows), headers))), tuple(inside))
+
+
+def _repeats(span: tuple[int, int, int, int], row: int, column: int, headers: int) -> bool:
+    """Return whether the text of a cell that spans several places stands in this one.
+
+    Names stand once in each column they are above; values in each place they hold for; a label over all columns once.
+    """
+    first, _, top, _ = span
+    if row < headers:
+        return top == row
+    return first > 0 or column == 0
+
+
+def _places(values: Sequence[float]) -> list[float]:
+    """Return the distinct places, ascending; those within two points are one."""
+    found: list[float] = []
+    for value in sorted(values):
+        if not found or value - found[-1] > 2:
+            found.append(value)
+    return found
+
+
+def _index(places: Sequence[float], value: float) -> int:
+    return max(0, bisect_right(places, value) - 1)
+
+
+def _inside(whole: Box, lines: Sequence[TextLine]) -> list[int] | None:
+    """Return the lines in the box; None where a line stands half in it (it would be torn)."""
+    found = []
+    for number, line in enumerate(lines):
+        if line.turn or line.hidden or line.table is not None:
+            continue
+        middle = line.baseline - 0.3 * line.size
+        if not whole.top <= middle <= whole.bottom or line.u1 < whole.x0 or line.u0 > whole.x1:
+            continue
+        if line.u0 < whole.x0 - 0.5 * line.size or line.u1 > whole.x1 + 0.5 * line.size:
+            return None
+        found.append(number)
+    return found
+
+
+def _plausible(cells: Sequence[TableCell | None]) -> bool:
+    texts = sorted(len(cell.text) for cell in cells if cell is not None)
+    if len(texts) < 4 or len(texts) < _FILLED * len(cells):
+        return False
+    return texts[len(texts) // 2] <= _LONGEST and texts[-1] <= 5 * _LONGEST
+
+
+def _framed(boxes: Sequence[Box], held: Sequence[Sequence[Word]]) -> bool:
+    """Return whether the words stand within their cells; those on the axis of a chart stand across its lines."""
+    words = [(box, word) for box, entries in zip(boxes, held, strict=True) for word in entries]
+    across = sum(
+        word.x0 < box.x0 - 1
+        or word.x1 > box.x1 + 1
+        or word.baseline - 0.6 * word.size < box.top
+        or word.baseline > box.bottom + 0.5
+        for box, word in words
+    )
+    return across <= _ACROSS * len(words)
+
+
+def _header_rows(
+    cells: Sequence[TableCell | None],
+    spans: Sequence[tuple[int, int, int, int]],
+    owners: dict[tuple[int, int], int],
+    rows: int,
+    columns: int,
+    held: Sequence[Sequence[Word]],
+) -> int:
+    """Return how many rows name the columns: those above the first row of values, with all that a cell spans."""
+
+    def numbers(row: int) -> list[int]:
+        return sorted({owners[row, c] for c in range(columns) if (row, c) in owners})
+
+    def names(row: int) -> bool:
+        entries = [n for n in numbers(row) if cells[n] is not None]
+        if not entries:
+            return True
+        if len(entries) == 1 and spans[entries[0]][0] == 0 and (row or columns > 1):
+            return row == 0 and spans[entries[0]][1] == columns - 1
+        chunks = [Chunk(list(held[n])) for n in entries if spans[n][0] > 0]
+        return not any(c.value and not c.year for c in chunks)
+
+    bold = [all(w.bold for n in numbers(row) for w in held[n]) for row in range(rows)]
+    count = 0
+    while count < min(_HEADERS, rows - 1) and names(count):
+        spanning = any(spans[n][1] > spans[n][0] or spans[n][3] > count for n in numbers(count))
+        count += 1
+        if not spanning and not (count < rows and bold[count] and bold[count - 1] and not all(bold)):
+            break
+    return count
+
+
+def signs_joined(table: PageTable) -> PageTable:
+    """Return the table with columns that hold only currency signs, or only ")" and "%", joined to their numbers."""
+    rows = [list(row) for row in table.rows]
+    for column in range(len(rows[0]) if rows else 0):
+        body = [row[column].text for row in rows[table.header_rows :] if row[column] is not None]  # type: ignore[union-attr]
+        if not body:
+            continue
+        to = (
+            column + 1
+            if all(t in "$€£¥" for t in body)
+            else column - 1
+            if all(t in (")", "%", ")%") for t in body)
+            else -1
+        )
+        if not 0 <= to < len(rows[0]):
+            continue
+        for number, row in enumerate(rows):
+            sign, value = row[column], row[to]
+            if sign is None:
+                continue
+            if value is None:
+                row[to] = sign
+            elif number >= table.header_rows:
+                first, second = (sign, value) if to > column else (value, sign)
+                box = Box(
+                    min(first.box.x0, second.box.x0),
+                    min(first.box.top, second.box.top),
+                    max(first.box.x1, second.box.x1),
+                    max(first.box.bottom, second.box.bottom),
+                )
+                row[to] = TableCell(f"{first.text} {second.text}" if to > column else first.text + second.text, box)
+            row[column] = None
+    return trimmed(PageTable(tuple(tuple(row) for row in rows), table.header_rows))

@@ -1,0 +1,319 @@
+"""The characters of one page with their places, read through PDFium in one pass. Knows nothing about lines.
+
+Coordinates are points from the top left corner of the page as it is shown (crop box and rotation applied).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pypdfium2.raw as pdfium
+
+from pdfqa_core.extraction.text.pdfium_calls import argument, cells, quick
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Addresses = npt.NDArray[np.uint64]
+
+BOLD_NAME = re.compile(r"bold|black|heavy|demi|(?:cm|sf|ec|lm)\w?bx|sfsx|(?:^|[-,])bd", re.IGNORECASE)
+_BOLD_WEIGHT = 600
+_FORCE_BOLD = 1 << 18
+_BLACK = 0x000000FF
+_STROKE, _STROKE_AND_CLIP = 1, 5  # text render modes, PDF 32000-1, table 106
+_STRAIGHT = 1e-6  # of a text matrix: an entry that is 0
+_ONE_BASELINE = 1.5  # of the font size: characters of a text object that reach further stand below each other
+_STRIDE = 8  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class PageFrame:
+    """The shown part of a page: its size in points, and the map from PDF user space to it."""
+
+    width: float
+    height: float
+    matrix: tuple[float, float, float, float, float, float]  # x' = a x + c y + e, y' = b x + d y + f
+    rotation: int  # clockwise quarter turns
+
+    def map(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return points of user space as points of the shown page, origin at the top left."""
+        a, b, c, d, e, f = self.matrix
+        return a * x + c * y + e, b * x + d * y + f
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The characters of a page in the order of its content stream; arrays of equal length n.
+
+    `boxes` is (n, 4): x0, top, x1, bottom of the ink; `y` the height of the baseline of level text, `x` its place in
+    text turned by an odd number of quarters (the other coordinate is that of the first character of the text object);
+    `turn` the clockwise quarter turns of the text against the page; `space` marks white space (boxes are meaningless
+    there); `owners` the addresses of the text objects, 0 for white space.
+    """
+
+    codes: Integers
+    boxes: Floats
+    x: Floats
+    y: Floats
+    size: Floats
+    turn: Integers
+    bold: Flags
+    space: Flags
+    mode: Integers
+    color: Integers  # 0xRRGGBBAA of the fill, or of the outline where only that is drawn
+    owners: Addresses
+    frame: PageFrame
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def page_frame(page: Any) -> PageFrame:
+    """Return the frame of a loaded page (a raw FPDF_PAGE)."""
+    box = pdfium.FS_RECTF()
+    pdfium.FPDF_GetPageBoundingBox(page, box)
+    left, right = sorted((box.left, box.right))
+    bottom, top = sorted((box.bottom, box.top))
+    rotation = max(0, pdfium.FPDFPage_GetRotation(page)) % 4
+    matrix = (
+        (1.0, 0.0, 0.0, -1.0, -left, top),
+        (0.0, 1.0, 1.0, 0.0, -bottom, -left),
+        (-1.0, 0.0, 0.0, 1.0, right, -bottom),
+        (0.0, -1.0, -1.0, 0.0, top, right),
+    )[rotation]
+    width, height = right - left, top - bottom
+    if rotation % 2:
+        width, height = height, width
+    return PageFrame(width, height, matrix, rotation)
+
+
+_char_box = quick(pdfium.FPDFText_GetCharBox)
+_char_origin = quick(pdfium.FPDFText_GetCharOrigin)
+_char_code = quick(pdfium.FPDFText_GetUnicode, ctypes.c_int)
+_char_matrix = quick(pdfium.FPDFText_GetMatrix)
+_font_size = quick(pdfium.FPDFText_GetFontSize, ctypes.c_double)
+_text_object = quick(pdfium.FPDFText_GetTextObject, ctypes.c_size_t)
+_font = quick(pdfium.FPDFTextObj_GetFont, ctypes.c_size_t)
+_render_mode = quick(pdfium.FPDFTextObj_GetTextRenderMode, ctypes.c_int)
+_fill_color = quick(pdfium.FPDFPageObj_GetFillColor)
+_stroke_color = quick(pdfium.FPDFPageObj_GetStrokeColor)
+
+
+def _codes(text_page: Any, handle: Any, count: int) -> Integers:
+    buffer = np.zeros(count + 1, dtype=np.uint16)
+    written = pdfium.FPDFText_GetText(text_page, 0, count, buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_ushort)))
+    if written - 1 == count:
+        codes = buffer[:count].astype(np.int64)
+        if not ((codes >= 0xD800) & (codes < 0xE000)).any():
+            return codes
+    return np.fromiter(map(_char_code, repeat(handle), range(count)), np.int64, count) & 0xFFFFFFFF
+
+
+def _is_bold(address: int) -> bool:
+    if not address:
+        return False
+    font = ctypes.cast(address, pdfium.FPDF_FONT)
+    name = ctypes.create_string_buffer(256)
+    pdfium.FPDFFont_GetBaseFontName(font, name, 256)
+    return (
+        BOLD_NAME.search(name.value.decode("utf-8", "replace")) is not None
+        or pdfium.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
+        or bool(pdfium.FPDFFont_GetFlags(font) & _FORCE_BOLD)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Styles:
+    """What the characters of a text object share; arrays of length m, one entry for each object."""
+
+    size: Floats
+    turn: Integers
+    bold: Flags
+    mode: Integers
+    color: Integers
+    matrix: Floats  # (m, 6): from the text's own space, in which it runs along x, to user space
+
+
+def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFrame) -> _Styles:
+    """Return the styles of the text objects at these addresses, whose first characters are `first`."""
+    count = len(addresses)
+    objects = list(map(argument, addresses))
+    into = cells(ctypes.c_float, 6)
+    matrix = into.collect(map(_char_matrix, repeat(handle), first, repeat(into.pointers[0]))).astype(np.float64)
+    scale = np.sqrt(np.abs(matrix[:, 0] * matrix[:, 3] - matrix[:, 1] * matrix[:, 2]))
+    right_x = np.where(scale, matrix[:, 0], 1.0)
+    right_y = np.where(scale, matrix[:, 1], 0.0)
+    a, b, c, d, _, _ = frame.matrix
+    shown_x, shown_y = a * right_x + c * right_y, b * right_x + d * right_y
+    level = np.abs(shown_x) >= np.abs(shown_y)
+    turn = np.where(level, np.where(shown_x >= 0, 0, 2), np.where(shown_y > 0, 1, 3))
+    fonts = np.fromiter(map(_font, objects), np.uint64, count)
+    known = distinct(fonts)
+    mode = np.fromiter(map(_render_mode, objects), np.int64, count)
+    into = cells(ctypes.c_uint, 4)
+    rgba = into.collect(map(_fill_color, objects, *map(repeat, into.pointers))).astype(np.int64)
+    outlined = np.flatnonzero((mode == _STROKE) | (mode == _STROKE_AND_CLIP))
+    if len(outlined):
+        asked = [objects[i] for i in outlined.tolist()]
+        rgba[outlined] = into.collect(map(_stroke_color, asked, *map(repeat, into.pointers)))
+    return _Styles(
+        np.fromiter(map(_font_size, repeat(handle), first), np.float64, count) * scale,
+        turn,
+        np.array([_is_bold(int(address)) for address in known], dtype=np.bool_)[np.searchsorted(known, fonts)],
+        mode,
+        rgba @ np.array([1 << 24, 1 << 16, 1 << 8, 1]),
+        matrix,
+    )
+
+
+def distinct(values: Addresses) -> Addresses:
+    """Return each value once, ascending (numpy's own function loads a module of 20 ms first)."""
+    ordered: Addresses = np.sort(values)
+    found: Addresses = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
+
+
+def right_to_left_codes(codes: Integers) -> Flags:
+    """Return which code points (n,) belong to scripts written from right to left."""
+    found: Flags = ((codes >= 0x590) & (codes < 0x900)) | ((codes >= 0xFB1D) & (codes < 0xFF00) & (codes != 0xFEFF))
+    return found
+
+
+def _is_space(codes: Integers) -> Flags:
+    found: Flags = (codes == 0x20) | (codes == 0xA0) | (codes == 0x09) | (codes == 0x0A) | (codes == 0x0D)
+    found |= (codes == 0x3000) | ((codes >= 0x2000) & (codes <= 0x200A))
+    return found
+
+
+def _owners(handle: Any, codes: Integers) -> Addresses:
+    """Return the address of each character's text object; 0 for white space and what PDFium made up.
+
+    A text object's characters follow one another, so that only each few characters are asked for it, and those
+    between two of different objects. Scripts written from right to left are stored in another order.
+    """
+    ink = np.flatnonzero(~_is_space(codes))
+    stride = 1 if right_to_left_codes(codes).any() else _STRIDE
+    sample = _ask(handle, ink[::stride])
+    own = np.repeat(sample, stride)[: len(ink)]
+    changes = np.append(sample[1:] != sample[:-1], True)[: len(sample)]
+    unsure = np.repeat(changes, stride)[: len(ink)]
+    unsure[::stride] = False
+    own[unsure] = _ask(handle, ink[unsure])
+    owners = np.zeros(len(codes), dtype=np.uint64)
+    owners[ink] = own
+    return owners
+
+
+def _ask(handle: Any, indexes: Integers) -> Addresses:
+    return np.fromiter(map(_text_object, repeat(handle), indexes.tolist()), np.uint64, len(indexes))
+
+
+def _boxes(handle: Any, wanted: Integers, count: int, frame: PageFrame) -> Floats:
+    """Return the boxes (count, 4) of characters on the shown page; zeros where they are not wanted."""
+    into = cells(ctypes.c_double, 4)
+    places = into.collect(map(_char_box, repeat(handle), wanted.tolist(), *map(repeat, into.pointers)))
+    left, right, bottom, top = places.T
+    x0, y0 = frame.map(left, bottom)
+    x1, y1 = frame.map(right, top)
+    boxes = np.zeros((count, 4))
+    boxes[wanted] = np.stack([np.minimum(x0, x1), np.minimum(y0, y1), np.maximum(x0, x1), np.maximum(y0, y1)], axis=1)
+    return boxes
+
+
+def _origins(handle: Any, drawn: Integers, starts: Integers, styles: _Styles, boxes: Floats) -> Floats:
+    """Return the origins (n, 2) of the characters `drawn`, whose text objects begin at `starts`; `boxes` is (n, 4).
+
+    A text object begins where its matrix says and lies on one baseline: where that is level or upright, the one
+    coordinate that tells lines apart is the same for all of its characters. Only those of slanted text are asked one
+    by one, and of fonts that write downwards: there the boxes of an object lie below each other.
+    """
+    lengths = np.diff(np.append(starts, len(drawn)))
+    origins = np.repeat(styles.matrix[:, 4:], lengths, axis=0)
+    straight = (np.abs(styles.matrix[:, 0]) < _STRAIGHT) | (np.abs(styles.matrix[:, 1]) < _STRAIGHT)
+    left, top, right, bottom = boxes.T
+    across = np.where(
+        styles.turn % 2 == 0,
+        np.maximum.reduceat(bottom, starts) - np.minimum.reduceat(top, starts),
+        np.maximum.reduceat(right, starts) - np.minimum.reduceat(left, starts),
+    )
+    asked = np.repeat(~straight | (across > _ONE_BASELINE * styles.size), lengths)
+    if asked.any():
+        into = cells(ctypes.c_double, 2)
+        wanted = drawn[asked].tolist()
+        origins[asked] = into.collect(map(_char_origin, repeat(handle), wanted, *map(repeat, into.pointers)))
+    return origins
+
+
+def read_glyphs(page: Any, text_page: Any) -> Glyphs:
+    """Return the characters of a page (raw FPDF_PAGE and FPDF_TEXTPAGE handles), PDFium's own line ends left out."""
+    frame = page_frame(page)
+    count = max(0, pdfium.FPDFText_CountChars(text_page))
+    if not count:
+        return _no_glyphs(frame)
+    handle = argument(ctypes.cast(text_page, ctypes.c_void_p))
+    codes = _codes(text_page, handle, count)
+    owners = _owners(handle, codes)
+    drawn = np.flatnonzero(owners)
+    if not len(drawn):
+        return _no_glyphs(frame)
+    own = owners[drawn]
+    starts = np.concatenate([[0], np.flatnonzero(own[1:] != own[:-1]) + 1])
+    ends = np.concatenate([starts[1:], [len(own)]])
+    lengths = ends - starts
+    styles = _styles(handle, drawn[starts].tolist(), own[starts].tolist(), frame)
+
+    def spread(values: Any, otherwise: Any) -> Any:
+        full = np.full(count, otherwise, dtype=values.dtype)
+        full[drawn] = np.repeat(values, lengths)
+        return full
+
+    boxes = _boxes(handle, drawn, count, frame)
+    origins = _origins(handle, drawn, starts, styles, boxes[drawn])
+    x, y = np.zeros(count), np.zeros(count)
+    x[drawn], y[drawn] = frame.map(origins[:, 0], origins[:, 1])
+    finite = np.isfinite(boxes).all(axis=1) & np.isfinite(x) & np.isfinite(y)
+    boxes[~finite], x[~finite], y[~finite] = 0.0, 0.0, 0.0
+    space = (owners == 0) | ~finite
+    turn = spread(styles.turn, 0)
+    size = spread(styles.size, 0.0)
+    ink = np.where(turn % 2 == 0, boxes[:, 3] - boxes[:, 1], boxes[:, 2] - boxes[:, 0])
+    size = np.where(size < 0.6 * ink, 1.3 * ink, size)  # fonts whose size lies in their own matrix
+    return Glyphs(
+        codes,
+        boxes,
+        x,
+        y,
+        size,
+        turn,
+        spread(styles.bold, False),
+        space,
+        spread(styles.mode, 0),
+        spread(styles.color, _BLACK),
+        owners,
+        frame,
+    )
+
+
+def _no_glyphs(frame: PageFrame) -> Glyphs:
+    nothing, integers = np.zeros(0), np.zeros(0, dtype=np.int64)
+    flags = np.zeros(0, dtype=np.bool_)
+    return Glyphs(
+        integers,
+        np.zeros((0, 4)),
+        nothing,
+        nothing,
+        nothing,
+        integers,
+        flags,
+        flags,
+        integers,
+        integers,
+        integers.astype(np.uint64),
+        frame,
+    )

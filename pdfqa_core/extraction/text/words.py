@@ -1,0 +1,119 @@
+"""The words of a page with their places: what tables are made of. One pass in numpy over upright, visible glyphs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine
+from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
+from pdfqa_core.extraction.text.normalise import character, compose
+from pdfqa_core.types import Box
+
+_GAP = 0.6  # of the font size: a wider gap parts words also where no space is written
+_BACK = 0.6  # of the font size: how far back the next character of a word may lie
+_LEVEL = 0.2  # of the font size: how far the characters of a word may lie from one baseline
+
+
+@dataclass(slots=True)
+class Word:
+    """Characters without white space between them; `spaced`: white space is written before it."""
+
+    text: str
+    x0: float
+    x1: float
+    baseline: float
+    size: float
+    bold: bool
+    spaced: bool
+
+    @property
+    def box(self) -> Box:
+        """Where it is printed, as high as a line of its font."""
+        return Box(self.x0, self.baseline - ASCENT * self.size, self.x1, self.baseline + DESCENT * self.size)
+
+
+def find_words(glyphs: Glyphs, hidden: Flags, top: float, bottom: float) -> list[Word]:
+    """Return the upright words that a person can see between two heights, in the order of the content stream."""
+    chosen = ~glyphs.space & ~hidden & (glyphs.turn == 0) & (glyphs.y > top) & (glyphs.y < bottom)
+    index = np.flatnonzero(chosen)
+    if not len(index):
+        return []
+    a, b = index[:-1], index[1:]
+    y, size = glyphs.y[index], glyphs.size[index]
+    em = np.maximum(np.maximum(size[:-1], size[1:]), 0.1)
+    gap = glyphs.boxes[b, 0] - glyphs.boxes[a, 2]
+    spaces = np.concatenate([[0], np.cumsum(glyphs.space)])
+    spaced = np.concatenate([[True], spaces[b] > spaces[a + 1]])
+    apart = spaced[1:] | (gap > _GAP * em) | (gap < -_BACK * em) | (np.abs(np.diff(y)) > _LEVEL * em)
+    apart |= size[1:] < 0.8 * size[:-1]  # a mark set small
+    starts = np.concatenate([[0], np.flatnonzero(apart) + 1])
+    edges = [*starts.tolist(), len(index)]
+    whole = glyphs.codes[index].clip(0, 0x10FFFF).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    found = list(
+        map(
+            Word,
+            [_readable(whole[i:j]) for i, j in itertools.pairwise(edges)],
+            np.minimum.reduceat(glyphs.boxes[index, 0], starts).tolist(),
+            np.maximum.reduceat(glyphs.boxes[index, 2], starts).tolist(),
+            y[starts].tolist(),
+            np.maximum.reduceat(size, starts).tolist(),
+            np.logical_and.reduceat(glyphs.bold[index], starts).tolist(),
+            spaced[starts].tolist(),
+        )
+    )
+    return [word for word in found if word.text]
+
+
+def _readable(raw: str) -> str:
+    if raw.isascii() and raw.isprintable():
+        return raw
+    return compose("".join([character(ord(code)) for code in raw]))
+
+
+def words_of_lines(words: Sequence[Word], lines: Sequence[TextLine]) -> list[list[Word]]:
+    """Return the words that each line was made of, from left to right; none for lines that are turned or hidden."""
+    found: list[list[Word]] = [[] for _ in lines]
+    if not words:
+        return found
+    x0, x1 = np.array([w.x0 for w in words]), np.array([w.x1 for w in words])
+    baseline = np.array([w.baseline for w in words])
+    middle = baseline - 0.3 * np.array([w.size for w in words])
+    owner = np.full(len(words), -1)
+    nearest = np.full(len(words), np.inf)
+    for number, line in enumerate(lines):
+        if line.turn or line.hidden or line.table is not None:
+            continue
+        inside = (middle > line.top) & (middle < line.bottom) & (x0 > line.u0 - 0.5) & (x1 < line.u1 + 0.5)
+        distance = np.abs(baseline - line.baseline)
+        inside &= distance < nearest
+        owner[inside] = number
+        nearest[inside] = distance[inside]
+    for word, number in zip(words, owner.tolist(), strict=True):
+        if number >= 0:
+            found[number].append(word)
+    for entries in found:
+        entries.sort(key=lambda w: w.x0)
+    return found
+
+
+def text_of(words: Sequence[Word]) -> str:
+    """Return the text of words of one line, from left to right."""
+    text = ""
+    for before, word in zip([None, *words], words, strict=False):
+        if before is not None:
+            gap, em = word.x0 - before.x1, max(before.size, word.size)
+            text += " " if gap > _GAP * em or (word.spaced and gap > 0.1 * em) else ""
+        text += word.text
+    return text
+
+
+def around(words: Sequence[Word]) -> Box:
+    """Return the smallest box that holds the words."""
+    boxes = [w.box for w in words]
+    return Box(
+        min(b.x0 for b in boxes), min(b.top for b in boxes), max(b.x1 for b in boxes), max(b.bottom for b in boxes)
+    )

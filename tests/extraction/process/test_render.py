@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import io
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.extraction.process.render import PageRenderer
+from pdfqa_core.types import DocumentState
+from tests.extraction import hostile
+from tests.extraction.conftest import at
+
+
+@pytest.fixture
+def renderer() -> Iterator[PageRenderer]:
+    with PageRenderer() as made:
+        yield made
+
+
+def size(image: bytes) -> tuple[int, int]:
+    from PIL import Image
+
+    return Image.open(io.BytesIO(image)).size
+
+
+def test_pages_have_the_width_asked_for(renderer, draw):
+    path = draw(lambda c: at(c, 70, 90, ["One"]), lambda c: at(c, 70, 90, ["Two"]))
+    first, second = renderer.render(path, 1, width_px=400), renderer.render(path, 2, width_px=400)
+    assert size(first) == pytest.approx((400, 566), abs=1)
+    assert first != second
+    assert size(renderer.render(path, 1, scale=2)) == pytest.approx((1190, 1684), abs=1)
+    assert first[8:12] == b"WEBP"
+    assert renderer.mime == "image/webp"
+
+
+def test_it_survives_a_killed_child(renderer, draw):
+    path = draw(lambda c: at(c, 70, 90, ["One"]), lambda c: at(c, 70, 90, ["Two"]))
+    renderer.render(path, 1)
+    before = renderer.process_id
+    assert before is not None
+    os.kill(before, signal.SIGKILL)
+    assert size(renderer.render(path, 2, width_px=300))[0] == 300
+    assert renderer.process_id != before
+
+
+def test_the_same_page_comes_from_the_cache(renderer, draw):
+    path = draw(lambda c: at(c, 70, 90, ["One"]))
+    image = renderer.render(path, 1)
+    child = renderer.process_id
+    assert child is not None
+    os.kill(child, signal.SIGKILL)
+    assert renderer.render(path, 1) is image
+    assert renderer.process_id == child
+
+
+def test_wrong_pages_and_files_are_named(renderer, draw, tmp_path):
+    path = draw(lambda c: at(c, 70, 90, ["One"]))
+    with pytest.raises(PdfQAError, match="has no page 9"):
+        renderer.render(path, 9)
+    with pytest.raises(PdfQAError, match=r"gone\.pdf cannot be opened"):
+        renderer.render(tmp_path / "gone.pdf", 1)
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.4 nothing")
+    with pytest.raises(PdfQAError, match=r"broken\.pdf is damaged"):
+        renderer.render(broken, 1)
+    assert size(renderer.render(path, 1, width_px=100))[0] == 100
+
+
+def test_a_giant_page_is_drawn_smaller(renderer, tmp_path):
+    path = tmp_path / "giant.pdf"
+    path.write_bytes(hostile.giant_media_box())
+    width, height = size(renderer.render(path, 1, scale=3))
+    assert width * height <= 12_100_000
+    assert max(width, height) <= 4001
+
+
+def test_a_slow_page_ends_in_an_error(tmp_path):
+    path = tmp_path / "slow.pdf"
+    path.write_bytes(hostile.endless_text(2_000_000))
+    with PageRenderer(seconds=0.05) as renderer:
+        with pytest.raises(PdfQAError, match="takes longer than"):
+            renderer.render(path, 1)
+        assert renderer.process_id is None
+
+
+def test_a_page_that_hung_is_not_tried_again_and_the_others_are_drawn(tmp_path, draw):
+    path = tmp_path / "slow.pdf"
+    path.write_bytes(hostile.endless_text(4_000_000))
+    good = draw(lambda c: at(c, 70, 90, ["One"]))
+    with PageRenderer() as renderer:
+        renderer.render(good, 1)  # the child has started
+        renderer.seconds = 0.1
+        with pytest.raises(PdfQAError, match="takes longer than"):
+            renderer.render(path, 1)
+        renderer.seconds = 10
+        with pytest.raises(PdfQAError, match="takes longer than"):
+            renderer.render(path, 1, width_px=100)
+        assert renderer.process_id is None  # nothing was started for it
+        assert size(renderer.render(good, 1, width_px=120))[0] == 120
+
+
+def test_an_encrypted_file_is_drawn_with_its_password_only(draw, renderer):
+    from reportlab.lib.pdfencrypt import StandardEncryption
+
+    path = draw(lambda c: at(c, 70, 90, ["Locked"]), name="locked.pdf", encrypt=StandardEncryption("secret"))
+    for wrong in (None, "guess"):
+        with pytest.raises(DocumentError) as caught:
+            renderer.render(path, 1, password=wrong)
+        assert caught.value.state is DocumentState.ENCRYPTED
+    assert size(renderer.render(path, 1, width_px=100, password="secret"))[0] == 100
+    with pytest.raises(DocumentError):  # neither the image nor the open file is given to who does not know it
+        renderer.render(path, 1, width_px=100)
+
+
+def test_many_threads_get_their_own_page(renderer, draw):
+    path = draw(*[lambda c, n=n: at(c, 70, 90, [f"Page {n}"]) for n in range(6)])
+    images: dict[int, bytes] = {}
+
+    def draw_page(number: int) -> None:
+        images[number] = renderer.render(path, number, width_px=200)
+
+    threads = [threading.Thread(target=draw_page, args=(n,)) for n in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(images.values())) == 6
+
+
+def test_a_closed_renderer_says_so(draw):
+    path = draw(lambda c: at(c, 70, 90, ["One"]))
+    renderer = PageRenderer()
+    renderer.render(path, 1)
+    renderer.close()
+    assert renderer.process_id is None
+    with pytest.raises(PdfQAError, match="closed"):
+        renderer.render(path, 1)

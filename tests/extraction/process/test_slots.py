@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from pdfqa_core.errors import StoppedError
+from pdfqa_core.extraction.process.slots import Slots
+
+
+def until(condition):
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.005)
+
+
+def test_one_who_is_alone_gets_what_is_wanted():
+    slots = Slots(4)
+    with slots.take(3) as first, slots.take(3) as second:
+        assert (first, second, slots.free) == (3, 1, False)
+    with slots.take(9) as all_of_them:
+        assert all_of_them == 4
+    with slots.take(0) as least:
+        assert least == 1
+
+
+def test_no_more_than_there_are_at_the_same_time_and_first_come_first_served():
+    slots, order, lock = Slots(2), [], threading.Lock()
+    running, most = 0, 0
+
+    def work(number):
+        nonlocal running, most
+        with slots.take():
+            with lock:
+                order.append(number)
+                running += 1
+                most = max(most, running)
+            time.sleep(0.01)
+            with lock:
+                running -= 1
+
+    with slots.take(2):
+        threads = []
+        for number in range(8):
+            threads.append(threading.Thread(target=work, args=(number,)))
+            threads[-1].start()
+            until(lambda wanted=number + 1: len(slots._queue) == wanted)
+    for thread in threads:
+        thread.join()
+    assert most == 2
+    assert sorted(order) == list(range(8))
+    assert set(order[:2]) == {0, 1}
+    assert slots.free
+
+
+def test_one_who_comes_first_leaves_places_for_those_behind():
+    slots, got = Slots(3), []
+
+    def work():
+        with slots.take(3) as taken:
+            got.append(taken)
+            until(lambda: len(got) == 2)
+
+    with slots.take(3):
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(slots._queue) == 2)
+    for thread in threads:
+        thread.join()
+    assert sorted(got) == [1, 2]
+
+
+def test_waiting_can_be_stopped():
+    slots, stop = Slots(1), threading.Event()
+    with slots.take():
+        threading.Timer(0.1, stop.set).start()
+        with pytest.raises(StoppedError), slots.take(stop=stop):
+            pass
+    assert slots.free

@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pdfqa_core.chunking import Windows
+from pdfqa_core.types import BlockKind
+from tests.extraction.conftest import LOREM, at, blocks, read, wrapped
+
+
+def markdown_tables(page):
+    return [text for text in blocks(page, BlockKind.TABLE) if "| --- |" in text]
+
+
+def rows_of(text):
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+
+
+def right(canvas, x, top, text):
+    canvas.drawRightString(x, 842 - top, text)
+
+
+def grid(canvas, data, x, top, style=(), widths=None):
+    """Draw a table of reportlab with all its borders; `top` is its upper edge below the page's."""
+    from reportlab.platypus import Table, TableStyle
+
+    table = Table(data, colWidths=widths)
+    table.setStyle(TableStyle([("GRID", (0, 0), (-1, -1), 0.5, (0, 0, 0)), *style]))
+    _, height = table.wrapOn(canvas, 500, 700)
+    table.drawOn(canvas, x, 842 - top - height)
+    return height
+
+
+def statement(canvas, top=120):
+    """Draw rows of amounts as filings do: no grid, signs in a column of their own, two rows of column names."""
+    canvas.setFont("Helvetica-Bold", 8)
+    canvas.drawCentredString(350, 842 - top, "Three Months Ended")
+    canvas.drawCentredString(490, 842 - top, "Nine Months Ended")
+    for x, date in ((315, "July 1,"), (385, "June 25,"), (455, "July 1,"), (525, "June 25,")):
+        canvas.drawCentredString(x, 842 - top - 14, date)
+        canvas.drawCentredString(x, 842 - top - 22, "2023" if date == "July 1," else "2022")
+    canvas.setFont("Helvetica", 8)
+    lines = [
+        ("Net sales:", 40, ()),
+        ("Products", 50, ("$ 60,584", "$ 63,355", "$ 230,901", "$ 245,241")),
+        ("Services", 50, ("21,213", "19,604", "62,886", "58,941")),
+        ("Other, which is explained in a label that goes on", 50, ()),
+        ("over the end of its line", 58, ("(265)", "(10)", "—", "(97)")),
+        ("Share of services", 40, ("26 %", "24 %", "21 %", "19 %")),
+    ]
+    y = top + 36
+    for label, x, values in lines:
+        at(canvas, x, y, [label])
+        for edge, value in zip((340, 410, 480, 550), values, strict=False):
+            if value.startswith("$"):
+                at(canvas, edge - 55, y, ["$"])
+            shift = 0 if value[-1] not in "%)" else 7 if value[-1] == "%" else 3
+            right(canvas, edge + shift, y, value.removeprefix("$ "))
+        y += 9 if label.startswith("Other") else 13
+
+
+def test_a_grid_becomes_markdown_and_its_text_is_not_repeated(draw):
+    def page(c):
+        at(c, 70, 60, wrapped(LOREM, 70))
+        grid(c, [["Plan", "Copay", "Limit"], ["Basic", "$ 20", "1,000"], ["Plus", "$ 10", ""]], 70, 150)
+        at(c, 70, 260, wrapped(["after", *LOREM], 70))
+
+    found = read(draw(page))[0]
+    assert markdown_tables(found) == [
+        "| Plan | Copay | Limit |\n| --- | --- | --- |\n| Basic | $ 20 | 1,000 |\n| Plus | $ 10 | |"
+    ]
+    assert blocks(found, BlockKind.TEXT) == [" ".join(LOREM), " ".join(["after", *LOREM])]
+    assert found.text.index("| Plan") < found.text.index("after")
+    assert found.text.count("1,000") == 1
+
+
+def test_each_cell_of_a_table_is_a_line_with_its_box(draw):
+    found = read(
+        draw(lambda c: grid(c, [["Plan", "Copay"], ["Basic", "20"], ["Plus", "10"]], 70, 150, widths=[90, 60]))
+    )[0]
+    start = found.text.index("20")
+    [box] = found.boxes(start, start + 2)
+    assert 160 < box.x0 < box.x1 < 220
+    assert 165 < box.top < box.bottom < 190
+
+
+def test_cells_over_several_columns_name_each_of_them(draw):
+    data = [["Region", "2022", "", "2023", ""], ["", "Heat", "Loss", "Heat", "Loss"], ["North", "1.5", "2", "3", "4"]]
+    style = [("SPAN", (0, 0), (0, 1)), ("SPAN", (1, 0), (2, 0)), ("SPAN", (3, 0), (4, 0))]
+    found = read(draw(lambda c: grid(c, data, 70, 150, style)))[0]
+    [table] = markdown_tables(found)
+    assert rows_of(table)[0] == ["Region", "2022 Heat", "2022 Loss", "2023 Heat", "2023 Loss"]
+    assert rows_of(table)[2] == ["North", "1.5", "2", "3", "4"]
+
+
+def test_a_grid_that_is_open_at_its_sides_keeps_its_outer_columns(draw):
+    def page(c):
+        for y in (100, 120, 140, 160):
+            c.line(70, 842 - y, 370, 842 - y)
+        for x in (170, 270):
+            c.line(x, 842 - 100, x, 842 - 160)
+        for row, cells in enumerate((("Town", "People", "Area"), ("Kestrel", "900", "12"), ("Capstan", "1,200", "9"))):
+            for column, cell in enumerate(cells):
+                at(c, 75 + 100 * column, 114 + 20 * row, [cell])
+
+    [table] = markdown_tables(read(draw(page))[0])
+    assert rows_of(table)[2:] == [["Kestrel", "900", "12"], ["Capstan", "1,200", "9"]]
+
+
+def test_a_statement_without_grid(draw):
+    [table] = markdown_tables(read(draw(statement))[0])
+    assert rows_of(table) == [
+        [
+            "",
+            "Three Months Ended July 1, 2023",
+            "Three Months Ended June 25, 2022",
+            "Nine Months Ended July 1, 2023",
+            "Nine Months Ended June 25, 2022",
+        ],
+        ["---"] * 5,
+        ["Net sales:", "", "", "", ""],
+        ["Products", "$ 60,584", "$ 63,355", "$ 230,901", "$ 245,241"],
+        ["Services", "21,213", "19,604", "62,886", "58,941"],
+        [
+            "Other, which is explained in a label that goes on over the end of its line",
+            "(265)",
+            "(10)",
+            "—",
+            "(97)",
+        ],
+        ["Share of services", "26 %", "24 %", "21 %", "19 %"],
+    ]
+
+
+def test_a_statement_may_stand_beside_a_column_of_text(draw):
+    def page(c):
+        c.setFont("Helvetica", 9)
+        lines = wrapped([*LOREM * 4, "left"], 50)
+        at(c, 40, 100, lines, 12)
+        at(c, 320, 100, wrapped([*LOREM, *LOREM, "right"], 50), 12)
+        for i in range(6):
+            at(c, 320, 260 + 14 * i, [f"Harbour {i}"])
+            right(c, 460, 260 + 14 * i, f"{i},250")
+            right(c, 530, 260 + 14 * i, f"{i}.5")
+
+    found = read(draw(page))[0]
+    [table] = markdown_tables(found)
+    assert rows_of(table)[2:] == [[f"Harbour {i}", f"{i},250", f"{i}.5"] for i in range(6)]
+    assert " ".join([*LOREM * 4, "left"]) in found.text
+    assert " ".join([*LOREM, *LOREM, "right"]) in found.text
+
+
+def test_a_column_of_text_is_no_column_of_a_table(draw):
+    def page(c):
+        at(c, 40, 100, wrapped(LOREM * 2, 44), 14)
+        for i in range(9):
+            right(c, 460, 100 + 14 * i, f"{i},250")
+            right(c, 530, 100 + 14 * i, f"{i}.5")
+
+    assert markdown_tables(read(draw(page))[0]) == []
+
+
+def test_the_caption_goes_with_the_table(draw):
+    def page(c):
+        at(c, 70, 60, wrapped(LOREM, 70))
+        at(c, 70, 150, ["Table 3. Copays of both plans, in dollars."])
+        grid(c, [["Plan", "Copay"], ["Basic", "20"], ["Plus", "10"]], 70, 165)
+        at(c, 70, 300, wrapped(["after", *LOREM], 70))
+
+    pages = read(draw(page))
+    assert blocks(pages[0], BlockKind.CAPTION) == ["Table 3. Copays of both plans, in dollars."]
+    running, table = Windows().chunk(pages)
+    assert table.text.startswith("Table 3. Copays of both plans, in dollars.\n\n| Plan | Copay |\n")
+    assert "Table 3" not in running.text
+    assert "after" in running.text
+
+
+def test_hidden_text_is_no_part_of_a_table(draw):
+    def page(c):
+        grid(c, [["Plan", "Copay"], ["Basic", "20"], ["Plus", "10"]], 70, 150)
+        text = c.beginText(75, 842 - 160)
+        text.setTextRenderMode(3)
+        text.textOut("Ignore")
+        c.drawText(text)
+
+    found = read(draw(page))[0]
+    assert "Ignore" not in markdown_tables(found)[0]
+    assert blocks(found, BlockKind.HIDDEN) == ["Ignore"]
+
+
+def two_columns(c):
+    at(c, 60, 100, wrapped([f"left{i}" for i in range(60)], 38), 12)
+    at(c, 310, 100, wrapped([f"right{i}" for i in range(60)], 38), 12)
+
+
+def contents(c):
+    for i in range(8):
+        at(c, 70, 100 + 15 * i, [f"{i + 1} Chapter about something"])
+        right(c, 500, 100 + 15 * i, str(3 * i + 1))
+
+
+def leaders(c):
+    for i in range(8):
+        at(c, 70, 100 + 15 * i, [f"{i + 1} Chapter {'. ' * 40}{30 + i}"])
+
+
+def axis(c):
+    for i in range(5):
+        c.line(90, 842 - 100 - 30 * i, 290, 842 - 100 - 30 * i)
+        c.line(330, 842 - 100 - 30 * i, 530, 842 - 100 - 30 * i)
+        right(c, 85, 104 + 30 * i, str(300 - 60 * i))
+        right(c, 325, 104 + 30 * i, f"{3.7 - 0.2 * i:.1f}")
+    for i, month in enumerate(("Oct", "Nov", "Dec", "Jan")):
+        at(c, 100 + 50 * i, 240, [month])
+
+
+def boxed(c):
+    c.rect(60, 842 - 400, 480, 320)
+    at(c, 70, 100, wrapped(LOREM * 3, 80))
+
+
+def page_frame(c):
+    c.rect(30, 30, 535, 782)
+    c.line(30, 780, 565, 780)
+    c.line(30, 60, 565, 60)
+    at(c, 70, 100, wrapped(LOREM * 3, 80))
+
+
+def formulas(c):
+    for i in range(4):
+        at(c, 150, 100 + 30 * i, [f"f(x) = x + {i}"])
+        right(c, 520, 100 + 30 * i, f"(2.{i})")
+
+
+def list_items(c):
+    for i in range(5):
+        at(c, 70, 100 + 14 * i, [f"({i + 1})"])
+        at(c, 110, 100 + 14 * i, [" ".join(LOREM[i : i + 8])])
+
+
+def gauge(c):
+    c.rect(100, 500, 300, 200)
+    for i in range(1, 4):
+        c.line(100, 500 + 50 * i, 400, 500 + 50 * i)
+        c.line(100 + 75 * i, 500, 100 + 75 * i, 700)
+    at(c, 390, 842 - 495, ["x"])
+    at(c, 95, 842 - 705, ["y"])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [two_columns, contents, leaders, axis, boxed, page_frame, formulas, list_items, gauge],
+    ids=lambda p: p.__name__,
+)
+def test_what_only_looks_like_a_table_is_none(draw, page):
+    found = read(draw(page))[0]
+    assert markdown_tables(found) == []
+    assert found.text.strip()
+
+
+def test_tables_can_be_turned_off(draw):
+    path = draw(lambda c: grid(c, [["Plan", "Copay"], ["Basic", "20"], ["Plus", "10"]], 70, 150))
+    assert markdown_tables(read(path, tables=False)[0]) == []
+    assert len(markdown_tables(read(path)[0])) == 1
+
+
+def test_bars_and_line_breaks_in_cells_keep_the_table_whole(draw):
+    found = read(draw(lambda c: grid(c, [["a|b", "Amount"], ["two\nlines", "20"], ["x", "30"]], 70, 150)))[0]
+    assert markdown_tables(found) == ["| a\\|b | Amount |\n| --- | --- |\n| two lines | 20 |\n| x | 30 |"]
+
+
+def test_the_tables_of_the_sample():
+    pages = read(Path(__file__).resolve().parents[3] / "data" / "sample" / "harbour-heat.pdf")
+    tables = [table for page in pages for table in markdown_tables(page)]
+    assert rows_of(tables[0])[0] == ["Month", "Sea (°C)", "Heat (MWh)", "Electricity (MWh)", "Back-up (MWh)", "COP"]
+    assert ["January 2023", "7.4", "248", "82.1", "41", "3.02"] in rows_of(tables[0])
+    assert ["Total", "2,480,000"] in rows_of(tables[1])
+    assert len(tables) == 2
+
+
+def test_texts_without_tables_have_none(shared_data):
+    folder = shared_data / "northwind"
+    for name in ("Northwind_Standard_Benefits_Details.pdf", "role_library.pdf"):
+        assert not any(markdown_tables(page) for page in read(folder / name))
+
+
+@pytest.mark.slow
+def test_a_book_of_formulas_has_no_tables(shared_data):
+    pages = read(shared_data / "sample_pdfs" / "GeoTopo-komprimiert.pdf")
+    assert not any(markdown_tables(page) for page in pages)

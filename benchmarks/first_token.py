@@ -38,13 +38,13 @@ SECOND = "In which year was that, and who says so?"
 def whole_questions(settings: Settings, questions: list[str]) -> tuple[list[float], list[tuple[Hit, ...]]]:
     """Return the seconds to the first token of each question that was answered by the model, and its passages."""
     seconds, found = [], []
-    with tempfile.TemporaryDirectory() as folder, Services(Path(folder), settings) as services:
-        list(services.add_sample(LOCAL_OWNER))
-        list(services.build_index(LOCAL_OWNER, settings))
-        list(services.answer(LOCAL_OWNER, "What is this report about?", settings))  # loads the models
+    with tempfile.TemporaryDirectory() as folder, Services.open(Path(folder), settings) as services:
+        list(services.documents.add_sample(LOCAL_OWNER))
+        list(services.indexes.build(LOCAL_OWNER, settings))
+        list(services.answers.ask(LOCAL_OWNER, "What is this report about?", settings))  # loads the models
         for question in questions:
             hits: tuple[Hit, ...] = ()
-            for event in services.answer(LOCAL_OWNER, question, settings):
+            for event in services.answers.ask(LOCAL_OWNER, question, settings):
                 if isinstance(event, Retrieved):
                     hits = event.hits
                 if isinstance(event, Stored) and "first_token" in event.turn.answer.seconds:

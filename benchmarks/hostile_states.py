@@ -89,7 +89,7 @@ def read_all(services: Services, files: list[Path]) -> tuple[list[Document], int
     names = {sha256(path): path for path in files}
     sources = [Source(path, path.name) for path in names.values()]
     found, steps = [], 0
-    for event in services.ingest(LOCAL_OWNER, sources, extraction=services.settings.extraction):
+    for event in services.documents.ingest(LOCAL_OWNER, sources, extraction=services.settings.extraction):
         if isinstance(event, Progress):
             steps += 1
         else:
@@ -111,10 +111,10 @@ def main() -> None:
     settings = Settings().changed("extraction", seconds=SECONDS)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as temporary:
         tempfile.tempdir = os.environ["TMPDIR"] = temporary
-        with Services(Path(folder), settings) as services:
+        with Services.open(Path(folder), settings) as services:
             read_all(services, files[:2])  # loads what stays loaded
-            for document in services.store.documents.list(LOCAL_OWNER):
-                services.remove_document(LOCAL_OWNER, document.id)
+            for document in services.documents.list(LOCAL_OWNER):
+                services.documents.remove(LOCAL_OWNER, document.id)
             gc.collect()
             base, before = resident_mb(), left_behind(Path(temporary))
             began = time.perf_counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Protocol
@@ -53,7 +53,7 @@ def ask(
     stop: StopSignal | None = None,
     settings_fingerprint: str = "",
     searched: str = "passages",
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first.

@@ -370,9 +370,9 @@ def test_a_server_is_an_engine_too(tmp_path):
 
 def test_a_missing_model_means_literal_answers_with_a_note(tmp_path):
     settings = LITERAL.changed("llm", model=str(tmp_path / "gone.gguf"))
-    with Services(tmp_path / "workspace", settings) as services:
-        list(services.ingest(LOCAL_OWNER, [PDF]))
-        event = list(services.answer(LOCAL_OWNER, QUESTIONS["q03"]["question"], settings))[-1]
+    with Services.open(tmp_path / "workspace", settings) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+        event = list(services.answers.ask(LOCAL_OWNER, QUESTIONS["q03"]["question"], settings))[-1]
     assert isinstance(event, Stored)
     assert event.turn.answer.reader == "extractive"
     assert "gone.gguf does not exist. Check the path." in event.turn.answer.notes[0]

@@ -36,9 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     Raises StoppedError after Ctrl-C; what was written by then is in the conversation.
     """
     settings = settings_of(arguments)
-    with Services(workspace_of(arguments), settings) as services:
-        scope = services.document_ids(LOCAL_OWNER, arguments.document)
-        events = services.answer(
+    with Services.open(workspace_of(arguments), settings) as services:
+        scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
+        events = services.answers.ask(
             LOCAL_OWNER,
             arguments.question,
             settings,
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         turn = stored.turn
         if turn.answer.stopped:
             raise StoppedError
-        documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
+        documents = {document.id: document for document in services.documents.list(LOCAL_OWNER)}
     if arguments.json:
         row = {**turn_row(turn, documents), "conversation_id": stored.conversation_id}
         print(json.dumps(row, ensure_ascii=False))

@@ -36,11 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     turns: list[dict[str, Any]] = []
     conversation, failed = arguments.conversation, False
-    with Services(workspace_of(arguments), settings) as services:
-        services.require_documents(LOCAL_OWNER)
-        scope = services.document_ids(LOCAL_OWNER, arguments.document)
+    with Services.open(workspace_of(arguments), settings) as services:
+        services.documents.require_documents(LOCAL_OWNER)
+        scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
         if conversation:
-            services.store.conversations.get(LOCAL_OWNER, conversation)
+            services.conversations.get(LOCAL_OWNER, conversation)
         while question := _next_question():
             try:
                 stored = _answer(services, question, conversation, scope)
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"{error.what} {error.hint}", file=sys.stderr)
                 continue
             turn, conversation = stored.turn, stored.conversation_id
-            documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
+            documents = {document.id: document for document in services.documents.list(LOCAL_OWNER)}
             turns.append(turn_row(turn, documents))
             if not arguments.json:
                 print(plain_turn(turn, documents), end="\n\n", flush=True)
@@ -67,7 +67,7 @@ def _next_question() -> str:
 
 def _answer(services: Services, question: str, conversation: str, scope: tuple[str, ...]) -> Stored:
     """Answer one question; Ctrl-C stops the answer, not the program, and keeps what was written."""
-    events = services.answer(
+    events = services.answers.ask(
         LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None
     )
     try:

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.what == "ratings" and arguments.format == "markdown":
         raise UsageError("Ratings have no Markdown form.", "Use --format csv or jsonl.")
     workspace = workspace_of(arguments)
-    with Services(workspace, settings_of(arguments)) as services:
+    with Services.open(workspace, settings_of(arguments)) as services:
         store = services.store
         if arguments.what == "conversations":
             whole = [store.conversations.get(LOCAL_OWNER, c.id) for c in store.conversations.list(LOCAL_OWNER)]

@@ -41,7 +41,7 @@ def _confidence(services: Services, document: Document) -> float | None:
     """Return the mean confidence of OCR in 0..1; None where nothing was read by OCR."""
     if not document.state.usable:
         return None
-    readings = services.store.documents.readings(LOCAL_OWNER, document.id)
+    readings = services.documents.readings(LOCAL_OWNER, document.id)
     return next((reading.confidence for reading in readings if reading.extractor == document.extractor), None)
 
 
@@ -51,14 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
     if missing:
         raise UsageError(f"There is no such file: {', '.join(missing)}.", "Check the path.")
     password = read_password(arguments.password_file) if arguments.password_file else None
-    with Services(workspace_of(arguments), settings_of(arguments)) as services:
+    with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         rows = []
-        for event in services.ingest(LOCAL_OWNER, arguments.pdf, password=password):
+        for event in services.documents.ingest(LOCAL_OWNER, arguments.pdf, password=password):
             if isinstance(event, Progress):
                 progress.show(event)
                 continue
             progress.clear()
-            passages = len(services.passages(LOCAL_OWNER, services.settings, (event.id,))) if event.state.usable else 0
+            passages = (
+                len(services.indexes.passages(LOCAL_OWNER, services.settings, (event.id,))) if event.state.usable else 0
+            )
             rows.append(
                 {
                     "filename": event.filename,
@@ -74,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
             if not arguments.json:
                 print(f"{event.filename}: {event.state}, {event.page_count} pages, {passages} passages  {event.reason}")
-        for step in services.build_index(LOCAL_OWNER, services.settings):
+        for step in services.indexes.build(LOCAL_OWNER, services.settings):
             progress.show(step)
         progress.clear()
     if arguments.json:

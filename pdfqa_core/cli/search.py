@@ -32,14 +32,16 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     """Search and print the hits."""
     settings = settings_of(arguments)
-    with Services(workspace_of(arguments), settings) as services:
-        services.require_documents(LOCAL_OWNER)
-        scope = services.document_ids(LOCAL_OWNER, arguments.document)
-        for step in services.build_index(LOCAL_OWNER, settings):
+    with Services.open(workspace_of(arguments), settings) as services:
+        services.documents.require_documents(LOCAL_OWNER)
+        scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
+        for step in services.indexes.build(LOCAL_OWNER, settings):
             progress.show(step)
         progress.clear()
-        hits = services.search(LOCAL_OWNER, arguments.question, settings, document_ids=scope, pages=arguments.pages)
-        documents = {document.id: document for document in services.store.documents.list(LOCAL_OWNER)}
+        hits = services.indexes.search(
+            LOCAL_OWNER, arguments.question, settings, document_ids=scope, pages=arguments.pages
+        )
+        documents = {document.id: document for document in services.documents.list(LOCAL_OWNER)}
     rows = [hit_row(hit, documents) for hit in hits]
     if arguments.json:
         print(json.dumps({"hits": rows}, ensure_ascii=False))

@@ -36,7 +36,7 @@ def serve(workspace: Path, settings: Settings) -> None:
     from pdfqa_core.services import Services
     from pdfqa_core.ui import build_page, launch
 
-    with Services(workspace, settings) as services:
+    with Services.open(workspace, settings) as services:
         page = build_page(services)
         address = launch(page, services)
         print(f"PDFQA is open at {address}  (Ctrl-C ends it)", flush=True)

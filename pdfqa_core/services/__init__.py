@@ -1,13 +1,102 @@
 """The one place that builds concrete objects from Settings, and what the page and the command line call.
 
-Read from bottom to top: `runs` (work that can be stopped), `readings` (which of a document's readings is used),
-`documents` (PDFs, pages, images), `indexes` (passages, indexes, search), `models` (language models), `answers`
-(questions, studies), `evaluation` (gold files, and `Services`, which is all of them), `evaluation_files` (their results
-as files).
+`Services` holds the parts, which stand side by side and get their collaborators in the constructor.
 """
 
-from pdfqa_core.services.documents import LOCAL_OWNER, SAMPLE, PageView, Picture
-from pdfqa_core.services.evaluation import Services
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pdfqa_core.loaded_models import LoadedModels, Models
+from pdfqa_core.services import choices
+from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.evaluation import EvaluationService
+from pdfqa_core.services.follow_ups import FollowUpService
+from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.models import ModelService
+from pdfqa_core.services.pages import PageService, PageView, Picture
+from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.readings import Claim
+from pdfqa_core.services.sample import SAMPLE
+from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.visitors import VisitorService
+from pdfqa_core.settings import Settings
+from pdfqa_core.storage import Store
+from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.storage.studies import Studies
 
 __all__ = ["LOCAL_OWNER", "SAMPLE", "Claim", "PageView", "Picture", "Services"]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything the program can do, for one workspace. Close it when done."""
+
+    workspace: Path
+    store: Store
+    tasks: Tasks
+    documents: DocumentService
+    pages: PageService
+    indexes: IndexService
+    models: ModelService
+    answers: AnswerService
+    follow_ups: FollowUpService
+    conversations: Conversations
+    studies: Studies
+    evaluation: EvaluationService
+    visitors: VisitorService
+
+    @classmethod
+    def open(cls, workspace: Path, settings: Settings, models: Models | None = None) -> Self:
+        """Open a workspace. `models` are the encoder and the language model; by default those of the settings.
+
+        Raises StorageError, and UsageError if the settings name a strategy that does not exist.
+        """
+        choices.check(settings)
+        store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
+        tasks, passwords = Tasks(), Passwords()
+        loaded = models or LoadedModels(settings, workspace / "models")
+        documents = DocumentService(store, settings, passwords, tasks)
+        indexes = IndexService(workspace, documents, loaded, tasks)
+        language = ModelService(workspace, settings, loaded, tasks)
+        answers = AnswerService(store, documents, indexes, language, tasks)
+        return cls(
+            workspace,
+            store,
+            tasks,
+            documents,
+            PageService(store, documents, settings, passwords),
+            indexes,
+            language,
+            answers,
+            FollowUpService(documents, indexes),
+            store.conversations,
+            store.studies,
+            EvaluationService(store.runs, documents, indexes, answers, language, tasks),
+            VisitorService(store.owners, indexes, passwords, settings.server),
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the workspace, with the language model chosen last."""
+        return self.models.settings
+
+    def close(self) -> None:
+        """Stop what runs, end the child processes and close the database."""
+        self.tasks.stop()
+        self.models.loaded.close()
+        self.pages.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

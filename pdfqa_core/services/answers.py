@@ -1,29 +1,34 @@
-"""Questions in conversations, what is kept of their answers, and studies made of them."""
+"""Questions in conversations, and what is kept of their answers."""
 
 from __future__ import annotations
 
-import shutil
+import threading
 import uuid
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
-from pdfqa_core.loaded_models import Models
 from pdfqa_core.pipeline import Judge, ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
-from pdfqa_core.retrieval import Index, confidence
-from pdfqa_core.services.documents import LOCAL_OWNER
-from pdfqa_core.services.models import ModelServices
+from pdfqa_core.reading.best_sentence import best_sentence
+from pdfqa_core.retrieval import confidence
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.models import ModelService
+from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.storage import Store
 from pdfqa_core.types import (
     LLM,
     Answer,
+    Citation,
+    Conversation,
     Done,
     Event,
     Hit,
@@ -42,12 +47,29 @@ from pdfqa_core.types import (
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it was asked, with the conversation it belongs to.
+
+    `document_ids` limits the search (empty: all documents); `history` are the (question, answer) pairs before it, the
+    oldest first; `conversation_id` is empty for the first question of a conversation, `replaces` the id of the turn
+    whose place the new one takes.
+    """
+
+    owner: str
+    question: str
+    settings: Settings
+    history: tuple[tuple[str, str], ...] = ()
+    document_ids: tuple[str, ...] = ()
+    conversation_id: str = ""
+    replaces: str = ""
+
+
 @dataclass(slots=True)
 class _Draft:
-    """What is known of an answer while it is made. `keep` stores it as a turn; nothing is stored twice."""
+    """What is known of an answer while it is made."""
 
     searched: str
-    keep: Callable[[Answer, str], Stored]
     settings_fingerprint: str
     reader: str = ""
     model: str = ""
@@ -67,16 +89,15 @@ class _Draft:
             case Token(text=piece):
                 self.text += piece
 
-    def store(self, answer: Answer) -> Stored:
+    def told(self, answer: Answer) -> Answer:
+        """Return the answer with what the user should know of its making."""
         rewriting = " ".join(part for part in (self.rewriter_missing, self.rewriting) if part)
-        answer = replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
-        self.stored = self.keep(answer, self.searched)
-        return self.stored
+        return replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
 
-    def unfinished(self) -> Answer:
+    def unfinished(self, *notes: str) -> Answer:
         return Answer(
             self.text.strip(), hits=self.hits, stopped=True, reader=self.reader, model=self.model,
-            settings_fingerprint=self.settings_fingerprint,
+            settings_fingerprint=self.settings_fingerprint, notes=notes,
         )  # fmt: skip
 
 
@@ -84,20 +105,28 @@ def _sampling(llm: LLMSettings) -> Sampling:
     return Sampling(llm.temperature, llm.seed, llm.top_k, llm.top_p, llm.min_p, llm.repeat_penalty)
 
 
-class AnswerServices(ModelServices):
-    """A workspace with its conversations and studies."""
+class AnswerService:
+    """Answers to the questions of each owner, kept as turns of conversations."""
 
-    def __init__(self, workspace: Path, settings: Settings, models: Models | None = None) -> None:
-        super().__init__(workspace, settings, models)
+    def __init__(
+        self, store: Store, documents: DocumentService, indexes: IndexService, models: ModelService, tasks: Tasks
+    ) -> None:
+        self._conversations = store.conversations
+        self._studies = store.studies
+        self._documents = documents
+        self._indexes = indexes
+        self._models = models
+        self._tasks = tasks
         self._meanings: dict[str, Meaning] = {}  # by encoder
+        self._lock = threading.Lock()
 
     # ------------------------------------------------------------ readers and rewriters
 
     def _llm(self) -> LLM:
-        status = self.models.status
+        status = self._models.loaded.status
         if status.state == "missing":
             raise ModelError("The language model is not available.", status.detail)
-        return self.models.llm()
+        return self._models.loaded.llm()
 
     def _reader(self, settings: Settings) -> tuple[Reader, str, tuple[str, ...]]:
         """Return the reader and its name: that of the settings, or where there is no model the extractive one."""
@@ -127,9 +156,9 @@ class AnswerServices(ModelServices):
     def _meaning(self, settings: Settings) -> Meaning | None:
         """Return the vectors of texts that questions and answers share; None where the retriever has no encoder."""
         model = settings.retrieval.embedding_model
-        if not self._needs_embeddings(settings):
+        if not self._indexes.needs_embeddings(settings):
             return None
-        encoder = self.models.encoder(model)
+        encoder = self._models.loaded.encoder(model)
         with self._lock:
             return self._meanings.setdefault(model, Meaning(encoder.encode))
 
@@ -148,13 +177,13 @@ class AnswerServices(ModelServices):
         asked: Any = reader if hasattr(reader, "llm") else None
         return answerability.Judge(refusal, retrieval, asked)
 
-    def _rewriter(self, settings: Settings) -> tuple[Rewriter, str]:
+    def rewriter(self, settings: Settings) -> tuple[Rewriter, str]:
         """Return the rewriter of the settings, or where there is no model the concatenation one and why."""
         chosen = settings.conversation
         strategy: Any = rewriters.get(chosen.rewriter)
         options: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
-        if self._needs_embeddings(settings):
-            encoder = self.models.encoder(settings.retrieval.embedding_model)
+        if self._indexes.needs_embeddings(settings):
+            encoder = self._models.loaded.encoder(settings.retrieval.embedding_model)
             options["encode"] = partial(encoder.encode, question=True)
         if not strategy.needs_llm:
             return strategy(**options), ""
@@ -167,126 +196,112 @@ class AnswerServices(ModelServices):
 
     # ------------------------------------------------------------ questions
 
-    def answer(
+    def ask(
         self, owner: str, question: str, settings: Settings, *, conversation_id: str = "",
-        document_ids: Sequence[str] | None = None, replace_turn: str = "", run: str = "",
+        document_ids: Sequence[str] | None = None, replace_turn: str = "", task: str = "",
     ) -> Iterator[Event]:  # fmt: skip
         """Answer a question in a conversation (a new one if no id is given) and store the turn.
 
         Yields the progress of indexing, the events of `pipeline.ask`, and last Stored. `document_ids` limits the search
         (empty: all documents; None: those of the conversation). With `replace_turn`, the last turn, the new one takes
-        its place. A stopped answer is stored as far as it was written, an abandoned one if anything was written.
+        its place, unless another turn was added meanwhile: then it stands behind that one. A stopped answer is stored
+        as far as it was written, an abandoned one if anything was written.
         Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, a
-        run of this name under way) and what the parts raise.
+        task of this name under way) and what the parts raise.
         """
         question = question.strip()
         if not question:
             raise UsageError("The question is empty.", "Type a question.")
-        settings = self.running(settings)
-        with self._runs.start(run) as stop:
-            turns: tuple[Turn, ...] = ()
-            if conversation_id:
-                conversation = self.store.conversations.get(owner, conversation_id)
-                turns = conversation.turns
-                document_ids = conversation.document_ids if document_ids is None else document_ids
-            if replace_turn and (not turns or turns[-1].id != replace_turn):
-                raise UsageError("Only the last question of a conversation can be asked again.", "Ask a new one.")
-            self.require_documents(owner)
-            earlier = turns[:-1] if replace_turn else turns
-            history = [(turn.question, "" if turn.answer.refused else turn.answer.text) for turn in earlier]
-            scope = tuple(document_ids or ())
-
-            def keep(answer: Answer, standalone: str) -> Stored:
-                return self._keep(owner, question, standalone, answer, conversation_id, scope, bool(replace_turn))
-
-            draft = _Draft(question, keep, settings.fingerprint())
+        with self._tasks.start(task) as stop:
+            asked = self._asked(owner, question, self._models.running(settings), conversation_id, replace_turn)
+            if document_ids is not None:
+                asked = replace(asked, document_ids=tuple(document_ids))
+            self._documents.require_documents(owner)
+            draft = _Draft(question, asked.settings.fingerprint())
             try:
-                with closing(self._asked(owner, question, settings, history, scope, draft, stop)) as events:
+                with closing(self._answered(asked, draft, stop)) as events:
                     yield from events
             except StoppedError:
                 left = draft.unfinished()
-                stored = draft.store(left)
+                stored = self._store(asked, draft, left)
                 yield Done(left)
                 yield stored
             except PdfQAError as error:
                 if draft.text.strip() and draft.stored is None:
-                    draft.store(replace(draft.unfinished(), notes=(f"The answer breaks off here: {error.what}",)))
+                    self._store(asked, draft, draft.unfinished(f"The answer breaks off here: {error.what}"))
                 raise
             finally:
                 if draft.text.strip() and draft.stored is None:
-                    draft.store(draft.unfinished())
+                    self._store(asked, draft, draft.unfinished())
 
-    def _asked(
-        self, owner: str, question: str, settings: Settings, history: Sequence[tuple[str, str]], scope: Sequence[str],
-        draft: _Draft, stop: StopSignal,
-    ) -> Generator[Event, None, None]:  # fmt: skip
+    def _asked(self, owner: str, question: str, settings: Settings, conversation_id: str, replaces: str) -> Asked:
+        """Return the question with what its conversation adds to it."""
+        conversation = self._conversations.get(owner, conversation_id) if conversation_id else None
+        turns = conversation.turns if conversation else ()
+        if replaces and (not turns or turns[-1].id != replaces):
+            raise UsageError("Only the last question of a conversation can be asked again.", "Ask a new one.")
+        if conversation is None:
+            return Asked(owner, question, settings)
+        turns = turns[:-1] if replaces else turns
+        history = tuple((turn.question, "" if turn.answer.refused else turn.answer.text) for turn in turns)
+        return Asked(owner, question, settings, history, conversation.document_ids, conversation_id, replaces)
+
+    def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
         """Index what is missing, ask, and yield what happens; the finished answer is stored before it is told."""
-        index = yield from self._opened(owner, settings, stop)
-        reader, draft.reader, notes = self._reader(settings)
-        rewriter, missing = self._rewriter(settings)
-        draft.notes = notes
-        draft.rewriter_missing = missing if history else ""
+        settings = asked.settings
+        index = yield from self._indexes.opened(asked.owner, settings, stop)
+        reader, draft.reader, draft.notes = self._reader(settings)
+        rewriter, missing = self.rewriter(settings)
+        draft.rewriter_missing = missing if asked.history else ""
         draft.model = str(getattr(getattr(reader, "llm", None), "name", ""))
         turns = settings.conversation.turns
-        with closing(
-            self._events(index, question, history[-turns:] if turns else (), settings, rewriter, reader, scope, stop)
-        ) as events:
+        events = ask(
+            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
+            retrieve=lambda query, k: self._indexes.search_in(index, query, settings, asked.document_ids, k),
+            judge=self._judge(settings, reader), k=settings.retrieval.k,
+            threshold=settings.reading.confidence_threshold, settings_fingerprint=settings.fingerprint(), stop=stop,
+        )  # fmt: skip
+        with closing(events):
             for event in events:
                 draft.take(event)
                 if isinstance(event, Done):
-                    stored = draft.store(event.answer)
+                    stored = self._store(asked, draft, event.answer)
                     yield replace(event, answer=stored.turn.answer)
                     yield stored
                 else:
                     yield event
 
-    def _events(
-        self, index: Index, question: str, history: Sequence[tuple[str, str]], settings: Settings, rewriter: Rewriter,
-        reader: Reader, scope: Sequence[str], stop: StopSignal,
-    ) -> Generator[Event, None, None]:  # fmt: skip
-        yield from ask(
-            question, history, rewriter=rewriter, retrieve=lambda q, k: self._search(index, q, settings, scope, k),
-            reader=reader, judge=self._judge(settings, reader), k=settings.retrieval.k,
-            threshold=settings.reading.confidence_threshold, settings_fingerprint=settings.fingerprint(), stop=stop,
-        )  # fmt: skip
-
-    def _keep(
-        self, owner: str, question: str, standalone: str, answer: Answer, conversation_id: str,
-        document_ids: Sequence[str], replacing: bool,
-    ) -> Stored:  # fmt: skip
-        conversations = self.store.conversations
+    def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
+        """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""
+        turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.told(answer))
+        conversation_id = asked.conversation_id
         if not conversation_id:
-            title = question if len(question) <= LONGEST_TITLE else question[: LONGEST_TITLE - 3] + "…"
-            conversation_id = conversations.create(owner, title, document_ids).id
-        store = conversations.replace_last_turn if replacing else conversations.append_turn
-        return Stored(
-            conversation_id, store(owner, conversation_id, Turn(uuid.uuid4().hex, 0, question, standalone, answer))
-        )
+            conversation_id = uuid.uuid4().hex
+            title, now = _title(asked.question), datetime.now(UTC)
+            self._conversations.put(Conversation(conversation_id, title, now, asked.owner, asked.document_ids, (turn,)))
+        else:
+            turn = self._conversations.append_turn(asked.owner, conversation_id, turn, replaces=asked.replaces)
+        draft.stored = Stored(conversation_id, turn)
+        return draft.stored
+
+    def best_sentence(self, turn: Turn, text: str, settings: Settings) -> Citation | None:
+        """Return the sentence of the turn's hits that matches a piece of its answer best; None if none does."""
+        return best_sentence(text, turn.answer.hits, self._checker(settings).meaning)
 
     # ------------------------------------------------------------ studies
 
     def study_of(self, owner: str, conversation_id: str, turn_id: str) -> Study:
         """Return a study that holds the turn; one of its whole conversation is made if there is none."""
-        studies = self.store.studies.list(owner)
+        studies = self._studies.list(owner)
         for study in studies:
             if turn_id in study.turn_ids:
                 return study
-        title = self.store.conversations.get(owner, conversation_id).title
+        title = self._conversations.get(owner, conversation_id).title
         taken = {study.name for study in studies}
         numbered = (title if n == 1 else f"{title} ({n})" for n in count(1))
         name = next(name for name in numbered if name not in taken)
-        return self.store.studies.create(owner, name, [conversation_id], len(studies))
+        return self._studies.create(owner, name, [conversation_id], len(studies))
 
-    # ------------------------------------------------------------ housekeeping
 
-    def purge_visitors(self) -> tuple[str, ...]:
-        """Remove the data of demo visitors who were not seen for the time the settings give; return who went."""
-        if not self.settings.server.demo:
-            return ()
-        gone = self.store.owners.purge(self.settings.server.visitor_hours, keep=(LOCAL_OWNER,))
-        self._passwords.forget_owners(gone)
-        for owner in gone:
-            shutil.rmtree(self._owner_folder(owner), ignore_errors=True)
-        with self._lock:
-            self._indexes = {key: index for key, index in self._indexes.items() if key[0] not in gone}
-        return gone
+def _title(question: str) -> str:
+    return question if len(question) <= LONGEST_TITLE else question[: LONGEST_TITLE - 3] + "…"

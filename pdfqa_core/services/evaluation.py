@@ -18,8 +18,13 @@ from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.protocols.gold_files import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ItemResult, Resolved, SystemResult, resolve, run_system
 from pdfqa_core.retrieval import Index, prepared
-from pdfqa_core.services.evidence import EvidenceServices
+from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.models import ModelService
+from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
+from pdfqa_core.storage.runs import Runs
 from pdfqa_core.types import GoldItem, Hit, Page, Progress, Query, Run, Score, StopSignal
 
 PROTOCOL = "retrieval"
@@ -41,8 +46,19 @@ class RetrievalEvaluation:
     versions: tuple[tuple[str, str], ...] = ()
 
 
-class Services(EvidenceServices):
-    """Everything the program can do, for one workspace. Close it when done."""
+class EvaluationService:
+    """Systems measured on the documents of each owner; what was measured is kept."""
+
+    def __init__(
+        self, runs: Runs, documents: DocumentService, indexes: IndexService, answers: AnswerService,
+        models: ModelService, tasks: Tasks,
+    ) -> None:  # fmt: skip
+        self._runs = runs
+        self._documents = documents
+        self._indexes = indexes
+        self._answers = answers
+        self._models = models
+        self._tasks = tasks
 
     def gold(self, owner: str, file: GoldFile, settings: Settings, document_ids: Sequence[str] = ()) -> Resolved:
         """Return a file's questions with their gold in the owner's documents (in some of them).
@@ -50,12 +66,12 @@ class Services(EvidenceServices):
         The documents are taken as the settings read them, because spans point into that text. Raises UsageError if none
         of it is there.
         """
-        documents = [document for document, _ in self.readable(owner, settings, document_ids)]
+        documents = [document for document, _ in self._documents.readable(owner, settings, document_ids)]
         read: dict[str, dict[int, Page]] = {}
 
         def page(document_id: str, number: int) -> Page | None:
             if document_id not in read:
-                pages = self.pages(owner, document_id, settings)
+                pages = self._documents.pages(owner, document_id, settings)
                 read[document_id] = {one.number: one for one in pages}
             return read[document_id].get(number)
 
@@ -63,7 +79,7 @@ class Services(EvidenceServices):
 
     def evaluate_retrieval(
         self, owner: str, file: GoldFile, systems: Mapping[str, Settings], *, document_ids: Sequence[str] = (),
-        depth: int = DEPTH, run: str = "",
+        depth: int = DEPTH, task: str = "",
     ) -> Iterator[Progress | RetrievalEvaluation]:  # fmt: skip
         """Search every question with every system, building the indexes that are missing; yields progress, then all.
 
@@ -71,11 +87,11 @@ class Services(EvidenceServices):
 
         Follow-up questions are rewritten by each system's own rewriter with the gold answers as history. A file that
         brings its own corpus is searched as it is: the passages of the systems play no part. Raises StoppedError when
-        the run is stopped, UsageError where there is nothing to evaluate.
+        the task is stopped, UsageError where there is nothing to evaluate.
         """
         if not systems:
             raise UsageError("There is no system to evaluate.", "Choose at least one.")
-        with self._runs.start(run) as stop:
+        with self._tasks.start(task) as stop:
             found, notes = [], list[str]()
             corpora: dict[str, Index] = {}
             for name, settings in systems.items():
@@ -110,14 +126,14 @@ class Services(EvidenceServices):
                 for name in MEASURES
                 for item, value in zip(system.items, system.values(name), strict=True)
             ]
-            self.store.runs.add(run, values)
+            self._runs.add(run, values)
 
     def _encoder_named(self, settings: Settings) -> dict[str, str]:
         chosen, named = settings.retrieval, {}
-        if self._needs_embeddings(settings):
+        if self._indexes.needs_embeddings(settings):
             named["encoder"] = chosen.embedding_model or "bundled"
         if prepared(chosen.model_dump()):
-            named["late_model"] = self.models.token_encoder(chosen.late_model).name
+            named["late_model"] = self._models.loaded.token_encoder(chosen.late_model).name
         if chosen.reranker:
             named["reranker"] = chosen.reranker
         return named
@@ -126,7 +142,7 @@ class Services(EvidenceServices):
         """Return the stored evaluations, newest first, their systems in order; one that cannot be read is logged."""
         groups: dict[tuple[datetime, str], list[SystemResult]] = {}
         versions: dict[tuple[datetime, str], dict[str, str]] = {}
-        for run in self.store.runs.list(owner, PROTOCOL):
+        for run in self._runs.list(owner, PROTOCOL):
             try:
                 system = decode(SystemResult, run.details)
             except (UsageError, StorageError) as error:
@@ -149,13 +165,13 @@ class Services(EvidenceServices):
         """
         began = time.perf_counter()
         if not file.corpus:
-            index = yield from self._opened(owner, settings, stop)
+            index = yield from self._indexes.opened(owner, settings, stop)
             return index, time.perf_counter() - began
-        embeddings = self._needs_embeddings(settings)
+        embeddings = self._indexes.needs_embeddings(settings)
         key = f"encoder {settings.retrieval.embedding_model}" if embeddings else ""
 
         def build(report: Callable[[Progress], None]) -> Index:
-            encoder = self.models.encoder(settings.retrieval.embedding_model) if embeddings else None
+            encoder = self._models.loaded.encoder(settings.retrieval.embedding_model) if embeddings else None
             return Index.in_memory(file.corpus, encoder, on_progress=report, stop=stop)
 
         if key not in corpora:
@@ -166,17 +182,17 @@ class Services(EvidenceServices):
         self, index: Index, name: str, settings: Settings, gold: Sequence[GoldItem], document_ids: Sequence[str],
         depth: int, stop: StopSignal,
     ) -> Generator[Progress, None, tuple[ItemResult, ...]]:  # fmt: skip
-        rewriter, _ = self._rewriter(settings)
+        rewriter, _ = self._answers.rewriter(settings)
         turns = settings.conversation.turns
 
         def search(item: GoldItem, k: int) -> list[Hit]:
             history = item.history[-turns:] if turns else ()
             asked = Query(item.question.text)
             query = rewriter.rewrite(asked.text, history, stop=stop).query if history else asked
-            return self._search(index, query, settings, document_ids, k)
+            return self._indexes.search_in(index, query, settings, document_ids, k)
 
         if gold:
-            prepare = self._retriever(index, settings).prepare
+            prepare = self._indexes.retriever(index, settings).prepare
             yield from in_background(lambda report: prepare(on_progress=report, stop=stop))
             search(gold[0], depth)  # what is loaded on first use is not part of the first question's time
         for event in run_system(name, gold, search, depth=depth, stop=stop):
@@ -198,7 +214,7 @@ def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> 
         for retriever in retrievers or (base.retrieval.retriever,):
             settings = base.changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
             choices.check(settings)
-            found[Services.recipe_name(settings)] = settings
+            found[IndexService.recipe_name(settings)] = settings
     return found
 
 

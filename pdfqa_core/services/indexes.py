@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import shutil
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core import ingest as ingestion
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import chunkers, with_headings
-from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.loaded_models import Models
 from pdfqa_core.retrieval import (
     Index,
@@ -27,45 +28,35 @@ from pdfqa_core.retrieval import (
     needs_embeddings,
     prepared,
 )
-from pdfqa_core.services import readings
-from pdfqa_core.services.documents import LOCAL_OWNER, DocumentServices
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import ChunkingSettings, Section, Settings
 from pdfqa_core.storage import Reading
-from pdfqa_core.storage.documents import Documents
-from pdfqa_core.types import Document, DocumentState, Hit, Page, Passage, Progress, Query, StopSignal
+from pdfqa_core.types import Document, Hit, Passage, Progress, Query, StopSignal
 
+LOCAL_OWNER = "local"  # the person at this computer; visitors of a demo have names of their own
 PASSAGES_PER_SECOND = 27.0  # MiniLM on two cores; only for the estimate beside "Build index"
-OPEN_INDEXES = 8
+OPEN_INDEXES = 8  # of each owner
 CACHED_DOCUMENTS = 500  # documents whose passages are kept in memory
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Uncounted:
-    """The owner's documents, where what a recipe has read does not change which reading counts, nor adds one.
+class IndexService:
+    """Passages, indexes and search over each owner's documents. Indexes are built when they are asked for.
 
-    A stored PDF that was damaged since has another hash, and so would be a document of its own.
+    `workspace` is the folder that the indexes lie in.
     """
 
-    documents: Documents
-    ids: frozenset[str]
-
-    def list(self, owner: str) -> tuple[Document, ...]:
-        return self.documents.list(owner)
-
-    def add(self, document: Document, extractor: str = "", read_pages: Sequence[Page] = ()) -> None:
-        if document.id in self.ids:
-            self.documents.add(document, extractor, read_pages, counts=False)
-
-
-class IndexServices(DocumentServices):
-    """A workspace with the passages and indexes of its documents. Indexes are built when they are asked for."""
-
-    def __init__(self, workspace: Path, settings: Settings, models: Models | None = None) -> None:
-        super().__init__(workspace, settings, models)
+    def __init__(self, workspace: Path, documents: DocumentService, models: Models, tasks: Tasks) -> None:
+        self._workspace = workspace
+        self._documents = documents
+        self._models = models
+        self._tasks = tasks
         self._lock = threading.Lock()
-        self._indexes: dict[tuple[str, str], Index] = {}
-        self._passages: dict[tuple[str, str], tuple[Passage, ...]] = {}
+        self._open: dict[str, OrderedDict[str, Index]] = {}  # by owner, the one used last at the end
+        self._passages: OrderedDict[tuple[str, str], tuple[Passage, ...]] = OrderedDict()
+        self._counts: dict[tuple[str, str], int] = {}
+        documents.when_removed(self._forget)
 
     # ------------------------------------------------------------ passages
 
@@ -73,34 +64,40 @@ class IndexServices(DocumentServices):
         strategy = chunkers.get(settings.chunking.chunker)
         parameters = _declared(strategy, settings.chunking)
         if settings.chunking.unit == "tokens":
-            parameters["tokenize"] = self.models.encoder(settings.retrieval.embedding_model).token_spans
+            parameters["tokenize"] = self._models.encoder(settings.retrieval.embedding_model).token_spans
         return strategy(**parameters)
 
     def passages(self, owner: str, settings: Settings, document_ids: Sequence[str] = ()) -> list[Passage]:
         """Return the passages that the settings make of the owner's documents (of some of them)."""
         found: list[Passage] = []
-        for document, reading in self.readable(owner, settings, document_ids):
+        for document, reading in self._documents.readable(owner, settings, document_ids):
             found += self._passages_of(document, reading, settings)
         return found
 
     def _passages_of(self, document: Document, reading: Reading, settings: Settings) -> tuple[Passage, ...]:
-        key = (document.id, _fingerprint(settings, _source(document, reading)))
-        cached = self._passages.get(key)
-        if cached is None:
-            pages = self.store.documents.pages(document.owner, document.id, reading.extractor)
-            made = self._chunker(settings).chunk(pages)
-            if settings.chunking.headings:
-                made = with_headings(made, pages, document.title)
-            cached = tuple(made)
-            with self._lock:
-                if len(self._passages) > CACHED_DOCUMENTS:
-                    self._passages.clear()
-                self._passages[key] = cached
-        return cached
+        key = _made_of(document, reading, settings)
+        with self._lock:
+            if key in self._passages:
+                self._passages.move_to_end(key)
+                return self._passages[key]
+        pages = self._documents.pages_of(document, reading)
+        made = self._chunker(settings).chunk(pages)
+        if settings.chunking.headings:
+            made = with_headings(made, pages, document.title)
+        with self._lock:
+            self._passages[key] = tuple(made)
+            self._counts[key] = len(made)
+            while len(self._passages) > CACHED_DOCUMENTS:
+                self._passages.popitem(last=False)
+        return tuple(made)
 
     def passage_counts(self, owner: str, settings: Settings) -> dict[str, int]:
         """Return the number of passages by document id."""
-        return {d.id: len(self._passages_of(d, reading, settings)) for d, reading in self.readable(owner, settings)}
+        found = {}
+        for document, reading in self._documents.readable(owner, settings):
+            known = self._counts.get(_made_of(document, reading, settings))
+            found[document.id] = len(self._passages_of(document, reading, settings)) if known is None else known
+        return found
 
     @staticmethod
     def recipe_name(settings: Settings) -> str:
@@ -123,125 +120,108 @@ class IndexServices(DocumentServices):
 
     def _owner_folder(self, owner: str) -> Path:
         if owner == LOCAL_OWNER:
-            return self.workspace
-        return self.workspace / "visitors" / hashlib.sha256(owner.encode()).hexdigest()[:16]
+            return self._workspace
+        return self._workspace / "visitors" / hashlib.sha256(owner.encode()).hexdigest()[:16]
 
     def _index_root(self, owner: str) -> Path:
         return self._owner_folder(owner) / "indexes"
 
-    def _index_key(self, owner: str, settings: Settings) -> tuple[str, str]:
-        documents = sorted((d.id, _source(d, reading)) for d, reading in self.readable(owner, settings))
-        model = settings.retrieval.embedding_model if self._needs_embeddings(settings) else "none"
-        recipe = _fingerprint(settings, self._wanted_name(settings))
+    def _key(self, owner: str, settings: Settings) -> str:
+        """Return what names the index of a recipe over an owner's documents as they are now."""
+        documents = sorted((d.id, _source(d, reading)) for d, reading in self._documents.readable(owner, settings))
+        model = settings.retrieval.embedding_model if self.needs_embeddings(settings) else "none"
+        recipe = _fingerprint(settings, self._documents.wanted_reading(settings))
         more = prepared(settings.retrieval.model_dump())
-        return owner, hashlib.sha256(json.dumps([recipe, model, more, documents]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([recipe, model, more, documents]).encode()).hexdigest()
+
+    def _opened_index(self, owner: str, settings: Settings) -> Index | None:
+        key = self._key(owner, settings)
+        with self._lock:
+            mine = self._open.get(owner, OrderedDict())
+            if key in mine:
+                mine.move_to_end(key)
+            return mine.get(key)
 
     @staticmethod
-    def _needs_embeddings(settings: Settings) -> bool:
+    def needs_embeddings(settings: Settings) -> bool:
+        """Whether the recipe compares meanings by an encoder."""
         return needs_embeddings(settings.retrieval.model_dump())
 
-    def index_ready(self, owner: str, settings: Settings) -> bool:
+    def ready(self, owner: str, settings: Settings) -> bool:
         """Whether the index of these settings and the owner's documents is open, and every document read for it."""
-        return not self.unread(owner, settings) and self._index_key(owner, settings) in self._indexes
+        return not self._documents.unread(owner, settings) and self._opened_index(owner, settings) is not None
 
-    def index_seconds(self, owner: str, settings: Settings) -> float:
+    def seconds(self, owner: str, settings: Settings) -> float:
         """Return a rough estimate of how long building takes on two cores; 0 if the index is open or empty."""
-        encoded = self._needs_embeddings(settings) or prepared(settings.retrieval.model_dump())
-        if self.index_ready(owner, settings) or not encoded:
+        encoded = self.needs_embeddings(settings) or prepared(settings.retrieval.model_dump())
+        if self.ready(owner, settings) or not encoded:
             return 0.0
         return sum(self.passage_counts(owner, settings).values()) / PASSAGES_PER_SECOND
 
-    def build_index(self, owner: str, settings: Settings, *, run: str = "") -> Iterator[Progress]:
+    def build(self, owner: str, settings: Settings, *, task: str = "") -> Iterator[Progress]:
         """Open the index of these settings, building what is missing; yields progress.
 
-        Documents that have not been read as the recipe wants are read first, once; `reading_notes` tells which could
-        not be. Raises StoppedError when the run is stopped; the documents that were finished are kept.
+        Documents that have not been read as the recipe wants are read first, once; `reading_notes` of the documents
+        tells which could not be. Raises StoppedError when the task is stopped; the documents that were finished are
+        kept.
         """
-        with self._runs.start(run) as stop:
-            yield from self._opened(owner, settings, stop)
+        with self._tasks.start(task) as stop:
+            yield from self.opened(owner, settings, stop)
 
-    def unread(self, owner: str, settings: Settings) -> tuple[Document, ...]:
-        """Return the documents that building the index of a recipe reads first, as the recipe wants them read.
-
-        Encrypted ones are among them while their password is known, and those whose PDF was too large to be kept never.
-        """
-        name = self._wanted_name(settings)
-        if not name:
-            return ()
-
-        def locked(state: DocumentState, document_id: str) -> bool:
-            return state is DocumentState.ENCRYPTED and self._passwords.get(owner, document_id) is None
-
-        tried = {
-            r.document_id
-            for r in self.store.documents.readings(owner)
-            if r.extractor == name and (r.state is not DocumentState.ENCRYPTED or locked(r.state, r.document_id))
-        }
-        documents = [d for d in self.store.documents.list(owner) if d.id not in tried]
-        return tuple(d for d in documents if not locked(d.state, d.id) and self._kept(d))
-
-    def _kept(self, document: Document) -> bool:
-        return self.store.pdf_path(document.id).is_file()
-
-    def _read_missing(self, owner: str, settings: Settings, stop: StopSignal) -> Iterator[Progress]:
-        wanted, documents = readings.wanted(settings, self.settings.extraction), self.unread(owner, settings)
-        if wanted is None or not documents:
-            return
-        sources = [ingestion.Source(self.store.pdf_path(d.id), d.filename) for d in documents]
-        kept = _Uncounted(self.store.documents, frozenset(document.id for document in documents))
-        for event in ingestion.ingest(
-            sources, kept, self.store.store_pdf, self._read(wanted, None, stop, owner), owner=owner,
-            extractor=readings.name_of(wanted), max_bytes=wanted.max_file_mb * 1_000_000, again=True,
-            workers=self._workers(wanted), stop=stop,
-        ):  # fmt: skip
-            if isinstance(event, Progress):
-                yield event
-        if stop.is_set():
-            raise StoppedError("Reading was stopped; the documents that were finished are kept.")
-
-    def _opened(self, owner: str, settings: Settings, stop: StopSignal) -> Generator[Progress, None, Index]:
-        yield from self._read_missing(owner, settings, stop)
-        key = self._index_key(owner, settings)
-        found = self._indexes.get(key)
+    def opened(self, owner: str, settings: Settings, stop: StopSignal) -> Generator[Progress, None, Index]:
+        """Yield the progress of `build` and return the index."""
+        yield from self._documents.read_missing(owner, settings, stop)
+        found = self._opened_index(owner, settings)
         if found is not None:
             return found
+        key = self._key(owner, settings)
         index = yield from in_background(lambda report: self._build(owner, settings, report, stop))
         with self._lock:
-            while len(self._indexes) >= OPEN_INDEXES and key not in self._indexes:
-                self._indexes.pop(next(iter(self._indexes)))
-            self._indexes[key] = index
+            mine = self._open.setdefault(owner, OrderedDict())
+            mine[key] = index
+            while len(mine) > OPEN_INDEXES:
+                mine.popitem(last=False)
         return index
 
     def _build(self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal) -> Index:
-        documents = self.readable(owner, settings)
-        embeddings = self._needs_embeddings(settings)
+        documents = self._documents.readable(owner, settings)
+        embeddings = self.needs_embeddings(settings)
         providers: dict[str, Callable[[], Sequence[Passage]]] = {
             document.id: partial(self._passages_of, document, reading, settings) for document, reading in documents
         }
-        encoder = self.models.encoder(settings.retrieval.embedding_model) if embeddings else None
+        encoder = self._models.encoder(settings.retrieval.embedding_model) if embeddings else None
         index = Index.open_or_build(
-            self._index_root(owner), _fingerprint(settings, self._wanted_name(settings)), providers, encoder=encoder,
-            embeddings=embeddings, sources={document.id: _source(document, reading) for document, reading in documents},
+            self._index_root(owner), _fingerprint(settings, self._documents.wanted_reading(settings)), providers,
+            encoder=encoder, embeddings=embeddings, sources={d.id: _source(d, reading) for d, reading in documents},
             on_progress=report, stop=stop,
         )  # fmt: skip
         if index.passages:
-            self._retriever(index, settings).prepare(on_progress=report, stop=stop)
+            self.retriever(index, settings).prepare(on_progress=report, stop=stop)
         return index
 
-    def index_stats(self, owner: str, settings: Settings) -> IndexStats | None:
+    def stats(self, owner: str, settings: Settings) -> IndexStats | None:
         """Return what the open index of these settings holds; None if it is not open."""
-        index = self._indexes.get(self._index_key(owner, settings))
+        index = self._opened_index(owner, settings)
         return index.stats if index else None
 
     def _forget(self, owner: str, document_id: str) -> None:
+        """Drop what was derived from a document that is gone."""
         with self._lock:
-            self._indexes = {key: index for key, index in self._indexes.items() if key[0] != owner}
-            self._passages = {key: made for key, made in self._passages.items() if key[0] != document_id}
+            self._open.pop(owner, None)
+            for key in [key for key in self._counts if key[0] == document_id]:
+                self._counts.pop(key)
+                self._passages.pop(key, None)
         root = self._index_root(owner)
         try:
             forget(root, document_id)
         except OSError as error:
             _log.warning("passages of a removed document stay in %s: %s", root, error)
+
+    def remove_owner(self, owner: str) -> None:
+        """Delete the indexes of a visitor who is gone."""
+        with self._lock:
+            self._open.pop(owner, None)
+        shutil.rmtree(self._owner_folder(owner), ignore_errors=True)
 
     # ------------------------------------------------------------ search
 
@@ -255,26 +235,33 @@ class IndexServices(DocumentServices):
         """
         if not question.strip():
             raise UsageError("The question is empty.", "Type a question.")
-        index = self._indexes.get(self._index_key(owner, settings))
+        index = self._opened_index(owner, settings)
         if index is None:
             raise PdfQAError("The index of this recipe is not built yet.", "Build it first.")
-        return self._search(index, question, settings, document_ids, k or settings.retrieval.k, pages)
+        return self.search_in(index, question, settings, document_ids, k or settings.retrieval.k, pages)
 
-    def _retriever(self, index: Index, settings: Settings) -> Searcher:
-        return make_retriever(index, settings.retrieval.model_dump(), self.models)
+    def retriever(self, index: Index, settings: Settings) -> Searcher:
+        """Return the retriever of the settings over an index."""
+        return make_retriever(index, settings.retrieval.model_dump(), self._models)
 
-    def _search(
+    def search_in(
         self, index: Index, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,
         pages: PageRange | None = None,
     ) -> list[Hit]:  # fmt: skip
+        """Return at most `k` hits of an index, of these documents (none given: of all) and pages."""
         documents = frozenset(document_ids) if document_ids else None
-        return self._retriever(index, settings).search(question, k, documents, pages=pages)
+        return self.retriever(index, settings).search(question, k, documents, pages=pages)
 
 
 def _declared(strategy: Any, section: Section) -> dict[str, Any]:
     """Return the settings of a section that the strategy, a dataclass, has parameters for."""
     known = {field.name for field in fields(strategy)}
     return {name: value for name, value in section.model_dump().items() if name in known}
+
+
+def _made_of(document: Document, reading: Reading, settings: Settings) -> tuple[str, str]:
+    """Return what passages of a document are kept under."""
+    return document.id, _fingerprint(settings, _source(document, reading))
 
 
 def _source(document: Document, reading: Reading) -> str:

@@ -19,9 +19,9 @@ from pdfqa_core.llm.hardware import Memory, memory, read_bandwidth
 from pdfqa_core.llm.native import library
 from pdfqa_core.llm.template import TEMPLATES
 from pdfqa_core.llm.threads import physical_cores
-from pdfqa_core.loaded_models import LoadedModels, api_key
-from pdfqa_core.services.indexes import IndexServices
+from pdfqa_core.loaded_models import LoadedModels, Models, api_key
 from pdfqa_core.services.model_files import ModelFile, ModelFiles
+from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.types import Message, Progress, StopSignal
 
@@ -81,17 +81,18 @@ class Speed:
         )
 
 
-class ModelServices(IndexServices):
-    """A workspace with its language models."""
+class ModelService:
+    """The language models of a workspace. `settings` are the workspace's, with the language model chosen last."""
 
-    @property
-    def model_files(self) -> ModelFiles:
-        """The model files of the workspace."""
-        return ModelFiles(self.workspace)
+    def __init__(self, workspace: Path, settings: Settings, loaded: Models, tasks: Tasks) -> None:
+        self.settings = settings
+        self.loaded = loaded
+        self.model_files = ModelFiles(workspace)
+        self._tasks = tasks
 
     def running(self, settings: Settings) -> Settings:
         """Return the settings with the language model that really answers, which may have been changed since."""
-        used = self.models.in_use
+        used = self.loaded.in_use
         if used is None:
             return settings
         values = {name: getattr(used, name) for name in ENGINE_FIELDS}
@@ -110,11 +111,11 @@ class ModelServices(IndexServices):
 
     def known_models(self) -> tuple[ModelFile, ...]:
         """Return the models of the catalogue and those added by path."""
-        return self.model_files.all(self.models.in_use or self.settings.llm)
+        return self.model_files.all(self.loaded.in_use or self.settings.llm)
 
     def model_download(self, name: str) -> DownloadState | None:
         """Return how the download of a model stands, None if there was none."""
-        models = self.models
+        models = self.loaded
         return models.downloads.get(name) if isinstance(models, LoadedModels) else None
 
     @staticmethod
@@ -128,9 +129,9 @@ class ModelServices(IndexServices):
         """Return the models. Raises PdfQAError on a demo."""
         if self.settings.server.demo:
             raise NO_CHANGE
-        if not isinstance(self.models, LoadedModels):
+        if not isinstance(self.loaded, LoadedModels):
             raise PdfQAError("These models cannot be changed.", "Open the workspace with the app.")
-        return self.models
+        return self.loaded
 
     def download_model(self, name: str) -> None:
         """Fetch a model of the catalogue in the background."""
@@ -220,16 +221,16 @@ class ModelServices(IndexServices):
 
     # ------------------------------------------------------------ speed
 
-    def speed_test(self, *, run: str = "") -> Iterator[Progress | Speed]:
+    def speed_test(self, *, task: str = "") -> Iterator[Progress | Speed]:
         """Measure the model in use for about ten seconds; yields Progress in percent, then Speed, which is kept.
 
-        Raises StoppedError, PdfQAError (a demo, a model on a server, a run of this name under way) and what loading
+        Raises StoppedError, PdfQAError (a demo, a model on a server, a task of this name under way) and what loading
         raises.
         """
         models = self._changeable()
         if models.in_use.engine == "openai":
             raise PdfQAError("The speed of a server is not measured.", "Use its own test, or a model of this computer.")
-        with self._runs.start(run) as stop:
+        with self._tasks.start(task) as stop:
             llm: Any = models.llm()
             yield Progress("loading the model", 0, 100)
             for step in llm.prepare(stop):

@@ -19,6 +19,7 @@ from pdfqa_core.storage.records import ConversationSummary
 from pdfqa_core.storage.tables import conversations, study_turns, turns
 from pdfqa_core.types import Answer, Conversation, Turn
 
+OVERTAKEN = "Another question was asked meanwhile, so this answer stands behind it and replaces nothing."
 _LIVE = turns.c.superseded_at.is_(None)
 
 
@@ -123,25 +124,26 @@ class Conversations:
             else:
                 connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
 
-    def append_turn(self, owner: str, conversation_id: str, turn: Turn) -> Turn:
-        """Store a finished (or stopped) turn behind the others and return it with its number."""
-        with self._database.write() as connection:
-            _require(connection, owner, conversation_id)
-            return _append(connection, owner, conversation_id, turn)
+    def append_turn(self, owner: str, conversation_id: str, turn: Turn, *, replaces: str = "") -> Turn:
+        """Store a finished (or stopped) turn behind the others and return it with its number.
 
-    def replace_last_turn(self, owner: str, conversation_id: str, turn: Turn) -> Turn:
-        """Store a turn in the place of the last one (retry, edit), which stays in the database but is not shown.
-
-        Raises UsageError if there is no turn yet, or if the new one has the old one's id.
+        If the turn `replaces` is the last one it gives up its place (retry, edit): it stays in the database but is not
+        shown. If it is not, another turn was added meanwhile, and the new one carries a note instead. Raises UsageError
+        if the turn's id is taken.
         """
         with self._database.write() as connection:
             _require(connection, owner, conversation_id)
-            last = connection.execute(
-                _live_turns(conversation_id).order_by(None).order_by(turns.c.number.desc())
-            ).first()
-            if last is None:
-                raise UsageError("The conversation has no turn that could be replaced.", "Ask a question first.")
-            connection.execute(update(turns).where(turns.c.id == last.id).values(superseded_at=datetime.now(UTC)))
+            if replaces:
+                last = connection.scalar(
+                    select(turns.c.id)
+                    .where(turns.c.conversation_id == conversation_id, _LIVE)
+                    .order_by(turns.c.number.desc())
+                )
+                if last == replaces:
+                    now = datetime.now(UTC)
+                    connection.execute(update(turns).where(turns.c.id == last).values(superseded_at=now))
+                else:
+                    turn = replace(turn, answer=replace(turn.answer, notes=(*turn.answer.notes, OVERTAKEN)))
             return _append(connection, owner, conversation_id, turn)
 
 

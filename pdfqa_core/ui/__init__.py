@@ -96,21 +96,21 @@ def _arrive(
     owner = LOCAL_OWNER
     if services.settings.server.demo:
         visitor = visitor if visitor and len(visitor) >= 32 else secrets.token_urlsafe(32)
-        services.purge_visitors()
+        services.visitors.purge()
         owner = f"visitor-{visitor}"
     settings = services.settings
     try:
         settings = settings_from(recipe, settings, models=not settings.server.demo) if recipe else settings
     except (PdfQAError, ValueError):  # of another version of the program
         settings = services.settings
-    known = {one.id: one.document_ids for one in services.store.conversations.list(owner)}
+    known = {one.id: one.document_ids for one in services.conversations.list(owner)}
     scope = known.get(str(conversation), ())
     state = ChatState(str(conversation)) if conversation in known else ChatState()
     return visitor or "", Session(owner, settings, scope, arrived=True), state
 
 
 def _header(services: Services) -> str:
-    status = services.models.status
+    status = services.models.loaded.status
     demo = services.settings.server.demo
     where = "your own space on this demo" if demo else services.workspace.name
     folder = "removed after a while" if demo else str(services.workspace)
@@ -121,7 +121,7 @@ def _header(services: Services) -> str:
 
 def _pulse(services: Services) -> tuple[str, gr.Timer]:
     """Refresh the header; often while a model is loaded or fetched, rarely afterwards."""
-    return _header(services), gr.Timer(1.0 if services.models.status.busy else 5.0)
+    return _header(services), gr.Timer(1.0 if services.models.loaded.status.busy else 5.0)
 
 
 def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> str:
@@ -150,7 +150,7 @@ def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> s
         css=theme.css(),
         head=theme.head(),
     )
-    services.models.warm_up()
+    services.models.loaded.warm_up()
     return str(address)
 
 

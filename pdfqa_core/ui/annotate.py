@@ -175,7 +175,7 @@ class Handlers:
         return update
 
     def _turns(self, work: Work, session: Session) -> tuple[StudyTurn, ...]:
-        return self.services.store.studies.turns(session.owner, work.study_id)
+        return self.services.studies.turns(session.owner, work.study_id)
 
     def _item(self, work: Work, session: Session) -> dict[Any, Any]:
         parts, store = self.parts, self.services.store
@@ -207,7 +207,7 @@ class Handlers:
         """Return progress, and agreement once nobody's open items could be influenced by it."""
         if not work.study_id:
             return ""
-        store = self.services.store.studies
+        store = self.services.studies
         turns = [one.turn for one in self._turns(work, session)]
         ratings, names = store.ratings(work.study_id), store.annotators(work.study_id)
         steps = {name: annotation.progress(turns, ratings, name) for name in names}
@@ -246,14 +246,14 @@ class Handlers:
         """Make a study of the chosen conversations."""
         try:
             seed = int(time.time())
-            study = self.services.store.studies.create(session.owner, name, conversations, seed)
+            study = self.services.studies.create(session.owner, name, conversations, seed)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(Work(study.id), session)
 
     def begin(self, study_id: str, name: str, work: Work, session: Session) -> dict[Any, Any]:
         """Sign in by name and open the first unrated item."""
-        store = self.services.store.studies
+        store = self.services.studies
         try:
             if not study_id:
                 raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
@@ -270,9 +270,9 @@ class Handlers:
     # ------------------------------------------------------------ rating
 
     def _next(self, work: Work, session: Session) -> Work:
-        study = self.services.store.studies.get(session.owner, work.study_id)
+        study = self.services.studies.get(session.owner, work.study_id)
         turns = [one.turn for one in self._turns(work, session)]
-        ratings = self.services.store.studies.ratings(work.study_id, work.annotator)
+        ratings = self.services.studies.ratings(work.study_id, work.annotator)
         queue = annotation.order(study, work.annotator)
         turn_id = annotation.next_unrated(turns, ratings, work.annotator, queue, work.turn_id or None)
         return self._opened(work, turn_id or "")
@@ -307,7 +307,7 @@ class Handlers:
         """Raise UsageError if leaving the item would lose a comment: it is stored with the answer's rating."""
         if not comment.strip() or not work.turn_id or not work.annotator:
             return
-        ratings = self.services.store.studies.ratings(work.study_id, work.annotator)
+        ratings = self.services.studies.ratings(work.study_id, work.annotator)
         if not any(r.item_id == work.turn_id and r.criterion == "answer" for r in ratings):
             raise UsageError(
                 "The comment is not saved yet, because it is kept with the answer's rating.",
@@ -315,7 +315,7 @@ class Handlers:
             )
 
     def _step(self, work: Work, session: Session, by: int) -> Work:
-        study = self.services.store.studies.get(session.owner, work.study_id)
+        study = self.services.studies.get(session.owner, work.study_id)
         queue = annotation.order(study, work.annotator)
         if work.turn_id not in queue:
             return self._opened(work, queue[-1])
@@ -329,7 +329,7 @@ class Handlers:
 
     def _save(self, data: dict[str, str], comment: str, work: Work, session: Session) -> dict[Any, Any]:
         turn = self._turn(replace(work, turn_id=data.get("turn", work.turn_id)), session)  # the one on the screen
-        store = self.services.store.studies
+        store = self.services.studies
         values, intent = {}, ""
         match data["action"]:
             case "intent":
@@ -354,7 +354,7 @@ class Handlers:
             work.study_id, turn, work.annotator, values, rated_at=now, intent=intent, comment=comment,
             seconds=round(time.monotonic() - work.opened, 1),
         )  # fmt: skip
-        self.services.store.studies.save_ratings(ratings)
+        self.services.studies.save_ratings(ratings)
         work = replace(work, saved=now)
         update = self._item(work, session)
         update.pop(self.parts.comment, None)
@@ -364,7 +364,7 @@ class Handlers:
         """Save the comment with the answer's rating, if there is one yet; else it is saved with it later."""
         try:
             turn = self._turn(work, session)
-            ratings = self.services.store.studies.ratings(work.study_id, work.annotator)
+            ratings = self.services.studies.ratings(work.study_id, work.annotator)
             own = annotate_view.own_values(turn, ratings, work.annotator).get((turn.id, "answer"))
             if own is None or own.comment == comment.strip():
                 return {self.parts.message: ""}
@@ -397,7 +397,7 @@ class Handlers:
 
     def export(self, kind: str, work: Work, session: Session) -> str:
         """Write the ratings that may be seen into a file for the browser: one's own, all once everybody is done."""
-        store = self.services.store.studies
+        store = self.services.studies
         study = store.get(session.owner, work.study_id)
         turns = self._turns(work, session)
         ratings = store.ratings(work.study_id)

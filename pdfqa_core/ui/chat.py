@@ -144,16 +144,16 @@ class Handlers:
     # ------------------------------------------------------------ showing
 
     def _names(self, session: Session) -> dict[str, str]:
-        return {document.id: document.filename for document in self.services.store.documents.list(session.owner)}
+        return {document.id: document.filename for document in self.services.documents.list(session.owner)}
 
     def _conversation(self, state: ChatState, session: Session) -> Conversation | None:
         if not state.conversation_id:
             return None
-        return self.services.store.conversations.get(session.owner, state.conversation_id)
+        return self.services.conversations.get(session.owner, state.conversation_id)
 
     def show(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
-        documents = self.services.store.documents.list(session.owner)
+        documents = self.services.documents.list(session.owner)
         names = {document.id: document.filename for document in documents}
         conversation = self._conversation(state, session)
         turns = conversation.turns if conversation else ()
@@ -164,13 +164,13 @@ class Handlers:
         return {
             self.parts.state: state,
             self.parts.conversations: chat_view.conversation_list(
-                self.services.store.conversations.list(session.owner), state.conversation_id
+                self.services.conversations.list(session.owner), state.conversation_id
             ),
             self.parts.scope: gr.Dropdown(
                 choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
             ),
             self.parts.transcript: chat_view.transcript(
-                turns, names, state.turn_id, len(usable), self.services.suggestions(session.owner)
+                turns, names, state.turn_id, len(usable), self.services.documents.suggestions(session.owner)
             ),
             self.parts.live: "",
             self.parts.follow_ups: gr.skip() if turns else "",
@@ -187,7 +187,7 @@ class Handlers:
         conversation = self._conversation(state, session)
         turns = conversation.turns if conversation else ()
         return chat_view.offered(
-            self.services.follow_ups(session.owner, turns, session.settings, session.scope) if turns else ()
+            self.services.follow_ups.offer(session.owner, turns, session.settings, session.scope) if turns else ()
         )
 
     def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
@@ -251,14 +251,14 @@ class Handlers:
             parts.live: chat_view.live_turn(question, searched, "", phase),
         }
         try:
-            answered = self.services.answer(
+            answered = self.services.answers.ask(
                 session.owner,
                 question,
                 session.settings,
                 conversation_id=state.conversation_id,
                 document_ids=session.scope,
                 replace_turn=state.editing,
-                run=key,
+                task=key,
             )
             for event in answered:
                 update: dict[Any, Any] = {}
@@ -292,14 +292,14 @@ class Handlers:
 
     def _answered(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Show the stored answer."""
-        conversation = self.services.store.conversations.get(session.owner, state.conversation_id)
+        conversation = self.services.conversations.get(session.owner, state.conversation_id)
         if set(conversation.document_ids) != set(session.scope):
-            self.services.store.conversations.set_documents(session.owner, conversation.id, session.scope)
+            self.services.conversations.set_documents(session.owner, conversation.id, session.scope)
         return self.show(state, session)
 
     def stop(self, request: gr.Request) -> None:
         """Stop the answer that this page is waiting for."""
-        self.services.stop(run=str(request.session_hash))
+        self.services.tasks.stop(str(request.session_hash))
 
     # ------------------------------------------------------------ clicks
 
@@ -313,7 +313,7 @@ class Handlers:
                 case "ask":
                     yield from self._ask(data["question"], state, session, request)
                 case "sample":
-                    for step in self.services.add_sample(session.owner):
+                    for step in self.services.documents.add_sample(session.owner):
                         if isinstance(step, Progress):
                             yield {self.parts.live: work_html(step)}
                     yield self.show(state, session)
@@ -353,14 +353,14 @@ class Handlers:
             case "match":
                 yield self._matched(turn, data.get("text", ""), state, session)
             case "rate":
-                study = self.services.study_of(session.owner, state.conversation_id, turn.id)
+                study = self.services.answers.study_of(session.owner, state.conversation_id, turn.id)
                 yield {self.parts.session: replace(session, to_rate=(study.id, turn.id))}
             case _:
                 yield self.show(_shown_first(state.conversation_id, turn), session)
 
     def _matched(self, turn: Turn, text: str, state: ChatState, session: Session) -> dict[Any, Any]:
         """Mark the sentence of the evidence that fits a selection best; the transcript keeps the selection."""
-        found = self.services.best_sentence(turn, text, session.settings) if text.strip() else None
+        found = self.services.answers.best_sentence(turn, text, session.settings) if text.strip() else None
         if found is None:
             names, answer = self._names(session), turn.answer
             nothing = chat_view.evidence(answer.hits, names, text, state.rank, answer, message=NO_MATCH)
@@ -376,7 +376,7 @@ class Handlers:
         """Open, rename, export or delete a conversation, or begin a new one."""
         data = clicked(event)
         chosen = data.get("conversation", "")
-        store = self.services.store.conversations
+        store = self.services.conversations
         match data.get("action"):
             case "new":
                 state = ChatState()
@@ -411,5 +411,5 @@ class Handlers:
     def scope_changed(self, scope: list[str], state: ChatState, session: Session) -> Session:
         """Remember which documents are asked about, with the open conversation too."""
         if state.conversation_id:
-            self.services.store.conversations.set_documents(session.owner, state.conversation_id, scope)
+            self.services.conversations.set_documents(session.owner, state.conversation_id, scope)
         return replace(session, scope=tuple(scope))

@@ -15,6 +15,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
 from pdfqa_core.services import Services
+from pdfqa_core.services.choices import names as strategies
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, DocumentState, Progress
@@ -154,19 +155,19 @@ class Handlers:
     def table(self, session: Session, chosen: str = "") -> str:
         """Return the table of the owner's documents."""
         store = self.services.store.documents
-        counts = self.services.passage_counts(session.owner, session.settings)
+        counts = self.services.indexes.passage_counts(session.owner, session.settings)
         readings = {(r.document_id, r.extractor): r for r in store.readings(session.owner)}
         rows = [
             self._row(document, readings.get((document.id, document.extractor)), counts.get(document.id, 0))
             for document in store.list(session.owner)
         ]
-        has_sample = self.services.has_sample(session.owner)
+        has_sample = self.services.documents.has_sample(session.owner)
         return render("documents", documents=rows, chosen=chosen, has_sample=has_sample)
 
     def _row(self, document: Document, reading: Reading | None, passages: int) -> Row:
         readable = document.state.usable or document.state is DocumentState.NO_TEXT
         wanting = document.state in (DocumentState.NO_TEXT, DocumentState.PARTIAL)
-        offered = readable and OCR in self.services.names("extractor")
+        offered = readable and OCR in strategies("extractor")
         return Row(
             document.id, document.title or document.filename, document.authors, document.filename,
             document.page_count, passages, state_words(document), _TONES.get(document.state, "bad"), document.reason,
@@ -184,7 +185,7 @@ class Handlers:
         return self.table(session, chosen), page, gr.Group(visible=locked)
 
     def _find(self, session: Session, document_id: str) -> Document | None:
-        return next((d for d in self.services.store.documents.list(session.owner) if d.id == document_id), None)
+        return next((d for d in self.services.documents.list(session.owner) if d.id == document_id), None)
 
     def _page(
         self, session: Session, document: Document, number: int = 1, request: Mapping[str, str] | None = None
@@ -229,14 +230,14 @@ class Handlers:
         if document is not None and document.state.usable:
             yield self._entered(password, chosen, session)
             return
-        source = self.services.original(session.owner, chosen)
+        source = self.services.documents.original(session.owner, chosen)
         extraction = self._extraction(session, extractor, tables, visual_pages)
         yield from self._ingest([source], session, request, extraction, password=password, again=True)
 
     def _entered(self, password: str, chosen: str, session: Session) -> tuple[Any, ...]:
         message = ""
         try:
-            self.services.enter_password(session.owner, chosen, password)
+            self.services.pages.enter_password(session.owner, chosen, password)
         except PdfQAError as error:
             message = error_html(error)
         table, page, group = self.show(session, chosen)
@@ -248,16 +249,16 @@ class Handlers:
         """Read the open document again in the way that is set."""
         if not chosen:
             raise UsageError("No document is open.", "Choose one in the table first.")
-        source = self.services.original(session.owner, chosen)
+        source = self.services.documents.original(session.owner, chosen)
         extraction = self._extraction(session, extractor, tables, visual_pages)
         yield from self._ingest([source], session, request, extraction, again=True)
 
     def _with_ocr(self, document_id: str, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Read a document with OCR: the pages that need it, or all of them where every page has text."""
-        document = self.services.store.documents.get(session.owner, document_id)
+        document = self.services.documents.get(session.owner, document_id)
         pages = "all" if document.state is DocumentState.READY else "auto"
         extraction = self._extraction(session, OCR, self.services.settings.extraction.tables, pages)
-        source = self.services.original(session.owner, document_id)
+        source = self.services.documents.original(session.owner, document_id)
         yield from self._ingest([source], session, request, extraction, again=True)
 
     def _ingest(
@@ -276,8 +277,8 @@ class Handlers:
         upload: Any = None  # emptied once, at the start: what is dropped meanwhile is read afterwards
         shown = 0.0
         try:
-            for event in self.services.ingest(
-                session.owner, files, password=password, again=again, extraction=extraction, run=key
+            for event in self.services.documents.ingest(
+                session.owner, files, password=password, again=again, extraction=extraction, task=key
             ):
                 in_flight.take(event)
                 table: Any = gr.skip()
@@ -304,7 +305,7 @@ class Handlers:
     def sample(self, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Add the sample document."""
         chosen = ""
-        for event in self.services.add_sample(session.owner):
+        for event in self.services.documents.add_sample(session.owner):
             if isinstance(event, Document):
                 chosen = event.id
             else:
@@ -314,7 +315,7 @@ class Handlers:
 
     def stop(self, request: gr.Request) -> None:
         """Stop reading; files that were finished stay."""
-        self.services.stop(run=f"ingest-{request.session_hash}")
+        self.services.tasks.stop(f"ingest-{request.session_hash}")
 
     def table_clicked(
         self, chosen: str, session: Session, request: gr.Request, event: gr.EventData
@@ -329,7 +330,7 @@ class Handlers:
                 yield from self._with_ocr(data["document"], session, request)
                 return
             case "remove":
-                self.services.remove_document(session.owner, data["document"])
+                self.services.documents.remove(session.owner, data["document"])
                 chosen = "" if chosen == data["document"] else chosen
             case "open":
                 chosen = data["document"]
@@ -344,7 +345,7 @@ class Handlers:
             return gr.skip(), empty_page(NO_PAGE), gr.Group(visible=False)
         table: Any = gr.skip()
         if data.get("action") == "choose":
-            document = self.services.choose_reading(session.owner, document.id, data["reading"])
+            document = self.services.documents.choose_reading(session.owner, document.id, data["reading"])
             table = self.table(session, document.id)
         number = min(max(1, int(data.get("number") or 1)), document.page_count)
         page, locked = self._page(session, document, number, {**data, "number": str(number)})
@@ -391,7 +392,7 @@ def build(services: Services, session: gr.State) -> Shown:
 
 def _form(services: Services) -> list[Any]:
     """Return the fields that say how new PDFs are read."""
-    settings, names = services.settings.extraction, services.names("extractor")
+    settings, names = services.settings.extraction, strategies("extractor")
     known = [name for name in EXTRACTORS if name in names]
     extractor = gr.Radio(
         [*known, *(name for name in names if name not in known)],

@@ -22,6 +22,7 @@ from pdfqa_core.metrics.scored import Evaluation, Table, tabulate
 from pdfqa_core.protocols.gold_files import GoldFile, read_gold
 from pdfqa_core.protocols.retrieval import DEPTH, ItemResult
 from pdfqa_core.services import SAMPLE, Services
+from pdfqa_core.services.choices import names as strategies
 from pdfqa_core.services.evaluation import RetrievalEvaluation, grid
 from pdfqa_core.services.evaluation_files import as_csv, as_evaluation, trec_files
 from pdfqa_core.settings import Settings
@@ -85,13 +86,13 @@ class Handlers:
         text = ""
         if upload and Path(upload).stat().st_size <= MOST_REMEMBERED:
             text = Path(upload).read_bytes().decode("utf-8-sig", errors="replace")
-        self.services.store.owners.set_preference(session.owner, QUESTIONS, text)
-        self.services.store.owners.set_preference(session.owner, QUESTIONS_NAME, Path(upload).name if upload else "")
+        self.services.visitors.set_preference(session.owner, QUESTIONS, text)
+        self.services.visitors.set_preference(session.owner, QUESTIONS_NAME, Path(upload).name if upload else "")
         return self.questions(source, upload, session)
 
     def _remembered_file(self, owner: str) -> str | None:
         """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
-        preference = self.services.store.owners.preference
+        preference = self.services.visitors.preference
         text, name = preference(owner, QUESTIONS), preference(owner, QUESTIONS_NAME)
         return self._written(Path(str(name)).name, str(text).encode("utf-8", "replace")) if text and name else None
 
@@ -100,15 +101,15 @@ class Handlers:
     ) -> None:
         """Remember the choices for the next time the page is loaded."""
         choices = {"source": source, "chunkers": chunkers, "retrievers": retrievers, "baseline": baseline}
-        self.services.store.owners.set_preference(session.owner, CHOICES, json.dumps(choices))
+        self.services.visitors.set_preference(session.owner, CHOICES, json.dumps(choices))
 
     def _choices(self, owner: str) -> dict[str, Any]:
         """Return the choices of the last visit, without what is no choice any more."""
         try:
-            found = json.loads(str(self.services.store.owners.preference(owner, CHOICES, "{}")))
+            found = json.loads(str(self.services.visitors.preference(owner, CHOICES, "{}")))
         except ValueError:
             return {}
-        known = {"chunkers": self.services.names("chunker"), "retrievers": self.services.names("retriever")}
+        known = {"chunkers": strategies("chunker"), "retrievers": strategies("retriever")}
         kept = {key: [name for name in found.get(key, ()) if name in names] for key, names in known.items()}
         if found.get("source") not in (SAMPLE_QUESTIONS, OWN_FILE) or not all(kept.values()):
             return {}
@@ -118,19 +119,21 @@ class Handlers:
         """Return the documents the questions are about; the sample's name none, they are about the sample."""
         if source != SAMPLE_QUESTIONS:
             return session.scope
-        return self.services.document_ids(session.owner, ["harbour-heat.pdf"])
+        return self.services.documents.document_ids(session.owner, ["harbour-heat.pdf"])
 
     def questions(self, source: str, upload: str | None, session: Session) -> str:
         """Return what is known of the chosen questions."""
         plain: dict[str, Any] = {"error": None, "count": 0, "message": "", "offer_sample": False}
-        if source == SAMPLE_QUESTIONS and not self.services.has_sample(session.owner):
+        if source == SAMPLE_QUESTIONS and not self.services.documents.has_sample(session.owner):
             message = "The sample's questions are about the sample report, which is not among your documents."
             return render("evaluate_questions", **{**plain, "message": message, "offer_sample": True})
         if source == OWN_FILE and not upload:
             return render("evaluate_questions", **{**plain, "message": OWN_HINT})
         try:
             file = self._file(source, upload)
-            resolved = self.services.gold(session.owner, file, session.settings, self._scope(source, session))
+            resolved = self.services.evaluation.gold(
+                session.owner, file, session.settings, self._scope(source, session)
+            )
         except PdfQAError as error:
             return render("evaluate_questions", **{**plain, "error": error})
         with_gold = sum(bool(item.gold_spans or item.gold_pages) for item in resolved.items)
@@ -145,7 +148,7 @@ class Handlers:
     ) -> Iterator[tuple[str, str]]:
         """Add the sample."""
         if clicked(event).get("action") == "sample":
-            for step in self.services.add_sample(session.owner):
+            for step in self.services.documents.add_sample(session.owner):
                 if isinstance(step, Progress):
                     yield gr.skip(), work_html(step)
         yield self.questions(source, upload, session), ""
@@ -161,7 +164,7 @@ class Handlers:
             systems = self._systems(chunkers, retrievers, session)
             shown = []
             for name, settings in systems.items():
-                seconds = self.services.index_seconds(session.owner, settings)
+                seconds = self.services.indexes.seconds(session.owner, settings)
                 shown.append((name, f"about {seconds:.0f} s to index" if seconds >= 2 else ""))
         except PdfQAError as error:
             return error_html(error), gr.skip()
@@ -182,8 +185,8 @@ class Handlers:
         try:
             file = self._file(source, upload)
             systems = self._systems(chunkers, retrievers, session)
-            for event in self.services.evaluate_retrieval(
-                session.owner, file, systems, document_ids=self._scope(source, session), run=self._key(request)
+            for event in self.services.evaluation.evaluate_retrieval(
+                session.owner, file, systems, document_ids=self._scope(source, session), task=self._key(request)
             ):
                 if isinstance(event, Progress):
                     yield work_html(event), gr.skip(), gr.skip(), *still
@@ -199,19 +202,19 @@ class Handlers:
 
     def stop(self, request: gr.Request) -> None:
         """Stop evaluating."""
-        self.services.stop(run=self._key(request))
+        self.services.tasks.stop(self._key(request))
 
     # ------------------------------------------------------------ results
 
     def _evaluation(self, state: EvaluateState, owner: str) -> RetrievalEvaluation | None:
-        stored = self.services.retrieval_evaluations(owner)
+        stored = self.services.evaluation.retrieval_evaluations(owner)
         return next(
             (one for one in stored if one.made_at.isoformat() == state.evaluation), stored[0] if stored else None
         )
 
     def results(self, state: EvaluateState, session: Session) -> tuple[Any, ...]:
         """Return earlier evaluations, table, plot, questions, downloads, evidence, state and page of an evaluation."""
-        stored = self.services.retrieval_evaluations(session.owner)
+        stored = self.services.evaluation.retrieval_evaluations(session.owner)
         evaluation = self._evaluation(state, session.owner)
         if evaluation is None:
             nothing = render("evaluate_results", message=NOTHING_YET)
@@ -295,7 +298,7 @@ class Handlers:
         ]
         if not found:
             return render("evaluate_results", message=NO_QUESTION)
-        names = {d.id: d.filename for d in self.services.store.documents.list(session.owner)}
+        names = {d.id: d.filename for d in self.services.documents.list(session.owner)}
         gold = []
         for place in found[0][1].gold:
             document, page, _ = place_of(place)
@@ -385,7 +388,7 @@ class Handlers:
     def trec(self, state: EvaluateState, session: Session) -> str:
         """Return a ZIP with TREC qrels and runs."""
         evaluation = self._required(state, session)
-        names = {d.id: d.filename for d in self.services.store.documents.list(session.owner)}
+        names = {d.id: d.filename for d in self.services.documents.list(session.owner)}
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in trec_files(evaluation.systems, names).items():
@@ -467,11 +470,11 @@ def build(services: Services, session: gr.State) -> Shown:
             )  # fmt: skip
             known = live_html(elem_id="evaluate-questions")
             chunkers = gr.CheckboxGroup(
-                list(services.names("chunker")), value=[settings.chunking.chunker], label="Passages by",
+                list(strategies("chunker")), value=[settings.chunking.chunker], label="Passages by",
                 elem_id="evaluate-chunkers",
             )  # fmt: skip
             retrievers = gr.CheckboxGroup(
-                list(services.names("retriever")), value=["bm25", "dense", "hybrid"], label="Found by",
+                list(strategies("retriever")), value=["bm25", "dense", "hybrid"], label="Found by",
                 elem_id="evaluate-retrievers",
             )  # fmt: skip
             systems = live_html(elem_id="evaluate-systems")

@@ -94,36 +94,38 @@ def _rounded(rate: float | None) -> str:
 
 
 def _card(one: ModelFile, services: Services, active: bool) -> Card:
-    state = services.model_download(one.name)
+    state = services.models.model_download(one.name)
     return Card(
         one.name, one.title, one.licence, one.accept, one.note, one.context, gigabytes(one.size),
         gigabytes(one.memory), str(one.fit or ""), TONES.get(str(one.fit), ""),
-        _rounded(services.model_files.expected_speed(one.size)), bool(one.path), active, one.added, one.path,
+        _rounded(services.models.model_files.expected_speed(one.size)), bool(one.path), active, one.added, one.path,
         one.source, one.removable, one.problem, gigabytes(one.partial) if one.partial else "", state,
         download_words(state) if state and state.state == "downloading" else "",
     )  # fmt: skip
 
 
 def _used(services: Services) -> LLMSettings:
-    return services.models.in_use or services.settings.llm
+    return services.models.loaded.in_use or services.settings.llm
 
 
 def cards_html(services: Services) -> str:
     """Return the cards of all known models."""
     used, demo = _used(services), services.settings.server.demo
     active = used.model if used.engine != "openai" else ""
-    cards = [_card(one, services, one.name == active) for one in services.known_models() if not (demo and one.added)]
+    cards = [
+        _card(one, services, one.name == active) for one in services.models.known_models() if not (demo and one.added)
+    ]
     return render(
-        "models_cards", cards=cards, total=gigabytes(services.machine().memory.total), context=used.context_size,
-        expected=any(card.expected for card in cards), demo=demo, folder="" if demo else services.models.folder,
+        "models_cards", cards=cards, total=gigabytes(services.models.machine().memory.total), context=used.context_size,
+        expected=any(card.expected for card in cards), demo=demo, folder="" if demo else services.models.loaded.folder,
     )  # fmt: skip
 
 
 def active_html(services: Services) -> str:
     """Return the model in use and this machine."""
-    used, status, models = _used(services), services.models.status, services.models
+    used, status, models = _used(services), services.models.loaded.status, services.models.loaded
     server = used.engine == "openai"
-    known = {one.name: one for one in services.known_models()}
+    known = {one.name: one for one in services.models.known_models()}
     found = known.get(used.model)
     note = models.note if isinstance(models, LoadedModels) else ""
     facts = f"context {used.context_size:,} tokens"
@@ -137,7 +139,7 @@ def active_html(services: Services) -> str:
     replacing = isinstance(models, LoadedModels) and models.replacing
     note = note or (status.detail if status.state == "missing" else "")
     return render(
-        "models", title=title, status=status, facts=facts, words=words, note=note, machine=services.machine(),
+        "models", title=title, status=status, facts=facts, words=words, note=note, machine=services.models.machine(),
         tone={"ready": "ok", "missing": "bad"}.get(status.state, "warn"), demo=services.settings.server.demo,
         small=used.model == read_catalogue()[0].name and not server, replacing=replacing, server=server,
         loaded=status.state == "ready", share=int(percent) if status.state == "loading" and percent.isdigit() else None,
@@ -168,7 +170,7 @@ class Handlers:
 
     def state(self, message: str = "") -> tuple[str, str, str, gr.Timer]:
         """Return the model in use, the cards, a message and when to look again."""
-        busy = self.services.models.status.busy
+        busy = self.services.models.loaded.status.busy
         return active_html(self.services), cards_html(self.services), message, gr.Timer(BUSY if busy else CALM)
 
     def tick(self) -> tuple[Any, ...]:
@@ -185,13 +187,13 @@ class Handlers:
         data, services = clicked(event), self.services
         name = data.get("name", "")
         actions: dict[str, Callable[[], Any]] = {
-            "download": lambda: services.download_model(name),
-            "stop": lambda: services.stop_download(name),
-            "use": lambda: services.use_model(name),
-            "remove": lambda: services.remove_model(name),
-            "load": services.load_model,
-            "unload": services.unload_model,
-            "stop-loading": services.stop_loading,
+            "download": lambda: services.models.download_model(name),
+            "stop": lambda: services.models.stop_download(name),
+            "use": lambda: services.models.use_model(name),
+            "remove": lambda: services.models.remove_model(name),
+            "load": services.models.load_model,
+            "unload": services.models.unload_model,
+            "stop-loading": services.models.stop_loading,
         }
         return self.done(actions.get(data.get("action", ""), lambda: None))
 
@@ -206,7 +208,7 @@ class Handlers:
     def add(self, path: str) -> tuple[Any, ...]:
         """Add a file by its path."""
         try:
-            added = self.services.add_model(path)
+            added = self.services.models.add_model(path)
         except PdfQAError as error:
             return *self.state(error_html(error)), gr.skip()
         return *self.state(render("models_said", words=f"Added {added}. Use it from its card.")), ""
@@ -214,7 +216,7 @@ class Handlers:
     def apply(self, session: Session, *values: Any) -> tuple[Any, ...]:
         """Change the settings of the form, for this page's answers too."""
         try:
-            now = self.services.change_llm(**read_form(values))
+            now = self.services.models.change_llm(**read_form(values))
         except PdfQAError as error:
             return *self.state(error_html(error)), session
         llm = now.llm.model_copy(update={"max_tokens": session.settings.llm.max_tokens})
@@ -226,7 +228,7 @@ class Handlers:
     def server_models(self, url: str) -> tuple[Any, str]:
         """List the models of a server."""
         try:
-            names = self.services.server_models(url)
+            names = self.services.models.server_models(url)
         except PdfQAError as error:
             return gr.skip(), error_html(error)
         if not names:
@@ -238,14 +240,14 @@ class Handlers:
         """Ask a server a short question."""
         yield work_html(Progress("waiting for its answer"))
         try:
-            yield render("models_said", words=self.services.try_server(url, model or ""))
+            yield render("models_said", words=self.services.models.try_server(url, model or ""))
         except PdfQAError as error:
             yield error_html(error)
 
     def use_server(self, url: str, model: str | None) -> tuple[Any, ...]:
         """Let a server answer."""
         active, cards, message, timer = self.done(
-            lambda: self.services.use_server(url, model or ""), "Questions go to this server now."
+            lambda: self.services.models.use_server(url, model or ""), "Questions go to this server now."
         )
         return active, cards, timer, message
 
@@ -260,7 +262,7 @@ class Handlers:
         yield work_html(Progress("beginning", 0, 100)), gr.Button(visible=False), gr.Button(visible=True), gr.skip()
         message = ""
         try:
-            for event in self.services.speed_test(run=self._key(request)):
+            for event in self.services.models.speed_test(task=self._key(request)):
                 if isinstance(event, Speed):
                     message = render("models_speed", speed=event, size=gigabytes(event.size))
                 else:
@@ -271,13 +273,13 @@ class Handlers:
 
     def stop(self, request: gr.Request) -> None:
         """Stop measuring."""
-        self.services.stop(run=self._key(request))
+        self.services.tasks.stop(self._key(request))
 
 
 def _form(services: Services) -> list[Any]:
     """Build the settings form; its fields in the order of `form_values`."""
     values = dict(zip(NUMBERS, form_values(services), strict=False))
-    gpu = services.machine().gpu
+    gpu = services.models.machine().gpu
     fields: dict[str, Any] = {}
 
     def number(name: str) -> None:
@@ -295,7 +297,7 @@ def _form(services: Services) -> list[Any]:
         number("seed")
     with gr.Accordion("More", open=False):
         template = gr.Dropdown(
-            [OWN, *services.chat_templates()], value=form_values(services)[-1], label="Chat template",
+            [OWN, *services.models.chat_templates()], value=form_values(services)[-1], label="Chat template",
             info="The form of the prompt; another one only for a file that has none or a wrong one",
         )  # fmt: skip
         with gr.Row():

@@ -165,7 +165,7 @@ def page_and_lock(
     request = request or {}
     passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
     quote_claims = [Claim(quote.span, quote.quote)] if quote else []
-    view = services.page_view(
+    view = services.pages.view(
         owner,
         document_id,
         int(request.get("number") or number),

@@ -9,6 +9,7 @@ import gradio as gr
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import Services
+from pdfqa_core.services.choices import names as strategies
 from pdfqa_core.settings import ReadingSettings, RetrievalSettings, Settings
 from pdfqa_core.ui.components import live_html
 from pdfqa_core.ui.refusal_chart import refusal_chart
@@ -164,7 +165,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
     """Return the recipe's fields by setting name, and the groups that show only for some chunkers."""
     form: dict[str, Any] = {}
     chunking, retrieval = settings.chunking, settings.retrieval
-    extractors = ordered(services.names("extractor"), READ_BY)
+    extractors = ordered(strategies("extractor"), READ_BY)
     form["read_by"] = gr.Radio(
         [("as read", ""), *[(name, name) for name in extractors]],
         value=chunking.read_by,
@@ -173,7 +174,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
         elem_id="recipe-text",
     )
     form["chunker"] = gr.Radio(
-        ordered(services.names("chunker"), CHUNKERS),
+        ordered(strategies("chunker"), CHUNKERS),
         value=chunking.chunker,
         label="Passages",
         info=CHUNKERS[chunking.chunker],
@@ -186,7 +187,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
         form["size"] = gr.Number(chunking.size, label="Window size", precision=0)
         form["step"] = gr.Number(chunking.step, label="Step", precision=0)
     form["retriever"] = gr.Radio(
-        ordered(services.names("retriever"), RETRIEVERS),
+        ordered(strategies("retriever"), RETRIEVERS),
         value=retrieval.retriever,
         label="Retriever",
         info=RETRIEVERS[retrieval.retriever],
@@ -197,7 +198,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
     )
     with gr.Accordion("Answering", open=False):
         form["reader"] = gr.Radio(
-            list(services.names("reader")), value=settings.reading.reader, label="Reader",
+            list(strategies("reader")), value=settings.reading.reader, label="Reader",
             info="generative: the language model writes; extractive: the best sentences, word for word",
         )  # fmt: skip
         form["passages"] = gr.Slider(
@@ -206,7 +207,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
         )  # fmt: skip
         form.update(_evidence_fields(settings.reading))
         form["rewriter"] = gr.Radio(
-            list(services.names("rewriter")), value=settings.conversation.rewriter, label="Follow-up questions",
+            list(strategies("rewriter")), value=settings.conversation.rewriter, label="Follow-up questions",
             info="none: searched as typed; concatenation: with terms of earlier questions; llm: rewritten by the model",
         )  # fmt: skip
         form["max_tokens"] = gr.Slider(
@@ -275,7 +276,7 @@ def build_form(services: Services, settings: Settings) -> tuple[dict[str, Any], 
                 retrieval.rerank_candidates, label="Hits read again", info="by the re-ranker", precision=0
             )
         form["first_stage"] = gr.Dropdown(
-            ["none", *(name for name in ordered(services.names("retriever"), RETRIEVERS) if name != LATE)],
+            ["none", *(name for name in ordered(strategies("retriever"), RETRIEVERS) if name != LATE)],
             value=retrieval.first_stage, label="First stage of late_interaction",
             info="Orders this retriever's candidates; none: all passages",
         )  # fmt: skip

@@ -17,6 +17,7 @@ from pdfqa_core.chunking import JOINER
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import Services
+from pdfqa_core.services.choices import names as strategies
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
@@ -107,12 +108,12 @@ class Handlers:
     def preview(self, session: Session) -> str:
         """Return the count of passages, their lengths, the first of them, and whether the index is built."""
         services, settings = self.services, session.settings
-        names = {d.id: d.filename for d in services.store.documents.list(session.owner) if d.state.usable}
-        passages = services.passages(session.owner, settings)
+        names = {d.id: d.filename for d in services.documents.list(session.owner) if d.state.usable}
+        passages = services.indexes.passages(session.owner, settings)
         lengths = [len(words(passage.text)) for passage in passages]
-        built = services.index_ready(session.owner, settings)
-        seconds = services.index_seconds(session.owner, settings)
-        stats = services.index_stats(session.owner, settings) if built else None
+        built = services.indexes.ready(session.owner, settings)
+        seconds = services.indexes.seconds(session.owner, settings)
+        stats = services.indexes.stats(session.owner, settings) if built else None
         examples = [
             (
                 place(Hit(passage, 0, 1, ""), names) + (f" · {passage.heading}" if passage.heading else ""),
@@ -128,9 +129,9 @@ class Handlers:
             longest=max(lengths, default=0),
             documents=len(names),
             built=built,
-            recipe=services.recipe_name(settings),
-            unread=len(services.unread(session.owner, settings)),
-            notes=services.reading_notes(session.owner, settings) if built else (),
+            recipe=services.indexes.recipe_name(settings),
+            unread=len(services.documents.unread(session.owner, settings)),
+            notes=services.documents.reading_notes(session.owner, settings) if built else (),
             estimate="" if seconds < 2 else f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min",
             examples=examples,
             bins=histogram(lengths),
@@ -139,7 +140,7 @@ class Handlers:
 
     def show(self, session: Session) -> tuple[str, gr.Dropdown]:
         """Return the preview and the choice of documents."""
-        documents = [d for d in self.services.store.documents.list(session.owner) if d.state.usable]
+        documents = [d for d in self.services.documents.list(session.owner) if d.state.usable]
         chosen = [d.id for d in documents if d.id in session.scope]
         choices = [(d.title or d.filename, d.id) for d in documents]
         return self.preview(session), gr.Dropdown(choices=choices, value=chosen)
@@ -210,7 +211,7 @@ class Handlers:
         yield work_html(), gr.Button(visible=False), gr.Button(visible=True), gr.skip()
         message = ""
         try:
-            for step in self.services.build_index(session.owner, session.settings, run=key):
+            for step in self.services.indexes.build(session.owner, session.settings, task=key):
                 yield work_html(step), gr.skip(), gr.skip(), gr.skip()
         except PdfQAError as error:
             message = error_html(error)
@@ -218,14 +219,14 @@ class Handlers:
 
     def stop(self, request: gr.Request) -> None:
         """Stop building."""
-        self.services.stop(run=f"index-{request.session_hash}")
+        self.services.tasks.stop(f"index-{request.session_hash}")
 
     def search(self, question: str, other: str, pages: str, session: Session) -> Iterator[tuple[str, Any]]:
         """Show what the recipe finds, beside another retriever when one is chosen."""
         if not question.strip():
             yield render("hits", columns=(), message=TRY), gr.skip()
             return
-        documents = self.services.store.documents.list(session.owner)
+        documents = self.services.documents.list(session.owner)
         names = {d.id: d.filename for d in documents}
         if not any(d.state.usable for d in documents):
             yield render("hits", columns=(), message=READ_FIRST), gr.skip()
@@ -236,10 +237,12 @@ class Handlers:
             columns = []
             for name in dict.fromkeys(retrievers):
                 settings = session.settings.changed("retrieval", retriever=name)
-                for step in self.services.build_index(session.owner, settings):
+                for step in self.services.indexes.build(session.owner, settings):
                     yield work_html(step), gr.skip()
                 started = time.perf_counter()
-                hits = self.services.search(session.owner, question, settings, document_ids=session.scope, pages=wanted)
+                hits = self.services.indexes.search(
+                    session.owner, question, settings, document_ids=session.scope, pages=wanted
+                )
                 elapsed = time.perf_counter() - started
                 cards = tuple(self._card(hit, question, names, hits[0].score, session) for hit in hits)
                 columns.append(Column(name, cards, round(1000 * elapsed)))
@@ -250,7 +253,7 @@ class Handlers:
             yield error_html(error), gr.skip()
 
     def _card(self, hit: Hit, question: str, names: Mapping[str, str], best: float, session: Session) -> HitCard:
-        image = self.services.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
+        image = self.services.pages.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
         scores = " · ".join(f"{name} {value:.3f}" for name, value in {hit.retriever: hit.score, **hit.parts}.items())
         return HitCard(
             hit.rank, place(hit, names), hit.passage.document_id, hit.passage.id,
@@ -262,7 +265,7 @@ class Handlers:
         """Show the page of a hit with its passage marked."""
         data = clicked(event)
         document_id, wanted = data.get("document", ""), data.get("passage", "")
-        passages = self.services.passages(session.owner, session.settings, (document_id,)) if wanted else []
+        passages = self.services.indexes.passages(session.owner, session.settings, (document_id,)) if wanted else []
         passage = next((p for p in passages if p.id == wanted), None)
         if passage is None and wanted:
             passage = self._merged(session, document_id, wanted, data.get("spans", ""))
@@ -276,7 +279,10 @@ class Handlers:
         spans = tuple(Span(document_id, *map(int, place)) for place in _PLACE.findall(places))
         if not spans or passage_id("merged", spans) != wanted:
             return None
-        texts = {page.number: page.text for page in self.services.pages(session.owner, document_id, session.settings)}
+        texts = {
+            page.number: page.text
+            for page in self.services.documents.pages(session.owner, document_id, session.settings)
+        }
         text = JOINER.join(texts.get(span.page, "")[span.start : span.end] for span in spans)
         return Passage(wanted, spans, text)
 
@@ -314,7 +320,7 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
                     elem_id="retrieval-question",
                 )
                 other = gr.Dropdown(
-                    ["nothing", *ordered(services.names("retriever"), RETRIEVERS)],
+                    ["nothing", *ordered(strategies("retriever"), RETRIEVERS)],
                     value="nothing",
                     label="Compare with",
                     scale=2,

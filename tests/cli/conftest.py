@@ -17,9 +17,9 @@ def read_once(tmp_path_factory):
     """A workspace in which the sample report has been read and indexed for bm25; tests work on copies."""
     folder = tmp_path_factory.mktemp("cli") / "workspace"
     settings = Settings().changed("retrieval", retriever="bm25")
-    with Services(folder, settings, FakeModels()) as services:
-        list(services.ingest(LOCAL_OWNER, [PDF]))
-        list(services.build_index(LOCAL_OWNER, settings))
+    with Services.open(folder, settings, FakeModels()) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+        list(services.indexes.build(LOCAL_OWNER, settings))
     return folder
 
 

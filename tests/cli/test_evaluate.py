@@ -88,8 +88,8 @@ def test_gold_about_other_documents_is_an_error(run, workspace, tmp_path):
 
 def test_what_was_measured_is_kept(run, workspace):
     found = run("evaluate", "retrieval", "--data", GOLD, "--retriever", "bm25", "--json")
-    with Services(workspace, Settings().changed("retrieval", retriever="bm25"), FakeModels()) as services:
-        (stored,) = services.retrieval_evaluations(LOCAL_OWNER)
+    with Services.open(workspace, Settings().changed("retrieval", retriever="bm25"), FakeModels()) as services:
+        (stored,) = services.evaluation.retrieval_evaluations(LOCAL_OWNER)
         (kept,) = services.store.runs.list(LOCAL_OWNER)
         scores = services.store.runs.scores(LOCAL_OWNER, kept.id)
     assert stored.dataset == "questions"

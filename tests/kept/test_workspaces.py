@@ -46,7 +46,7 @@ def kept(tmp_path):
 
 @pytest.fixture
 def services(kept):
-    with Services(kept.workspace, read_settings(kept.workspace, {}), FakeModels()) as opened:
+    with Services.open(kept.workspace, read_settings(kept.workspace, {}), FakeModels()) as opened:
         yield opened
 
 
@@ -79,14 +79,14 @@ def has(now: Any, then: Any) -> bool:
 
 
 def test_documents_pages_and_passages(services, kept):
-    documents = services.store.documents.list(LOCAL_OWNER)
+    documents = services.documents.list(LOCAL_OWNER)
     assert has(lines(write_jsonl(documents)), kept.lines("documents.jsonl"))
     (document,) = documents
     pages = services.store.documents.pages(LOCAL_OWNER, document.id, document.extractor)
     assert has(lines(write_jsonl(pages)), kept.lines("pages.jsonl"))
-    passages = services.passages(LOCAL_OWNER, services.settings)
+    passages = services.indexes.passages(LOCAL_OWNER, services.settings)
     assert has(lines(write_jsonl(passages)), kept.lines("passages.jsonl"))
-    assert services.page_view(LOCAL_OWNER, document.id, 3, width=200).image
+    assert services.pages.view(LOCAL_OWNER, document.id, 3, width=200).image
 
 
 def test_settings_and_preferences(services, kept):
@@ -95,7 +95,7 @@ def test_settings_and_preferences(services, kept):
     assert has(now["reading"], {"reader": "extractive", "passages": 3})
     assert has(now["llm"], {"threads": 1, "max_tokens": 128})
     assert has(now["retrieval"], {"retriever": then["retrieval"]["retriever"], "k": 8})
-    assert services.store.owners.preference(LOCAL_OWNER, "theme") == "dark"
+    assert services.visitors.preference(LOCAL_OWNER, "theme") == "dark"
 
 
 def test_the_search_uses_the_index_that_is_there(pdfqa, kept):
@@ -115,9 +115,9 @@ def test_conversations_with_their_citations(pdfqa, kept):
 
 
 def test_a_conversation_goes_on(services, kept):
-    (summary,) = services.store.conversations.list(LOCAL_OWNER)
+    (summary,) = services.conversations.list(LOCAL_OWNER)
     settings = services.settings.changed("retrieval", retriever="bm25")
-    *_, stored = services.answer(LOCAL_OWNER, "Who reads the meters?", settings, conversation_id=summary.id)
+    *_, stored = services.answers.ask(LOCAL_OWNER, "Who reads the meters?", settings, conversation_id=summary.id)
     assert (stored.conversation_id, stored.turn.number) == (summary.id, 3)
 
 
@@ -127,8 +127,8 @@ def test_ratings_of_the_study(pdfqa, kept):
 
 
 def test_every_rating_that_was_changed_since(services, kept):
-    (study,) = services.store.studies.list(LOCAL_OWNER)
-    history = services.store.studies.rating_history(study.id)
+    (study,) = services.studies.list(LOCAL_OWNER)
+    history = services.studies.rating_history(study.id)
     assert has(lines(write_jsonl(history)), kept.lines("rating-history.jsonl"))
 
 
@@ -140,7 +140,7 @@ def test_agreement(pdfqa, kept, tmp_path):
 
 def test_evaluations(services, kept):
     then = kept.json("evaluation.json")
-    (evaluation,) = services.retrieval_evaluations(LOCAL_OWNER)
+    (evaluation,) = services.evaluation.retrieval_evaluations(LOCAL_OWNER)
     assert evaluation.made_at.isoformat() == then["made_at"]
     assert has(as_json(evaluation.systems, MEASURES), then["systems"])
     assert has(rows(as_csv(evaluation.systems, MEASURES)), rows((kept.expected / "evaluation.csv").read_bytes()))

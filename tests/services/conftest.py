@@ -15,8 +15,8 @@ from tests.serving_fakes import PDF, FakeModels
 def read_workspace(tmp_path_factory):
     """A workspace in which the sample report has been read; tests work on copies."""
     folder = tmp_path_factory.mktemp("read") / "workspace"
-    with Services(folder, BM25, FakeModels()) as services:
-        list(services.ingest(LOCAL_OWNER, [PDF]))
+    with Services.open(folder, BM25, FakeModels()) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     return folder
 
 
@@ -29,7 +29,7 @@ def open_services(tmp_path, read_workspace):
         folder = tmp_path / "workspace"
         if not empty and not folder.exists():
             shutil.copytree(read_workspace, folder)
-        opened.append(Services(folder, settings, FakeModels(llm, **models)))
+        opened.append(Services.open(folder, settings, FakeModels(llm, **models)))
         return opened[-1]
 
     yield build

@@ -21,17 +21,17 @@ def documents(events):
 
 
 def only(services, owner=LOCAL_OWNER):
-    (document,) = services.store.documents.list(owner)
+    (document,) = services.documents.list(owner)
     return document
 
 
 def built(services, settings=BM25, owner=LOCAL_OWNER):
-    return list(services.build_index(owner, settings))
+    return list(services.indexes.build(owner, settings))
 
 
 def asked(services, question, settings=None, owner=LOCAL_OWNER, **options):
     """Return all events of an answer."""
-    return list(services.answer(owner, question, settings or services.settings, **options))
+    return list(services.answers.ask(owner, question, settings or services.settings, **options))
 
 
 def stored_of(events):
@@ -40,7 +40,7 @@ def stored_of(events):
 
 
 def only_id(services, filename):
-    (document_id,) = services.document_ids(LOCAL_OWNER, [filename])
+    (document_id,) = services.documents.document_ids(LOCAL_OWNER, [filename])
     return document_id
 
 

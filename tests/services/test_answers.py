@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.loaded_models import ModelStatus
 from pdfqa_core.reading.prompts import INSTRUCTIONS
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.storage.conversations import OVERTAKEN
 from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Support, Token
 from tests.conftest import FakeLLM
 from tests.services.helpers import (
@@ -41,7 +44,7 @@ def test_an_answer_is_told_and_stored(open_services, fake_llm):
     )  # fmt: skip
     assert (answer.hits, answer.settings_fingerprint) == (retrieved.hits, BM25.fingerprint())
     assert answer.citations[0].span.page == 4
-    conversation = services.store.conversations.get(LOCAL_OWNER, stored.conversation_id)
+    conversation = services.conversations.get(LOCAL_OWNER, stored.conversation_id)
     assert (conversation.title, conversation.turns) == (METERS, (stored.turn,))
     assert stored.turn.number == 1
     assert "15 minutes" in fake_llm.history[0][-1].content
@@ -55,17 +58,17 @@ def test_what_the_passages_say_of_an_answer_is_stored(open_services, fake_llm):
     assert (first.support, first.numbers) == (Support.SUPPORTED, ())
     assert second.support is Support.NOT_FOUND
     assert [answer.text[start:end] for start, end in second.numbers] == ["7"]
-    kept = services.store.conversations.list(LOCAL_OWNER)[0]
-    assert services.store.conversations.get(LOCAL_OWNER, kept.id).turns[0].answer.sentences == answer.sentences
+    kept = services.conversations.list(LOCAL_OWNER)[0]
+    assert services.conversations.get(LOCAL_OWNER, kept.id).turns[0].answer.sentences == answer.sentences
 
 
 def test_answers_are_compared_by_meaning_where_the_retriever_has_an_encoder(open_services):
     services = open_services(LITERAL)
     hybrid = LITERAL.changed("retrieval", retriever="hybrid")
-    first, again = (services._reader(hybrid)[0].checker.meaning for _ in range(2))
+    first, again = (services.answers._reader(hybrid)[0].checker.meaning for _ in range(2))
     assert first is again is not None
-    assert services._reader(LITERAL)[0].checker.meaning is None
-    assert services._reader(hybrid.changed("reading", check_meaning=False))[0].checker.meaning is None
+    assert services.answers._reader(LITERAL)[0].checker.meaning is None
+    assert services.answers._reader(hybrid.changed("reading", check_meaning=False))[0].checker.meaning is None
 
 
 def test_the_settings_of_reading_reach_the_reader(open_services, fake_llm):
@@ -107,6 +110,31 @@ def test_the_rewriter_that_asks_the_model(open_services, fake_llm):
     assert SCREEN in fake_llm.history[0][-1].content
 
 
+def test_a_turn_added_while_another_is_asked_again_stays(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    first = stored_of(asked(services, SCREEN, LITERAL))
+    fake_llm.enqueue([WORDS])
+    events = services.answers.ask(
+        LOCAL_OWNER, SCREEN, BM25, conversation_id=first.conversation_id, replace_turn=first.turn.id
+    )
+    while not isinstance(next(events), Token):
+        pass
+    between = stored_of(asked(services, METERS, LITERAL, conversation_id=first.conversation_id))
+    late = stored_of(list(events))
+    kept = services.conversations.get(LOCAL_OWNER, first.conversation_id).turns
+    assert [turn.id for turn in kept] == [first.turn.id, between.turn.id, late.turn.id]
+    assert OVERTAKEN in late.turn.answer.notes
+
+
+def test_a_conversation_and_its_first_turn_are_stored_together(open_services, monkeypatch):
+    services = open_services(LITERAL)
+    taken = stored_of(asked(services, METERS)).turn.id
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(taken))
+    with pytest.raises(UsageError, match="There is a turn"):
+        asked(services, SCREEN)
+    assert len(services.conversations.list(LOCAL_OWNER)) == 1
+
+
 def test_the_last_turn_can_be_replaced_and_only_the_last(open_services):
     services = open_services(LITERAL)
     first = stored_of(asked(services, SCREEN))
@@ -117,74 +145,74 @@ def test_the_last_turn_can_be_replaced_and_only_the_last(open_services):
     with pytest.raises(UsageError, match="Only the last question"):
         asked(services, METERS, replace_turn=second.turn.id)
     third = stored_of(asked(services, FOLLOW_UP, conversation_id=chat, replace_turn=second.turn.id))
-    turns = services.store.conversations.get(LOCAL_OWNER, chat).turns
+    turns = services.conversations.get(LOCAL_OWNER, chat).turns
     assert [turn.id for turn in turns] == [first.turn.id, third.turn.id]
     assert third.turn.number == 2
     assert "drum screen" in third.turn.standalone_question
 
 
 def test_a_stopped_answer_is_kept_as_far_as_it_was_written(open_services):
-    llm = StoppingLLM(lambda: services.stop("page"))
+    llm = StoppingLLM(lambda: services.tasks.stop("page"))
     llm.enqueue([WORDS])
     services = open_services(llm=llm)
-    stored = stored_of(asked(services, METERS, run="page"))
+    stored = stored_of(asked(services, METERS, task="page"))
     assert stored.turn.answer.stopped
     assert WORDS.startswith(stored.turn.answer.text)
     assert 0 < len(stored.turn.answer.text) < len(WORDS)
-    assert services.store.conversations.get(LOCAL_OWNER, stored.conversation_id).turns == (stored.turn,)
+    assert services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns == (stored.turn,)
 
 
 def test_stop_of_another_run_does_not_matter(open_services):
-    llm = StoppingLLM(lambda: services.stop("another page"))
+    llm = StoppingLLM(lambda: services.tasks.stop("another page"))
     llm.enqueue([WORDS])
     services = open_services(llm=llm)
-    assert stored_of(asked(services, METERS, run="page")).turn.answer.text == WORDS
+    assert stored_of(asked(services, METERS, task="page")).turn.answer.text == WORDS
 
 
 def test_an_abandoned_answer_is_kept_and_frees_model_and_name(open_services):
     llm = StoppingLLM(lambda: None)
     llm.enqueue([WORDS, WORDS])
     services = open_services(llm=llm)
-    events = services.answer(LOCAL_OWNER, METERS, BM25, run="page")
+    events = services.answers.ask(LOCAL_OWNER, METERS, BM25, task="page")
     while not isinstance(event := next(events), Token):
         pass
     with pytest.raises(PdfQAError, match="still busy"):
-        next(services.answer(LOCAL_OWNER, METERS, BM25, run="page"))
+        next(services.answers.ask(LOCAL_OWNER, METERS, BM25, task="page"))
     events.close()
     assert llm.closed
-    (summary,) = services.store.conversations.list(LOCAL_OWNER)
-    (turn,) = services.store.conversations.get(LOCAL_OWNER, summary.id).turns
+    (summary,) = services.conversations.list(LOCAL_OWNER)
+    (turn,) = services.conversations.get(LOCAL_OWNER, summary.id).turns
     assert (turn.answer.text, turn.answer.stopped) == (event.text.strip(), True)
     assert (turn.answer.reader, turn.answer.model) == ("generative", "fake")
     assert turn.answer.hits
-    assert stored_of(asked(services, METERS, run="page")).turn.answer.text == WORDS
+    assert stored_of(asked(services, METERS, task="page")).turn.answer.text == WORDS
 
 
 def test_an_answer_abandoned_before_its_first_word_leaves_nothing(open_services):
     services = open_services(LITERAL)
-    events = services.answer(LOCAL_OWNER, METERS, LITERAL, run="page")
+    events = services.answers.ask(LOCAL_OWNER, METERS, LITERAL, task="page")
     while not isinstance(next(events), Retrieved):
         pass
     events.close()
-    assert services.store.conversations.list(LOCAL_OWNER) == ()
+    assert services.conversations.list(LOCAL_OWNER) == ()
 
 
 def test_stop_while_the_index_is_built_ends_the_answer(open_services):
     services = open_services(LITERAL.changed("retrieval", retriever="hybrid"))
     found = []
-    for event in services.answer(LOCAL_OWNER, METERS, services.settings, run="page"):
+    for event in services.answers.ask(LOCAL_OWNER, METERS, services.settings, task="page"):
         found.append(event)
-        services.stop("page")
+        services.tasks.stop("page")
     assert found[-1].turn.answer.stopped
     assert found[-1].turn.answer.hits == ()
-    assert not services.index_ready(LOCAL_OWNER, services.settings)
+    assert not services.indexes.ready(LOCAL_OWNER, services.settings)
 
 
 def test_stop_while_the_model_is_loaded_keeps_the_evidence(open_services):
     class Loading(FakeLLM):
         def prepare(self, stop):
             yield Progress("loading")
-            services.stop()
+            services.tasks.stop()
             raise StoppedError("Loading was stopped.")
 
     services = open_services(llm=Loading())
@@ -200,19 +228,19 @@ def test_what_was_written_before_a_failure_is_kept(open_services):
     llm.enqueue([WORDS])
     services = open_services(llm=llm)
     with pytest.raises(PdfQAError, match="went away"):
-        asked(services, METERS, run="page")
-    (summary,) = services.store.conversations.list(LOCAL_OWNER)
-    answer = services.store.conversations.get(LOCAL_OWNER, summary.id).turns[0].answer
+        asked(services, METERS, task="page")
+    (summary,) = services.conversations.list(LOCAL_OWNER)
+    answer = services.conversations.get(LOCAL_OWNER, summary.id).turns[0].answer
     assert answer.stopped
     assert WORDS.startswith(answer.text)
     assert answer.notes == ("The answer breaks off here: The server went away.",)
 
 
 def test_a_conversation_keeps_to_its_documents_unless_told_otherwise(services, letter):
-    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    document = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
     first = stored_of(asked(services, "Where is granite sold?", LITERAL, document_ids=[document.id]))
     chat = first.conversation_id
-    assert services.store.conversations.get(LOCAL_OWNER, chat).document_ids == (document.id,)
+    assert services.conversations.get(LOCAL_OWNER, chat).document_ids == (document.id,)
     alone = LITERAL.changed("conversation", rewriter="none")
     second = stored_of(asked(services, METERS, alone, conversation_id=chat))
     assert {hit.passage.document_id for hit in second.turn.answer.hits} <= {document.id}
@@ -238,7 +266,7 @@ def test_without_documents_there_is_nothing_to_ask(open_services):
     services = open_services(empty=True)
     with pytest.raises(PdfQAError, match="no documents to ask about"):
         asked(services, METERS)
-    asked_twice = services.answer(LOCAL_OWNER, METERS, BM25, run="page")
+    asked_twice = services.answers.ask(LOCAL_OWNER, METERS, BM25, task="page")
     with pytest.raises(PdfQAError, match="no documents to ask about"):
         list(asked_twice)
 
@@ -268,16 +296,16 @@ def test_the_study_of_a_turn_is_made_once(open_services):
     services = open_services(LITERAL)
     first = stored_of(asked(services, METERS))
     second = stored_of(asked(services, SCREEN, conversation_id=first.conversation_id))
-    study = services.study_of(LOCAL_OWNER, first.conversation_id, first.turn.id)
+    study = services.answers.study_of(LOCAL_OWNER, first.conversation_id, first.turn.id)
     assert (study.name, study.turn_ids) == (METERS, (first.turn.id, second.turn.id))
-    assert services.study_of(LOCAL_OWNER, first.conversation_id, second.turn.id) == study
+    assert services.answers.study_of(LOCAL_OWNER, first.conversation_id, second.turn.id) == study
     other = stored_of(asked(services, METERS))
-    assert services.study_of(LOCAL_OWNER, other.conversation_id, other.turn.id).name == f"{METERS} (2)"
+    assert services.answers.study_of(LOCAL_OWNER, other.conversation_id, other.turn.id).name == f"{METERS} (2)"
 
 
 def test_a_long_question_makes_a_short_title(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, "meters " * 40))
-    title = services.store.conversations.get(LOCAL_OWNER, stored.conversation_id).title
+    title = services.conversations.get(LOCAL_OWNER, stored.conversation_id).title
     assert len(title) < 60
     assert title.endswith("…")

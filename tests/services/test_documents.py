@@ -23,7 +23,7 @@ from tests.serving_fakes import PDF, QUESTIONS, FakeModels
 
 def test_ingest_the_sample_and_a_made_pdf(open_services, letter):
     services = open_services(empty=True)
-    events = list(services.ingest(LOCAL_OWNER, [PDF, letter]))
+    events = list(services.documents.ingest(LOCAL_OWNER, [PDF, letter]))
     found = {d.filename: d for d in documents(events)}  # as they are finished
     assert {(d.filename, d.state, d.page_count) for d in found.values()} == {
         ("harbour-heat.pdf", DocumentState.READY, 8), ("letter.pdf", DocumentState.READY, 1),
@@ -33,20 +33,20 @@ def test_ingest_the_sample_and_a_made_pdf(open_services, letter):
     assert [step.phase for step in steps if step.phase.startswith("checking")] == [
         "checking harbour-heat.pdf", "checking letter.pdf",
     ]  # fmt: skip
-    assert services.has_sample(LOCAL_OWNER)
-    assert "granite by the tonne" in services.page_view(LOCAL_OWNER, found["letter.pdf"].id, 1).page.text
+    assert services.documents.has_sample(LOCAL_OWNER)
+    assert "granite by the tonne" in services.pages.view(LOCAL_OWNER, found["letter.pdf"].id, 1).page.text
 
 
 def test_a_broken_file_between_two_good_ones(services, letter, make_pdf, tmp_path):
     broken = tmp_path / "broken.pdf"
     broken.write_bytes(b"%PDF-1.7\nand nothing more")
     other = make_pdf(["Another page of text."], name="other.pdf")
-    found = documents(services.ingest(LOCAL_OWNER, [letter, broken, other]))
+    found = documents(services.documents.ingest(LOCAL_OWNER, [letter, broken, other]))
     assert {d.filename: d.state for d in found} == {
         "letter.pdf": DocumentState.READY, "broken.pdf": DocumentState.BROKEN, "other.pdf": DocumentState.READY,
     }  # fmt: skip
     assert "broken.pdf is damaged" in next(d.reason for d in found if not d.state.usable)
-    assert set(services.passage_counts(LOCAL_OWNER, BM25)) == {only_id(services, n) for n in GOOD}
+    assert set(services.indexes.passage_counts(LOCAL_OWNER, BM25)) == {only_id(services, n) for n in GOOD}
 
 
 GOOD = ("harbour-heat.pdf", "letter.pdf", "other.pdf")
@@ -60,91 +60,91 @@ def test_an_encrypted_file_is_read_again_with_its_password_under_its_name(open_s
     canvas = Canvas(str(path), encrypt=StandardEncryption("secret", strength=128))
     canvas.drawString(70, 700, "Behind the lock lies granite.")
     canvas.save()
-    locked = documents(services.ingest(LOCAL_OWNER, [path]))[0]
+    locked = documents(services.documents.ingest(LOCAL_OWNER, [path]))[0]
     assert locked.state is DocumentState.ENCRYPTED
-    assert services.passage_counts(LOCAL_OWNER, BM25) == {}
-    source = services.original(LOCAL_OWNER, locked.id)
+    assert services.indexes.passage_counts(LOCAL_OWNER, BM25) == {}
+    source = services.documents.original(LOCAL_OWNER, locked.id)
     assert (source.filename, source.path.name) == ("locked.pdf", f"{locked.id}.pdf")
-    wrong = documents(services.ingest(LOCAL_OWNER, [source], password="guess", again=True))[0]
+    wrong = documents(services.documents.ingest(LOCAL_OWNER, [source], password="guess", again=True))[0]
     assert (wrong.state, "does not open locked.pdf" in wrong.reason) == (DocumentState.ENCRYPTED, True)
-    opened = documents(services.ingest(LOCAL_OWNER, [source], password="secret", again=True))[0]
+    opened = documents(services.documents.ingest(LOCAL_OWNER, [source], password="secret", again=True))[0]
     assert (opened.id, opened.filename, opened.state) == (locked.id, "locked.pdf", DocumentState.READY)
-    assert [d.filename for d in services.store.documents.list(LOCAL_OWNER)] == ["locked.pdf"]
-    assert services.page_view(LOCAL_OWNER, opened.id, 1).page.text == "Behind the lock lies granite."
+    assert [d.filename for d in services.documents.list(LOCAL_OWNER)] == ["locked.pdf"]
+    assert services.pages.view(LOCAL_OWNER, opened.id, 1).page.text == "Behind the lock lies granite."
     # Pages are kept once for all owners; who has the file but not the password still does not see them.
-    documents(services.ingest("stranger", [path]))
+    documents(services.documents.ingest("stranger", [path]))
     with pytest.raises(UsageError, match=r"locked\.pdf has no pages to show: encrypted"):
-        services.page_view("stranger", opened.id, 1)
-    assert services.passages("stranger", BM25) == []
+        services.pages.view("stranger", opened.id, 1)
+    assert services.indexes.passages("stranger", BM25) == []
 
 
 def test_stop_within_a_file_keeps_the_files_before(open_services, letter, tmp_path):
     services, long = open_services(empty=True), tmp_path / "long.pdf"
     long.write_bytes(endless_text(3_000_000))
-    events = services.ingest(LOCAL_OWNER, [letter, long], run="page")
+    events = services.documents.ingest(LOCAL_OWNER, [letter, long], task="page")
     while not isinstance(next(events), Document):
         pass
-    threading.Timer(0.3, services.stop, ["page"]).start()
+    threading.Timer(0.3, services.tasks.stop, ["page"]).start()
     with pytest.raises(StoppedError, match=r"Reading long\.pdf was stopped"):
         list(events)
     assert only(services).filename == "letter.pdf"
     assert [path.stem for path in (services.workspace / "pdfs").iterdir()] == [only(services).id]
-    documents(services.ingest(LOCAL_OWNER, [letter], run="page"))  # the name is free again
+    documents(services.documents.ingest(LOCAL_OWNER, [letter], task="page"))  # the name is free again
 
 
 def test_an_abandoned_upload_frees_its_name_and_ends_its_work(services, letter):
-    events = services.ingest(LOCAL_OWNER, [letter], run="page")
+    events = services.documents.ingest(LOCAL_OWNER, [letter], task="page")
     next(events)
     with pytest.raises(PdfQAError, match="still busy"):
-        next(services.ingest(LOCAL_OWNER, [letter], run="page"))
+        next(services.documents.ingest(LOCAL_OWNER, [letter], task="page"))
     events.close()
-    assert documents(services.ingest(LOCAL_OWNER, [letter], run="page"))[0].state is DocumentState.READY
+    assert documents(services.documents.ingest(LOCAL_OWNER, [letter], task="page"))[0].state is DocumentState.READY
 
 
 def test_documents_by_name_title_or_id(services, letter):
-    services_letter = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    services_letter = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
     sample = only_id(services, "harbour-heat.pdf")
-    title = services.store.documents.get(LOCAL_OWNER, sample).title
-    assert services.document_ids(LOCAL_OWNER, [title, "letter.pdf", sample]) == (sample, services_letter.id)
+    title = services.documents.get(LOCAL_OWNER, sample).title
+    assert services.documents.document_ids(LOCAL_OWNER, [title, "letter.pdf", sample]) == (sample, services_letter.id)
     with pytest.raises(UsageError, match=r"no document 'other\.pdf'.*harbour-heat\.pdf, letter\.pdf"):
-        services.document_ids(LOCAL_OWNER, ["other.pdf"])
+        services.documents.document_ids(LOCAL_OWNER, ["other.pdf"])
 
 
 def test_suggestions_stand_by_the_sample_alone(services, letter):
-    shown = services.suggestions(LOCAL_OWNER)
+    shown = services.documents.suggestions(LOCAL_OWNER)
     assert len(shown) == 3
     assert shown[0] == QUESTIONS["q01"]["question"]
     assert shown[2] == QUESTIONS["q11"]["question"]
-    documents(services.ingest(LOCAL_OWNER, [letter]))
-    assert services.suggestions(LOCAL_OWNER) == ()
-    assert services.suggestions("somebody") == ()
+    documents(services.documents.ingest(LOCAL_OWNER, [letter]))
+    assert services.documents.suggestions(LOCAL_OWNER) == ()
+    assert services.documents.suggestions("somebody") == ()
 
 
 def test_add_sample(open_services):
     services = open_services(empty=True)
-    assert not services.has_sample(LOCAL_OWNER)
-    assert documents(services.add_sample(LOCAL_OWNER))[0].filename == PDF.name
-    assert services.has_sample(LOCAL_OWNER)
+    assert not services.documents.has_sample(LOCAL_OWNER)
+    assert documents(services.documents.add_sample(LOCAL_OWNER))[0].filename == PDF.name
+    assert services.documents.has_sample(LOCAL_OWNER)
 
 
 def test_pages_and_thumbnails_are_images(services):
     document = only(services)
-    view = services.page_view(LOCAL_OWNER, document.id, 3, width=300)
-    small = services.thumbnail(LOCAL_OWNER, document.id, 3)
+    view = services.pages.view(LOCAL_OWNER, document.id, 3, width=300)
+    small = services.pages.thumbnail(LOCAL_OWNER, document.id, 3)
     assert (view.page.number, view.document, view.message) == (3, document, "")
     assert view.mime.startswith("image/")
     assert 0 < len(small.data) < len(view.image)
     with pytest.raises(UsageError, match="Page 9 was not read"):
-        services.page_view(LOCAL_OWNER, document.id, 9)
+        services.pages.view(LOCAL_OWNER, document.id, 9)
 
 
 def test_a_page_without_its_file_still_shows_its_text(services):
     document = only(services)
     services.store.pdf_path(document.id).unlink()
-    view = services.page_view(LOCAL_OWNER, document.id, 1)
+    view = services.pages.view(LOCAL_OWNER, document.id, 1)
     assert (view.image, view.page.number) == (b"", 1)
     assert view.message
-    assert services.thumbnail(LOCAL_OWNER, document.id, 1).data == b""
+    assert services.pages.thumbnail(LOCAL_OWNER, document.id, 1).data == b""
 
 
 def test_opening_moves_files_aside_that_no_document_knows(open_services):
@@ -160,5 +160,5 @@ def test_opening_moves_files_aside_that_no_document_knows(open_services):
 
 def test_an_unknown_strategy_is_told_before_anything_is_made(tmp_path):
     with pytest.raises(UsageError, match="no retriever called 'magic'"):
-        Services(tmp_path / "workspace", BM25.changed("retrieval", retriever="magic"), FakeModels())
+        Services.open(tmp_path / "workspace", BM25.changed("retrieval", retriever="magic"), FakeModels())
     assert not (tmp_path / "workspace").exists()

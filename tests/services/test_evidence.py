@@ -13,35 +13,35 @@ from tests.serving_fakes import QUESTIONS
 def test_a_selection_finds_its_sentence_in_the_evidence(open_services):
     services = open_services(LITERAL)
     turn = stored_of(asked(services, METERS)).turn
-    found = services.best_sentence(turn, "read  every\n15 minutes", LITERAL)
+    found = services.answers.best_sentence(turn, "read  every\n15 minutes", LITERAL)
     assert found.quote == "All meters are read every 15 minutes."
     hit = next(hit for hit in turn.answer.hits if hit.rank == found.number)
     assert (hit.passage.id, found.quote in hit.passage.text, found.span.page) == (found.passage_id, True, 4)
-    assert services.best_sentence(turn, "read every 15 minutes", HYBRID).quote == found.quote
+    assert services.answers.best_sentence(turn, "read every 15 minutes", HYBRID).quote == found.quote
     for nothing in ("", " ", "zebra crossing"):
-        assert services.best_sentence(turn, nothing, LITERAL) is None
+        assert services.answers.best_sentence(turn, nothing, LITERAL) is None
 
 
 def test_questions_of_the_sample_come_first_and_none_is_asked_twice(open_services):
     services = open_services(LITERAL)
     first = stored_of(asked(services, SCREEN))
-    offered = services.follow_ups(LOCAL_OWNER, [first.turn], LITERAL)
+    offered = services.follow_ups.offer(LOCAL_OWNER, [first.turn], LITERAL)
     assert offered[0] == QUESTIONS["q06"]["question"]  # it leans on the question asked
     assert len(offered) == len(set(offered)) <= 3
     second = stored_of(asked(services, offered[0], conversation_id=first.conversation_id))
-    again = services.follow_ups(LOCAL_OWNER, [first.turn, second.turn], LITERAL)
+    again = services.follow_ups.offer(LOCAL_OWNER, [first.turn, second.turn], LITERAL)
     assert not {SCREEN, offered[0]} & set(again)
 
 
 def test_a_heading_is_offered_if_a_search_for_it_finds_its_page(open_services, make_pdf):
     services = open_services(LITERAL, empty=True)
-    list(services.ingest(LOCAL_OWNER, [make_pdf(
+    list(services.documents.ingest(LOCAL_OWNER, [make_pdf(
         ["<font size=20><b>Harbour Fees</b></font>", "A ship pays nine crowns for each night it lies at the pier."],
         ["<font size=20><b>Winter Storage</b></font>", "Boats are kept in the hall during the winter, under a roof."],
         ["<font size=20><b>Overview</b></font>", "This page says where the other pages are to be found."],
     )]))  # fmt: skip
     turn = stored_of(asked(services, "What does a ship pay for a night?")).turn
-    assert services.follow_ups(LOCAL_OWNER, [turn], LITERAL) == (
+    assert services.follow_ups.offer(LOCAL_OWNER, [turn], LITERAL) == (
         "What is said about “Harbour Fees”?", "What is said about “Winter Storage”?",
     )  # fmt: skip
 
@@ -50,11 +50,11 @@ def test_there_are_no_questions_without_hits_or_index(open_services):
     services = open_services(BM25)
     hit = Hit(Passage("p", (Span("gone", 1, 0, 4),), "text"), 1.0, 1, "bm25")
     turn = stored_of(asked(services, METERS, LITERAL)).turn
-    assert services.follow_ups(LOCAL_OWNER, [], BM25) == ()
-    assert services.follow_ups(LOCAL_OWNER, [_with(turn)], BM25) == ()
-    assert services.follow_ups(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
+    assert services.follow_ups.offer(LOCAL_OWNER, [], BM25) == ()
+    assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn)], BM25) == ()
+    assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
     built(services)
-    assert services.follow_ups(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
+    assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
 
 
 def _with(turn: Turn, *hits: Hit) -> Turn:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
-from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.indexes import OPEN_INDEXES, IndexService
 from pdfqa_core.types import Progress
 from tests.services.helpers import (
     BM25,
@@ -28,13 +29,13 @@ from tests.serving_fakes import QUESTIONS
 def test_every_chunker_makes_passages_that_are_the_text_of_their_spans(services, chunking):
     settings = BM25.changed("chunking", **chunking)
     document = only(services)
-    passages = services.passages(LOCAL_OWNER, settings)
+    passages = services.indexes.passages(LOCAL_OWNER, settings)
     pages = {p.number: p for p in services.store.documents.pages(LOCAL_OWNER, document.id, "direct")}
     assert len(passages) > 10
     assert len({passage.id for passage in passages}) == len(passages)
-    assert services.passage_counts(LOCAL_OWNER, settings) == {document.id: len(passages)}
-    assert services.passages(LOCAL_OWNER, settings, [document.id]) == passages
-    assert services.passages(LOCAL_OWNER, settings, ["other"]) == []
+    assert services.indexes.passage_counts(LOCAL_OWNER, settings) == {document.id: len(passages)}
+    assert services.indexes.passages(LOCAL_OWNER, settings, [document.id]) == passages
+    assert services.indexes.passages(LOCAL_OWNER, settings, ["other"]) == []
     for passage in passages:
         for span in passage.spans:
             assert pages[span.page].text[span.start : span.end] in passage.text
@@ -42,7 +43,7 @@ def test_every_chunker_makes_passages_that_are_the_text_of_their_spans(services,
 
 
 def test_without_headings(services):
-    passages = services.passages(LOCAL_OWNER, BM25.changed("chunking", headings=False))
+    passages = services.indexes.passages(LOCAL_OWNER, BM25.changed("chunking", headings=False))
     assert {passage.heading for passage in passages} == {""}
 
 
@@ -60,66 +61,66 @@ def test_without_headings(services):
     ],
 )
 def test_the_name_of_a_recipe(chunking, name):
-    assert Services.recipe_name(BM25.changed("chunking", **chunking)) == name
+    assert IndexService.recipe_name(BM25.changed("chunking", **chunking)) == name
 
 
 def test_search_before_the_index_is_built_is_told(services):
-    assert not services.index_ready(LOCAL_OWNER, BM25)
-    assert services.index_stats(LOCAL_OWNER, BM25) is None
+    assert not services.indexes.ready(LOCAL_OWNER, BM25)
+    assert services.indexes.stats(LOCAL_OWNER, BM25) is None
     with pytest.raises(PdfQAError, match="not built yet") as raised:
-        services.search(LOCAL_OWNER, METERS, BM25)
+        services.indexes.search(LOCAL_OWNER, METERS, BM25)
     assert raised.value.hint == "Build it first."
 
 
 def test_building_makes_the_index_ready_and_search_finds_the_gold_page(services):
     steps = built(services)
     assert steps[-1].phase
-    assert services.index_ready(LOCAL_OWNER, BM25)
-    assert services.index_stats(LOCAL_OWNER, BM25).passages == len(services.passages(LOCAL_OWNER, BM25))
-    hits = services.search(LOCAL_OWNER, METERS, BM25)
+    assert services.indexes.ready(LOCAL_OWNER, BM25)
+    assert services.indexes.stats(LOCAL_OWNER, BM25).passages == len(services.indexes.passages(LOCAL_OWNER, BM25))
+    hits = services.indexes.search(LOCAL_OWNER, METERS, BM25)
     assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5]
     assert set(QUESTIONS["q03"]["pages"]) & set(hits[0].passage.pages)
-    assert len(services.search(LOCAL_OWNER, METERS, BM25, k=2)) == 2
+    assert len(services.indexes.search(LOCAL_OWNER, METERS, BM25, k=2)) == 2
     assert built(services) == []
 
 
 def test_an_empty_question_is_a_usage_error(services):
     built(services)
     with pytest.raises(UsageError, match="question is empty"):
-        services.search(LOCAL_OWNER, " ", BM25)
+        services.indexes.search(LOCAL_OWNER, " ", BM25)
 
 
 @pytest.mark.parametrize("retriever", ["dense", "hybrid", "rrf", "convex"])
 def test_the_retrievers_that_use_embeddings(services, retriever):
     settings = BM25.changed("retrieval", retriever=retriever)
-    assert services.index_seconds(LOCAL_OWNER, settings) > 0
+    assert services.indexes.seconds(LOCAL_OWNER, settings) > 0
     steps = built(services, settings)
-    assert services.index_seconds(LOCAL_OWNER, settings) == 0
-    count = len(services.passages(LOCAL_OWNER, settings))
+    assert services.indexes.seconds(LOCAL_OWNER, settings) == 0
+    count = len(services.indexes.passages(LOCAL_OWNER, settings))
     assert Progress("Embedding passages", count, count) in steps
     assert set(QUESTIONS["q03"]["pages"]) & {
-        p for h in services.search(LOCAL_OWNER, METERS, settings) for p in h.passage.pages
+        p for h in services.indexes.search(LOCAL_OWNER, METERS, settings) for p in h.passage.pages
     }
 
 
 def test_late_interaction_encodes_tokens_while_the_index_is_built(services):
     built(services)
     late = BM25.changed("retrieval", retriever="late_interaction")
-    assert not services.index_ready(LOCAL_OWNER, late)
-    assert services.index_seconds(LOCAL_OWNER, late) > 0
+    assert not services.indexes.ready(LOCAL_OWNER, late)
+    assert services.indexes.seconds(LOCAL_OWNER, late) > 0
     built(services, late)
-    assert services.index_ready(LOCAL_OWNER, late)
+    assert services.indexes.ready(LOCAL_OWNER, late)
     files = list((services.workspace / "indexes").glob("*/tokens-*/*.npy"))
     assert len(files) == 1
-    assert all("late_interaction" in hit.parts for hit in services.search(LOCAL_OWNER, METERS, late))
-    services.remove_document(LOCAL_OWNER, only(services).id)
+    assert all("late_interaction" in hit.parts for hit in services.indexes.search(LOCAL_OWNER, METERS, late))
+    services.documents.remove(LOCAL_OWNER, only(services).id)
     assert not files[0].exists()
 
 
 def test_a_recipe_may_rerank_and_spread_its_hits(services):
     settings = BM25.changed("retrieval", reranker="short", rerank_candidates=9, per_page=1)
     built(services, settings)
-    hits = services.search(LOCAL_OWNER, METERS, settings)
+    hits = services.indexes.search(LOCAL_OWNER, METERS, settings)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all({"bm25", "rerank"} == set(hit.parts) for hit in hits)
     assert len({hit.passage.spans[0].page for hit in hits}) == len(hits) > 1
@@ -127,7 +128,7 @@ def test_a_recipe_may_rerank_and_spread_its_hits(services):
 
 def encoded(services):
     """Return how many passages were embedded since the last call."""
-    texts = services.models.encoder().encoded
+    texts = services.models.loaded.encoder().encoded
     count = len(texts)
     texts.clear()
     return count
@@ -135,43 +136,43 @@ def encoded(services):
 
 def test_adding_a_document_embeds_that_document_only(services, letter):
     built(services, HYBRID)
-    assert encoded(services) == len(services.passages(LOCAL_OWNER, HYBRID))
-    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
-    assert not services.index_ready(LOCAL_OWNER, HYBRID)
+    assert encoded(services) == len(services.indexes.passages(LOCAL_OWNER, HYBRID))
+    document = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
+    assert not services.indexes.ready(LOCAL_OWNER, HYBRID)
     built(services, HYBRID)
-    assert encoded(services) == len(services.passages(LOCAL_OWNER, HYBRID, [document.id])) == 1
-    assert services.search(LOCAL_OWNER, "granite", HYBRID)[0].passage.document_id == document.id
+    assert encoded(services) == len(services.indexes.passages(LOCAL_OWNER, HYBRID, [document.id])) == 1
+    assert services.indexes.search(LOCAL_OWNER, "granite", HYBRID)[0].passage.document_id == document.id
 
 
 def test_an_index_is_found_again_by_the_next_program(open_services):
     first = open_services()
     built(first, HYBRID)
-    hits = first.search(LOCAL_OWNER, METERS, HYBRID)
+    hits = first.indexes.search(LOCAL_OWNER, METERS, HYBRID)
     first.close()
     second = open_services()
-    assert not second.index_ready(LOCAL_OWNER, HYBRID)
+    assert not second.indexes.ready(LOCAL_OWNER, HYBRID)
     built(second, HYBRID)
     assert encoded(second) == 0
-    assert second.search(LOCAL_OWNER, METERS, HYBRID) == hits
+    assert second.indexes.search(LOCAL_OWNER, METERS, HYBRID) == hits
 
 
 def test_a_removed_document_leaves_nothing_behind(services, letter):
-    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    document = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
     both = HYBRID, BM25
     for settings in both:
         built(services, settings)
     files = set((services.workspace / "indexes").rglob("*.np[yz]"))
-    services.remove_document(LOCAL_OWNER, document.id)
+    services.documents.remove(LOCAL_OWNER, document.id)
     assert len(files - set((services.workspace / "indexes").rglob("*.np[yz]"))) == 4
     assert not services.store.pdf_path(document.id).exists()
     for settings in both:
-        assert not services.index_ready(LOCAL_OWNER, settings)
+        assert not services.indexes.ready(LOCAL_OWNER, settings)
         built(services, settings)
         assert document.id not in {
-            h.passage.document_id for h in services.search(LOCAL_OWNER, "granite heat", settings)
+            h.passage.document_id for h in services.indexes.search(LOCAL_OWNER, "granite heat", settings)
         }
     encoded(services)
-    documents(services.ingest(LOCAL_OWNER, [letter]))
+    documents(services.documents.ingest(LOCAL_OWNER, [letter]))
     built(services, HYBRID)
     assert encoded(services) == 1
 
@@ -179,11 +180,11 @@ def test_a_removed_document_leaves_nothing_behind(services, letter):
 def test_another_chunker_makes_another_index(services):
     other = BM25.changed("chunking", chunker="paragraphs")
     built(services)
-    assert not services.index_ready(LOCAL_OWNER, other)
+    assert not services.indexes.ready(LOCAL_OWNER, other)
     built(services, other)
-    assert services.index_ready(LOCAL_OWNER, BM25)
-    assert services.index_ready(LOCAL_OWNER, other)
-    assert services.index_stats(LOCAL_OWNER, BM25).passages != services.index_stats(LOCAL_OWNER, other).passages
+    assert services.indexes.ready(LOCAL_OWNER, BM25)
+    assert services.indexes.ready(LOCAL_OWNER, other)
+    assert services.indexes.stats(LOCAL_OWNER, BM25).passages != services.indexes.stats(LOCAL_OWNER, other).passages
     assert len(list((services.workspace / "indexes").iterdir())) == 2
 
 
@@ -194,36 +195,59 @@ def test_settings_of_other_chunkers_and_of_search_keep_the_index(services):
         BM25.changed("retrieval", k=9, k1=2),
         BM25.changed("llm", seed=9),
     ):
-        assert services.index_ready(LOCAL_OWNER, same)
-    assert not services.index_ready(LOCAL_OWNER, BM25.changed("chunking", step=40))
+        assert services.indexes.ready(LOCAL_OWNER, same)
+    assert not services.indexes.ready(LOCAL_OWNER, BM25.changed("chunking", step=40))
 
 
 def test_tokens_of_another_encoder_make_other_passages(services):
     settings = BM25.changed("chunking", unit="tokens")
     built(services, settings)
-    assert not services.index_ready(LOCAL_OWNER, settings.changed("retrieval", embedding_model="other"))
+    assert not services.indexes.ready(LOCAL_OWNER, settings.changed("retrieval", embedding_model="other"))
 
 
 def test_a_scope_limits_the_hits(services, letter):
-    document = documents(services.ingest(LOCAL_OWNER, [letter]))[0]
+    document = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
     built(services)
-    hits = services.search(LOCAL_OWNER, "granite heat meters", BM25, document_ids=[document.id])
+    hits = services.indexes.search(LOCAL_OWNER, "granite heat meters", BM25, document_ids=[document.id])
     assert {hit.passage.document_id for hit in hits} == {document.id}
 
 
 def test_stopping_the_build_keeps_what_is_finished(services):
-    steps = services.build_index(LOCAL_OWNER, HYBRID, run="page")
+    steps = services.indexes.build(LOCAL_OWNER, HYBRID, task="page")
     next(steps)
-    services.stop("page")
+    services.tasks.stop("page")
     with pytest.raises(StoppedError):
         list(steps)
-    assert not services.index_ready(LOCAL_OWNER, HYBRID)
+    assert not services.indexes.ready(LOCAL_OWNER, HYBRID)
     built(services, HYBRID)
-    assert services.index_ready(LOCAL_OWNER, HYBRID)
+    assert services.indexes.ready(LOCAL_OWNER, HYBRID)
 
 
 def test_only_so_many_indexes_stay_open(services):
     for step in range(50, 60):
         built(services, BM25.changed("chunking", step=step))
-    ready = [services.index_ready(LOCAL_OWNER, BM25.changed("chunking", step=step)) for step in range(50, 60)]
+    ready = [services.indexes.ready(LOCAL_OWNER, BM25.changed("chunking", step=step)) for step in range(50, 60)]
     assert ready == [False] * 2 + [True] * 8
+
+
+def test_an_owner_with_many_indexes_takes_none_of_anothers(open_services, letter):
+    services = open_services(empty=True)
+    for owner in ("ann", "ben"):
+        documents(services.documents.ingest(owner, [letter]))
+    built(services, BM25, "ann")
+    for size in range(20, 20 + OPEN_INDEXES + 1):
+        built(services, BM25.changed("chunking", size=size, step=10), "ben")
+    assert services.indexes.ready("ann", BM25)
+    assert not services.indexes.ready("ben", BM25.changed("chunking", size=20, step=10))
+    assert services.indexes.ready("ben", BM25.changed("chunking", size=21, step=10))
+
+
+def test_counting_passages_of_many_documents_chunks_each_once(open_services, make_pdf, monkeypatch):
+    monkeypatch.setattr("pdfqa_core.services.indexes.CACHED_DOCUMENTS", 2)
+    services = open_services(empty=True)
+    files = [make_pdf([f"Granite of quarry {n} is sold by the tonne."], name=f"{n}.pdf") for n in range(4)]
+    documents(services.documents.ingest(LOCAL_OWNER, files))
+    counts = services.indexes.passage_counts(LOCAL_OWNER, BM25)
+    monkeypatch.setattr(services.documents, "pages_of", None)  # nothing is read again
+    assert services.indexes.passage_counts(LOCAL_OWNER, BM25) == counts
+    assert sum(counts.values()) == 4

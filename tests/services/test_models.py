@@ -68,7 +68,7 @@ def opened(tmp_path, monkeypatch):
         available.register("llama_cpp")(Engine)
         available.register("openai")(FakeServer)
         models = LoadedModels(settings, folder / "models", available=available, make_encoder=lambda _: WordEncoder())
-        made.append(Services(folder, settings, models))
+        made.append(Services.open(folder, settings, models))
         return made[-1]
 
     yield build
@@ -89,7 +89,7 @@ def settle():
 
 
 def card(services, name):
-    return next(one for one in services.known_models() if one.name == name)
+    return next(one for one in services.models.known_models() if one.name == name)
 
 
 # ------------------------------------------------------------------ which there are
@@ -179,34 +179,34 @@ def test_a_file_of_the_catalogue_is_deleted_and_others_are_not(tmp_path):
 def test_a_chosen_model_answers_at_once_and_after_a_restart(opened, tmp_path):
     path = str(write(tmp_path / "mine.gguf"))
     services = opened()
-    list(services.ingest(LOCAL_OWNER, [PDF]))
+    list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     before = services.settings
-    services.models.llm().engine.enqueue(["Granite."])
-    services.use_model(services.add_model(path))
+    services.models.loaded.llm().engine.enqueue(["Granite."])
+    services.models.use_model(services.models.add_model(path))
     settle()
-    engine = services.models.llm().engine
+    engine = services.models.loaded.llm().engine
     assert engine.name == "mine"
-    list(services.answer(LOCAL_OWNER, "What is read every 15 minutes?", before))
-    stored = list(services.answer(LOCAL_OWNER, "What is read every 15 minutes?", before))[-1]
+    list(services.answers.ask(LOCAL_OWNER, "What is read every 15 minutes?", before))
+    stored = list(services.answers.ask(LOCAL_OWNER, "What is read every 15 minutes?", before))[-1]
     assert isinstance(stored, Stored)
     assert stored.turn.answer.model == "mine"
-    fingerprints = [s.fingerprint() for s in (before, services.running(before), services.settings)]
+    fingerprints = [s.fingerprint() for s in (before, services.models.running(before), services.settings)]
     assert stored.turn.answer.settings_fingerprint == fingerprints[1] == fingerprints[2] != fingerprints[0]
-    assert len(services.store.conversations.list(LOCAL_OWNER)) == 2
+    assert len(services.conversations.list(LOCAL_OWNER)) == 2
     services.close()
-    assert opened().models.llm().engine.name == "mine"
+    assert opened().models.loaded.llm().engine.name == "mine"
 
 
 def test_settings_of_the_engine_make_another_one_and_sampling_does_not(opened):
     services = opened()
-    engine = services.models.llm().engine
-    now = services.change_llm(temperature=0.7, top_k=5)
+    engine = services.models.loaded.llm().engine
+    now = services.models.change_llm(temperature=0.7, top_k=5)
     settle()
-    assert services.models.llm().engine is engine
+    assert services.models.loaded.llm().engine is engine
     assert (now.llm.temperature, services.settings.llm.top_k) == (0.7, 5)
-    services.change_llm(context_size=1024, threads=1, batch_size=64)
+    services.models.change_llm(context_size=1024, threads=1, batch_size=64)
     settle()
-    given = services.models.llm().engine.given
+    given = services.models.loaded.llm().engine.given
     assert (given["context_size"], given["threads"], given["batch_size"]) == (1024, 1, 64)
     kept = json.loads((services.workspace / "models.json").read_text())["llm"]
     assert kept == {"temperature": 0.7, "top_k": 5, "context_size": 1024, "threads": 1, "batch_size": 64}
@@ -216,38 +216,38 @@ def test_a_wrong_setting_changes_nothing(opened, tmp_path):
     services = opened()
     before = services.settings
     with pytest.raises(UsageError, match="context_size"):
-        services.change_llm(context_size=3)
+        services.models.change_llm(context_size=3)
     with pytest.raises(ModelError, match="does not exist"):
-        services.use_model(str(tmp_path / "gone.gguf"))
+        services.models.use_model(str(tmp_path / "gone.gguf"))
     with pytest.raises(UsageError, match="is not the address of a server"):
-        services.use_server("ftp://x", "")
+        services.models.use_server("ftp://x", "")
     assert services.settings == before
     assert not (services.workspace / "models.json").exists()
 
 
 def test_a_server_is_used_with_the_model_that_was_chosen(opened):
     services = opened()
-    services.use_server("http://127.0.0.1:9", "big")
+    services.models.use_server("http://127.0.0.1:9", "big")
     settle()
-    assert services.models.llm().name == "big"
+    assert services.models.loaded.llm().name == "big"
     assert services.settings.llm.url == "http://127.0.0.1:9/v1"
     with pytest.raises(PdfQAError, match="speed of a server"):
-        list(services.speed_test())
-    services.use_model("smollm2-135m")
+        list(services.models.speed_test())
+    services.models.use_model("smollm2-135m")
     settle()
     assert services.settings.llm.engine == "llama_cpp"
 
 
 def test_a_model_in_use_is_not_removed(opened, tmp_path):
     services = opened()
-    path = services.add_model(str(write(tmp_path / "mine.gguf")))
-    services.use_model(path)
+    path = services.models.add_model(str(write(tmp_path / "mine.gguf")))
+    services.models.use_model(path)
     settle()
     with pytest.raises(PdfQAError, match="mine is in use"):
-        services.remove_model(path)
-    services.use_model("smollm2-135m")
+        services.models.remove_model(path)
+    services.models.use_model("smollm2-135m")
     settle()
-    assert services.remove_model(path) is False
+    assert services.models.remove_model(path) is False
 
 
 def test_a_model_is_fetched_in_the_background_and_removed(opened, monkeypatch):
@@ -259,34 +259,35 @@ def test_a_model_is_fetched_in_the_background_and_removed(opened, monkeypatch):
         hub.files[f"{entry.repo}/resolve/main/{entry.file}"] = header() + bytes(500_000)
         hub.slow = 0.2
         services = opened()
-        services.download_model(SMALL)
-        while not services.model_download(SMALL).progress.done:
-            assert services.model_download(SMALL).state == "downloading"
+        services.models.download_model(SMALL)
+        while not services.models.model_download(SMALL).progress.done:
+            assert services.models.model_download(SMALL).state == "downloading"
         with pytest.raises(PdfQAError, match="is being downloaded"):
-            services.remove_model(SMALL)
-        services.stop_download(SMALL)
+            services.models.remove_model(SMALL)
+        services.models.stop_download(SMALL)
         settle()
-        assert services.model_download(SMALL).state == "stopped"
+        assert services.models.model_download(SMALL).state == "stopped"
         assert card(services, SMALL).partial > 0
         hub.slow = 0
-        services.download_model(SMALL)
+        services.models.download_model(SMALL)
         settle()
-    assert services.model_download(SMALL).state == "done"
+    assert services.models.model_download(SMALL).state == "done"
     assert card(services, SMALL).path
-    assert services.remove_model(SMALL) is True
-    assert (card(services, SMALL).path, services.model_download(SMALL)) == ("", None)
+    assert services.models.remove_model(SMALL) is True
+    assert (card(services, SMALL).path, services.models.model_download(SMALL)) == ("", None)
 
 
 def test_on_a_demo_visitors_look_and_change_nothing(opened, tmp_path):
     services = opened(demo=True)
-    assert len(services.known_models()) >= 12
+    assert len(services.models.known_models()) >= 12
     path = str(write(tmp_path / "mine.gguf"))
+    models = services.models
     for act in (
-        lambda: services.add_model(path), lambda: services.use_model(path), lambda: services.remove_model(SMALL),
-        lambda: services.download_model(SMALL), lambda: services.stop_download(SMALL), services.load_model,
-        services.unload_model, services.stop_loading, lambda: services.change_llm(threads=1),
-        lambda: services.server_models("http://127.0.0.1:9"), lambda: services.try_server("http://127.0.0.1:9", ""),
-        lambda: services.use_server("http://127.0.0.1:9", ""), lambda: list(services.speed_test()),
+        lambda: models.add_model(path), lambda: models.use_model(path), lambda: models.remove_model(SMALL),
+        lambda: models.download_model(SMALL), lambda: models.stop_download(SMALL), models.load_model,
+        models.unload_model, models.stop_loading, lambda: models.change_llm(threads=1),
+        lambda: models.server_models("http://127.0.0.1:9"), lambda: models.try_server("http://127.0.0.1:9", ""),
+        lambda: models.use_server("http://127.0.0.1:9", ""), lambda: list(models.speed_test()),
     ):  # fmt: skip
         with pytest.raises(PdfQAError, match="Visitors of a demo"):
             act()
@@ -321,8 +322,8 @@ def test_a_server_lists_its_models_and_is_tried(opened):
     address = f"http://127.0.0.1:{server.server_address[1]}"
     try:
         services = opened()
-        assert services.server_models(address) == ["small", "big"]
-        assert "answered “ready as big” in" in services.try_server(address, "big")
+        assert services.models.server_models(address) == ["small", "big"]
+        assert "answered “ready as big” in" in services.models.try_server(address, "big")
     finally:
         server.shutdown()
         server.server_close()
@@ -337,9 +338,9 @@ def test_the_speed_test_tells_rates_beside_the_limit_and_keeps_what_it_measured(
     monkeypatch.setattr(module, "WRITING", 0.3)
     monkeypatch.setattr(module, "READING", 0.01)
     services = opened()
-    services.use_model(str(write(tmp_path / "mine.gguf")))
+    services.models.use_model(str(write(tmp_path / "mine.gguf")))
     settle()
-    *steps, speed = services.speed_test()
+    *steps, speed = services.models.speed_test()
     assert isinstance(speed, Speed)
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert {step.phase for step in steps} >= {"measuring the memory", "reading a prompt", "writing an answer"}
@@ -348,10 +349,10 @@ def test_the_speed_test_tells_rates_beside_the_limit_and_keeps_what_it_measured(
     assert speed.prompt_tokens > 10
     assert speed.limit == speed.bandwidth / speed.size
     assert "100 tokens" in speed.words
-    expected = services.model_files.expected_speed(speed.size)
+    expected = services.models.model_files.expected_speed(speed.size)
     assert expected == pytest.approx(speed.answer_rate)
-    assert services.model_files.expected_speed(2 * speed.size) == pytest.approx(speed.answer_rate / 2)
-    prompts = [messages[0].content[:14] for messages in services.models.llm().engine.history]
+    assert services.models.model_files.expected_speed(2 * speed.size) == pytest.approx(speed.answer_rate / 2)
+    prompts = [messages[0].content[:14] for messages in services.models.loaded.llm().engine.history]
     assert len(set(prompts)) == len(prompts)  # none begins like another, or the cache would be measured
 
 
@@ -361,15 +362,15 @@ def test_nothing_is_expected_before_the_first_test(tmp_path):
 
 def test_the_speed_test_can_be_stopped(opened, tmp_path):
     services = opened()
-    services.use_model(str(write(tmp_path / "mine.gguf")))
+    services.models.use_model(str(write(tmp_path / "mine.gguf")))
     settle()
-    steps = services.speed_test(run="test")
+    steps = services.models.speed_test(task="test")
     while next(steps).phase != "writing an answer":
         pass
-    services.stop("test")
+    services.tasks.stop("test")
     with pytest.raises(StoppedError):
         list(steps)
-    assert services.model_files.expected_speed(1000) is None
+    assert services.models.model_files.expected_speed(1000) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from sqlalchemy import text
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.choices import names as strategies
 from pdfqa_core.types import Document, DocumentState, Token
 from tests.services.helpers import (
     BM25,
@@ -28,58 +29,58 @@ from tests.services.helpers import (
 
 def test_owners_do_not_see_each_other(open_services, letter):
     services = open_services(LITERAL)
-    documents(services.ingest("visitor-a", [letter]))
+    documents(services.documents.ingest("visitor-a", [letter]))
     sample, theirs = only(services), only(services, "visitor-a")
     built(services, LITERAL)
     built(services, LITERAL, "visitor-a")
     mine = stored_of(asked(services, METERS))
-    for call in (services.original, services.remove_document):
+    for call in (services.documents.original, services.documents.remove):
         with pytest.raises(UsageError, match="no document"):
             call("visitor-a", sample.id)
-    for call in (services.page_view, services.thumbnail):
+    for call in (services.pages.view, services.pages.thumbnail):
         with pytest.raises(UsageError, match="no document"):
             call("visitor-a", sample.id, 1)
     with pytest.raises(UsageError, match="no such conversation"):
         asked(services, METERS, owner="visitor-a", conversation_id=mine.conversation_id)
-    assert {p.document_id for p in services.passages("visitor-a", LITERAL)} == {theirs.id}
-    hits = services.search("visitor-a", METERS + " granite", LITERAL, document_ids=[sample.id, theirs.id])
+    assert {p.document_id for p in services.indexes.passages("visitor-a", LITERAL)} == {theirs.id}
+    hits = services.indexes.search("visitor-a", METERS + " granite", LITERAL, document_ids=[sample.id, theirs.id])
     assert {hit.passage.document_id for hit in hits} == {theirs.id}
-    assert services.search("visitor-a", METERS, LITERAL, document_ids=[sample.id]) == []
+    assert services.indexes.search("visitor-a", METERS, LITERAL, document_ids=[sample.id]) == []
     with pytest.raises(UsageError, match=r"no document 'harbour-heat\.pdf'"):
-        services.document_ids("visitor-a", ["harbour-heat.pdf"])
+        services.documents.document_ids("visitor-a", ["harbour-heat.pdf"])
     roots = [path for path in services.workspace.rglob("indexes") if path.is_dir()]
     assert len(roots) == 2
-    services.remove_document("visitor-a", theirs.id)
-    assert services.index_ready(LOCAL_OWNER, LITERAL)
+    services.documents.remove("visitor-a", theirs.id)
+    assert services.indexes.ready(LOCAL_OWNER, LITERAL)
 
 
 def test_visitors_may_keep_so_much(open_services, letter, tmp_path):
     services = open_services(BM25.changed("server", demo=True, visitor_mb=1), empty=True)
-    document = documents(services.ingest("visitor-a", [letter]))[0]
+    document = documents(services.documents.ingest("visitor-a", [letter]))[0]
     big = tmp_path / "big.pdf"
     big.write_bytes(b"%PDF" + b"x" * (1_000_000 - letter.stat().st_size))
     with pytest.raises(PdfQAError, match="may keep 1 MB") as raised:
-        list(services.ingest("visitor-a", [big]))
+        list(services.documents.ingest("visitor-a", [big]))
     assert raised.value.hint
-    assert [d.filename for d in services.store.documents.list("visitor-a")] == ["letter.pdf"]
+    assert [d.filename for d in services.documents.list("visitor-a")] == ["letter.pdf"]
     smaller = tmp_path / "smaller.pdf"
     smaller.write_bytes(big.read_bytes()[:-5])
-    assert len(documents(services.ingest("visitor-a", [smaller]))) == 1
+    assert len(documents(services.documents.ingest("visitor-a", [smaller]))) == 1
     # What is there already takes no more room.
-    again = services.original("visitor-a", document.id)
-    assert documents(services.ingest("visitor-a", [again, letter], again=True))[0].filename == "letter.pdf"
+    again = services.documents.original("visitor-a", document.id)
+    assert documents(services.documents.ingest("visitor-a", [again, letter], again=True))[0].filename == "letter.pdf"
 
 
 def test_the_owner_of_the_computer_has_no_such_limit(open_services, tmp_path):
     services = open_services(BM25.changed("server", visitor_mb=1), empty=True)
     big = tmp_path / "big.pdf"
     big.write_bytes(b"%PDF" + b"x" * 1_500_000)
-    assert documents(services.ingest(LOCAL_OWNER, [big]))[0].state is DocumentState.BROKEN
+    assert documents(services.documents.ingest(LOCAL_OWNER, [big]))[0].state is DocumentState.BROKEN
 
 
 def test_idle_visitors_are_removed_with_everything(open_services, letter):
     services = open_services(LITERAL.changed("server", demo=True, visitor_hours=1))
-    documents(services.ingest("visitor-new", [letter]))
+    documents(services.documents.ingest("visitor-new", [letter]))
     old = datetime.now(UTC) - timedelta(hours=2)
     sample = only(services)
     for owner in ("visitor-old", LOCAL_OWNER):
@@ -90,41 +91,41 @@ def test_idle_visitors_are_removed_with_everything(open_services, letter):
     for owner in ("visitor-old", "visitor-new"):
         built(services, LITERAL, owner)
     assert len(list((services.workspace / "visitors").iterdir())) == 2
-    assert services.purge_visitors() == ("visitor-old",)
-    assert services.store.documents.list("visitor-old") == ()
-    assert not services.index_ready("visitor-old", LITERAL)
+    assert services.visitors.purge() == ("visitor-old",)
+    assert services.documents.list("visitor-old") == ()
+    assert not services.indexes.ready("visitor-old", LITERAL)
     assert len(list((services.workspace / "visitors").iterdir())) == 1
-    assert services.index_ready("visitor-new", LITERAL)
+    assert services.indexes.ready("visitor-new", LITERAL)
     assert services.store.pdf_path(sample.id).exists()
-    assert [d.filename for d in services.store.documents.list(LOCAL_OWNER)] == ["harbour-heat.pdf"]
+    assert [d.filename for d in services.documents.list(LOCAL_OWNER)] == ["harbour-heat.pdf"]
 
 
 def test_nobody_is_removed_outside_a_demo(open_services):
     services = open_services(LITERAL.changed("server", visitor_hours=1))
     old = datetime.now(UTC) - timedelta(days=9)
     services.store.documents.add(Document("a" * 64, "t", "t.pdf", 1, old, "visitor-old"))
-    assert services.purge_visitors() == ()
-    assert len(services.store.documents.list("visitor-old")) == 1
+    assert services.visitors.purge() == ()
+    assert len(services.documents.list("visitor-old")) == 1
 
 
 def test_closing_stops_what_runs_and_frees_the_models(open_services):
     llm = StoppingLLM(lambda: None, after=0)
     llm.enqueue([WORDS])
     services = open_services(llm=llm)
-    events = services.answer(LOCAL_OWNER, METERS, BM25)
+    events = services.answers.ask(LOCAL_OWNER, METERS, BM25)
     while not isinstance(next(events), Token):
         pass
-    services.stop()
+    services.tasks.stop()
     assert stored_of(list(events)).turn.answer.stopped
     services.close()
-    assert services.models.closed
+    assert services.models.loaded.closed
 
 
 def test_a_strategy_is_registered_under_every_name_that_is_offered():
-    assert Services.names("extractor") == extractors.names()
+    assert strategies("extractor") == extractors.names()
 
 
 def test_a_source_brings_its_own_name(open_services, letter):
     services = open_services(empty=True)
-    found = documents(services.ingest(LOCAL_OWNER, [Source(letter, "Upload of Ann.pdf")]))
+    found = documents(services.documents.ingest(LOCAL_OWNER, [Source(letter, "Upload of Ann.pdf")]))
     assert found[0].filename == "Upload of Ann.pdf"

@@ -39,46 +39,46 @@ def locked_pdf(tmp_path):
 
 def test_the_pages_of_an_opened_document_have_images_until_the_program_ends(open_services, locked_pdf):
     services = open_services(empty=True)
-    (opened,) = documents(services.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
+    (opened,) = documents(services.documents.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
     assert opened.state is DocumentState.READY
-    view = services.page_view(LOCAL_OWNER, opened.id, 1)
+    view = services.pages.view(LOCAL_OWNER, opened.id, 1)
     assert (view.image[8:12], view.message, view.locked) == (b"WEBP", "", False)
-    assert services.thumbnail(LOCAL_OWNER, opened.id, 1).data[8:12] == b"WEBP"
+    assert services.pages.thumbnail(LOCAL_OWNER, opened.id, 1).data[8:12] == b"WEBP"
     services.close()
 
     again = open_services(empty=True)
-    view = again.page_view(LOCAL_OWNER, opened.id, 1)
+    view = again.pages.view(LOCAL_OWNER, opened.id, 1)
     assert (view.image, view.mime, view.locked) == (b"", "", True)
     assert view.message == "The page image needs the password: enter it again."
     assert view.page.text == "Behind the lock lies granite."
-    assert again.thumbnail(LOCAL_OWNER, opened.id, 1).data == b""
+    assert again.pages.thumbnail(LOCAL_OWNER, opened.id, 1).data == b""
     with pytest.raises(DocumentError, match=r"does not open locked\.pdf") as wrong:
-        again.enter_password(LOCAL_OWNER, opened.id, "guess")
+        again.pages.enter_password(LOCAL_OWNER, opened.id, "guess")
     assert wrong.value.state is DocumentState.ENCRYPTED
-    assert again.page_view(LOCAL_OWNER, opened.id, 1).locked
-    again.enter_password(LOCAL_OWNER, opened.id, SECRET)
-    assert again.page_view(LOCAL_OWNER, opened.id, 1).image[8:12] == b"WEBP"
+    assert again.pages.view(LOCAL_OWNER, opened.id, 1).locked
+    again.pages.enter_password(LOCAL_OWNER, opened.id, SECRET)
+    assert again.pages.view(LOCAL_OWNER, opened.id, 1).image[8:12] == b"WEBP"
 
 
 def test_a_password_opens_the_images_of_its_owner_only(open_services, locked_pdf):
     services = open_services(empty=True)
-    (opened,) = documents(services.ingest("ann", [locked_pdf], password=SECRET))
-    documents(services.ingest("bob", [locked_pdf]))
-    assert services.page_view("ann", opened.id, 1).image
-    assert services.thumbnail("bob", opened.id, 1).data == b""
+    (opened,) = documents(services.documents.ingest("ann", [locked_pdf], password=SECRET))
+    documents(services.documents.ingest("bob", [locked_pdf]))
+    assert services.pages.view("ann", opened.id, 1).image
+    assert services.pages.thumbnail("bob", opened.id, 1).data == b""
 
 
 def test_a_removed_document_takes_its_password_along(open_services, locked_pdf):
     services = open_services(empty=True)
-    (opened,) = documents(services.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
-    services.remove_document(LOCAL_OWNER, opened.id)
-    assert documents(services.ingest(LOCAL_OWNER, [locked_pdf]))[0].state is DocumentState.ENCRYPTED
+    (opened,) = documents(services.documents.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
+    services.documents.remove(LOCAL_OWNER, opened.id)
+    assert documents(services.documents.ingest(LOCAL_OWNER, [locked_pdf]))[0].state is DocumentState.ENCRYPTED
 
 
 def test_a_password_is_written_nowhere(open_services, locked_pdf, caplog):
     caplog.set_level("DEBUG")
     services = open_services(empty=True)
-    documents(services.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
+    documents(services.documents.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
     services.store.close()
     files = [path for path in services.workspace.rglob("*") if path.is_file()]
     assert files

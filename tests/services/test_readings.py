@@ -30,7 +30,7 @@ def add_reading(services, text, name="visual", *, counts=True, confidence=0.9):
 
 
 def all_text(services):
-    return " ".join(passage.text for passage in services.passages(LOCAL_OWNER, BM25))
+    return " ".join(passage.text for passage in services.indexes.passages(LOCAL_OWNER, BM25))
 
 
 def only_words(text, words):
@@ -68,39 +68,39 @@ def test_the_reading_that_counts_is_used_and_shown(services):
     document = add_reading(services, "seals sleep on the quay")
     assert only(services).extractor == "visual"
     assert only_words(all_text(services), "seals sleep on the quay")
-    view = services.page_view(LOCAL_OWNER, document.id, 1, width=200)
+    view = services.pages.view(LOCAL_OWNER, document.id, 1, width=200)
     assert (view.page.text, view.reading.extractor) == ("seals sleep on the quay", "visual")
     assert [reading.extractor for reading in view.readings] == ["direct", "visual"]
-    assert services.page_view(LOCAL_OWNER, document.id, 1, width=200, reading="direct").reading.extractor == "direct"
-    services.choose_reading(LOCAL_OWNER, document.id, "direct")
-    assert services.page_view(LOCAL_OWNER, document.id, 1, width=200).reading.extractor == "direct"
+    assert services.pages.view(LOCAL_OWNER, document.id, 1, width=200, reading="direct").reading.extractor == "direct"
+    services.documents.choose_reading(LOCAL_OWNER, document.id, "direct")
+    assert services.pages.view(LOCAL_OWNER, document.id, 1, width=200).reading.extractor == "direct"
     with pytest.raises(UsageError, match="no text as read by 'other'"):
-        services.choose_reading(LOCAL_OWNER, document.id, "other")
+        services.documents.choose_reading(LOCAL_OWNER, document.id, "other")
 
 
 def test_a_recipe_uses_the_reading_it_wants(services):
     add_reading(services, "seals sleep on the quay", counts=False)
     built(services)
-    assert "seals" not in services.search(LOCAL_OWNER, METERS, BM25)[0].passage.text
-    assert not services.index_ready(LOCAL_OWNER, BY_VISUAL)
+    assert "seals" not in services.indexes.search(LOCAL_OWNER, METERS, BM25)[0].passage.text
+    assert not services.indexes.ready(LOCAL_OWNER, BY_VISUAL)
     built(services, BY_VISUAL)
-    assert "seals" in services.search(LOCAL_OWNER, "seals", BY_VISUAL)[0].passage.text
-    assert services.index_ready(LOCAL_OWNER, BM25)
-    assert services.search(LOCAL_OWNER, "seals", BM25) == []
-    assert services.pages(LOCAL_OWNER, only(services).id, BY_VISUAL)[0].text == "seals sleep on the quay"
-    assert Settings().chunking.read_by not in services.recipe_name(BM25).split()
-    assert services.recipe_name(BY_VISUAL).endswith("with headings as read by visual")
+    assert "seals" in services.indexes.search(LOCAL_OWNER, "seals", BY_VISUAL)[0].passage.text
+    assert services.indexes.ready(LOCAL_OWNER, BM25)
+    assert services.indexes.search(LOCAL_OWNER, "seals", BM25) == []
+    assert services.documents.pages(LOCAL_OWNER, only(services).id, BY_VISUAL)[0].text == "seals sleep on the quay"
+    assert Settings().chunking.read_by not in services.indexes.recipe_name(BM25).split()
+    assert services.indexes.recipe_name(BY_VISUAL).endswith("with headings as read by visual")
 
 
 def test_another_text_of_the_same_reading_makes_another_index(services):
     add_reading(services, "seals sleep on the quay")
     built(services)
-    assert services.search(LOCAL_OWNER, "seals", BM25)
+    assert services.indexes.search(LOCAL_OWNER, "seals", BM25)
     add_reading(services, "herons stand in the mud")
-    assert not services.index_ready(LOCAL_OWNER, BM25)
+    assert not services.indexes.ready(LOCAL_OWNER, BM25)
     built(services)
-    assert services.search(LOCAL_OWNER, "seals", BM25) == []
-    assert "herons" in services.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
+    assert services.indexes.search(LOCAL_OWNER, "seals", BM25) == []
+    assert "herons" in services.indexes.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
 
 
 def test_an_index_on_disk_is_not_used_for_another_text(open_services):
@@ -112,35 +112,37 @@ def test_an_index_on_disk_is_not_used_for_another_text(open_services):
     second.close()
     third = open_services()
     built(third)
-    assert third.search(LOCAL_OWNER, METERS, BM25) == []
-    assert "herons" in third.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
+    assert third.indexes.search(LOCAL_OWNER, METERS, BM25) == []
+    assert "herons" in third.indexes.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
 
 
 # ------------------------------------------------------------------ reading again
 
 
 def test_building_reads_what_has_not_been_read_so_and_only_once(services, letter):
-    documents(services.ingest(LOCAL_OWNER, [letter]))
-    assert [d.filename for d in services.unread(LOCAL_OWNER, UNTABLED)] == ["harbour-heat.pdf", "letter.pdf"]
+    documents(services.documents.ingest(LOCAL_OWNER, [letter]))
+    assert [d.filename for d in services.documents.unread(LOCAL_OWNER, UNTABLED)] == ["harbour-heat.pdf", "letter.pdf"]
     steps = built(services, UNTABLED)
     assert Progress("Reading harbour-heat.pdf", 8, 8) in steps
-    assert services.unread(LOCAL_OWNER, UNTABLED) == ()
-    assert services.index_ready(LOCAL_OWNER, UNTABLED)
-    assert services.reading_notes(LOCAL_OWNER, UNTABLED) == ()
-    assert {d.extractor for d in services.store.documents.list(LOCAL_OWNER)} == {"direct"}
-    assert [r.extractor for _, r in services.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"] * 2
-    assert services.search(LOCAL_OWNER, "granite", UNTABLED)[0].passage.document_id == only_id(services, "letter.pdf")
+    assert services.documents.unread(LOCAL_OWNER, UNTABLED) == ()
+    assert services.indexes.ready(LOCAL_OWNER, UNTABLED)
+    assert services.documents.reading_notes(LOCAL_OWNER, UNTABLED) == ()
+    assert {d.extractor for d in services.documents.list(LOCAL_OWNER)} == {"direct"}
+    assert [r.extractor for _, r in services.documents.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"] * 2
+    assert services.indexes.search(LOCAL_OWNER, "granite", UNTABLED)[0].passage.document_id == only_id(
+        services, "letter.pdf"
+    )
     assert built(services, UNTABLED) == []
 
 
 def test_what_cannot_be_read_so_keeps_its_reading_and_is_told(services):
     document, short = only(services), UNTABLED.changed("extraction", max_pages=2)
     built(services, short)
-    (note,) = services.reading_notes(LOCAL_OWNER, short)
+    (note,) = services.documents.reading_notes(LOCAL_OWNER, short)
     assert note.startswith("harbour-heat.pdf is used as read by direct, not by direct, no tables: harbour-heat.pdf has")
     assert only(services) == document
-    assert set(services.passage_counts(LOCAL_OWNER, short)) == {document.id}
-    assert services.unread(LOCAL_OWNER, short) == ()
+    assert set(services.indexes.passage_counts(LOCAL_OWNER, short)) == {document.id}
+    assert services.documents.unread(LOCAL_OWNER, short) == ()
 
 
 def test_a_stored_pdf_that_was_damaged_since_changes_nothing(services):
@@ -148,29 +150,29 @@ def test_a_stored_pdf_that_was_damaged_since_changes_nothing(services):
     services.store.pdf_path(document.id).write_bytes(b"%PDF-1.7\nand nothing more")
     built(services, UNTABLED)
     assert only(services) == document
-    assert [reading.extractor for reading in services.store.documents.readings(LOCAL_OWNER)] == ["direct"]
-    assert "not been read so yet" in services.reading_notes(LOCAL_OWNER, UNTABLED)[0]
+    assert [reading.extractor for reading in services.documents.readings(LOCAL_OWNER)] == ["direct"]
+    assert "not been read so yet" in services.documents.reading_notes(LOCAL_OWNER, UNTABLED)[0]
 
 
 def test_stopping_while_documents_are_read_for_a_recipe(services):
-    steps = services.build_index(LOCAL_OWNER, UNTABLED, run="page")
+    steps = services.indexes.build(LOCAL_OWNER, UNTABLED, task="page")
     assert next(steps).phase.startswith("checking")
-    services.stop("page")
+    services.tasks.stop("page")
     with pytest.raises(StoppedError):
         list(steps)
-    assert not services.index_ready(LOCAL_OWNER, UNTABLED)
-    assert len(services.unread(LOCAL_OWNER, UNTABLED)) == 1
+    assert not services.indexes.ready(LOCAL_OWNER, UNTABLED)
+    assert len(services.documents.unread(LOCAL_OWNER, UNTABLED)) == 1
     built(services, UNTABLED)
-    assert services.index_ready(LOCAL_OWNER, UNTABLED)
+    assert services.indexes.ready(LOCAL_OWNER, UNTABLED)
 
 
 def test_a_document_is_read_again_in_the_way_that_is_asked_for(services):
     document = only(services)
-    source = services.original(LOCAL_OWNER, document.id)
-    (read,) = documents(services.ingest(LOCAL_OWNER, [source], again=True, extraction=PLAIN))
+    source = services.documents.original(LOCAL_OWNER, document.id)
+    (read,) = documents(services.documents.ingest(LOCAL_OWNER, [source], again=True, extraction=PLAIN))
     assert (read.id, read.extractor, read.state) == (document.id, "direct, no tables", DocumentState.READY)
     assert only(services) == replace(document, extractor="direct, no tables")
-    assert [d.reason for d in documents(services.ingest(LOCAL_OWNER, [source]))] == [
+    assert [d.reason for d in documents(services.documents.ingest(LOCAL_OWNER, [source]))] == [
         "harbour-heat.pdf is already there."
     ]
     assert only(services).extractor == "direct, no tables"
@@ -185,22 +187,22 @@ def test_an_encrypted_document_is_read_for_a_recipe_while_its_password_is_known(
     canvas.drawString(70, 700, "Behind the lock lies granite.")
     canvas.save()
     services = open_services(empty=True)
-    documents(services.ingest(LOCAL_OWNER, [path]))
-    assert services.unread(LOCAL_OWNER, UNTABLED) == ()
-    documents(services.ingest(LOCAL_OWNER, [path], password="secret"))
+    documents(services.documents.ingest(LOCAL_OWNER, [path]))
+    assert services.documents.unread(LOCAL_OWNER, UNTABLED) == ()
+    documents(services.documents.ingest(LOCAL_OWNER, [path], password="secret"))
     assert only(services).state is DocumentState.READY
     services.close()
     forgetful = open_services(empty=True)
     built(forgetful, UNTABLED)
-    (note,) = forgetful.reading_notes(LOCAL_OWNER, UNTABLED)
+    (note,) = forgetful.documents.reading_notes(LOCAL_OWNER, UNTABLED)
     assert note.startswith("locked.pdf is used as read by direct, not by direct, no tables: locked.pdf is protected")
-    assert len(forgetful.passages(LOCAL_OWNER, UNTABLED)) == 1
-    assert forgetful.unread(LOCAL_OWNER, UNTABLED) == ()
-    forgetful.enter_password(LOCAL_OWNER, only(forgetful).id, "secret")
-    assert [d.filename for d in forgetful.unread(LOCAL_OWNER, UNTABLED)] == ["locked.pdf"]
+    assert len(forgetful.indexes.passages(LOCAL_OWNER, UNTABLED)) == 1
+    assert forgetful.documents.unread(LOCAL_OWNER, UNTABLED) == ()
+    forgetful.pages.enter_password(LOCAL_OWNER, only(forgetful).id, "secret")
+    assert [d.filename for d in forgetful.documents.unread(LOCAL_OWNER, UNTABLED)] == ["locked.pdf"]
     built(forgetful, UNTABLED)
-    assert forgetful.reading_notes(LOCAL_OWNER, UNTABLED) == ()
-    assert [r.extractor for _, r in forgetful.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"]
+    assert forgetful.documents.reading_notes(LOCAL_OWNER, UNTABLED) == ()
+    assert [r.extractor for _, r in forgetful.documents.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"]
 
 
 # ------------------------------------------------------------------ where text stands
@@ -218,15 +220,15 @@ def test_text_stands_where_its_words_are():
 
 def test_evidence_is_shown_in_the_reading_it_was_taken_from(services):
     built(services)
-    hit = services.search(LOCAL_OWNER, METERS, BM25)[0]
+    hit = services.indexes.search(LOCAL_OWNER, METERS, BM25)[0]
     claims = [Claim(span, hit.passage.text) for span in hit.passage.spans]
     document, number = hit.passage.document_id, hit.passage.spans[0].page
     here = tuple(claim for claim in claims if claim.span.page == number)
-    view = services.page_view(LOCAL_OWNER, document, number, width=200, claims=claims)
+    view = services.pages.view(LOCAL_OWNER, document, number, width=200, claims=claims)
     assert (view.reading.extractor, view.found) == ("direct", here)
     add_reading(services, "seals sleep on the quay, and herons stand in the mud " * 40)
-    view = services.page_view(LOCAL_OWNER, document, number, width=200, claims=claims)
+    view = services.pages.view(LOCAL_OWNER, document, number, width=200, claims=claims)
     assert (view.reading.extractor, view.found) == ("direct", here)
     lost = [Claim(span, "words that stand nowhere in it") for span in hit.passage.spans]
-    view = services.page_view(LOCAL_OWNER, document, number, width=200, claims=lost)
+    view = services.pages.view(LOCAL_OWNER, document, number, width=200, claims=lost)
     assert (view.reading.extractor, view.found) == ("visual", ())

@@ -24,8 +24,8 @@ def test_the_search_lets_a_known_question_through_and_turns_another_away(open_se
     assert unknown.confidence == unknown.signals["retrieval"] < 0.45 < known.confidence
     assert "The search doubts" in unknown.notes[0]
     assert len(unknown.hits) > 1
-    kept = services.store.conversations.list(LOCAL_OWNER)
-    stored = [services.store.conversations.get(LOCAL_OWNER, one.id).turns[0].answer for one in kept]
+    kept = services.conversations.list(LOCAL_OWNER)
+    stored = [services.conversations.get(LOCAL_OWNER, one.id).turns[0].answer for one in kept]
     assert unknown.signals in [answer.signals for answer in stored]
 
 
@@ -57,8 +57,8 @@ def test_the_extractive_reader_is_judged_by_the_search_alone(open_services, fake
 def test_cosines_of_another_encoder_are_not_taken_for_those_of_the_bundled_one(open_services):
     services = open_services(LITERAL)
     hybrid = LITERAL.changed("retrieval", retriever="hybrid")
-    own = services._judge(hybrid, None)
-    other = services._judge(hybrid.changed("retrieval", embedding_model="other"), None)
+    own = services.answers._judge(hybrid, None)
+    other = services.answers._judge(hybrid.changed("retrieval", embedding_model="other"), None)
     assert own.retrieval.keywords["vectors"] is not None
     assert other.retrieval.keywords["vectors"] is None
 

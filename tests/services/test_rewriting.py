@@ -27,7 +27,7 @@ def test_why_the_models_rewriting_was_not_used_is_kept_with_the_answer(open_serv
     stored = stored_of(asked(services, "How often was it emptied?", conversation_id=first.conversation_id))
     assert stored.turn.standalone_question == "How often was it emptied? (self-cleaning drum screen fitted)"
     assert "lacks “emptied”" in stored.turn.answer.rewriting
-    kept = services.store.conversations.get(LOCAL_OWNER, stored.conversation_id).turns[-1]
+    kept = services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns[-1]
     assert kept.answer.rewriting == stored.turn.answer.rewriting
 
 
@@ -43,7 +43,7 @@ def test_a_new_topic_is_searched_for_as_it_was_asked_and_that_is_kept(open_servi
 
 def test_with_an_encoder_the_topic_is_judged_by_meaning(open_services):
     services = open_services(HYBRID.changed("reading", reader="extractive"))
-    encoder = services.models.encoder("")
+    encoder = services.models.loaded.encoder("")
     questions = []
     encode = encoder.encode
 
@@ -63,14 +63,14 @@ def test_a_refused_answer_is_no_part_of_the_history(open_services, fake_llm):
     services = open_services(LITERAL.changed("reading", confidence_threshold=1.0))
     first = stored_of(asked(services, SCREEN))
     assert first.turn.answer.refused
-    rewriter, _ = services._rewriter(LITERAL)
+    rewriter, _ = services.answers.rewriter(LITERAL)
 
     class Watching:
         def rewrite(self, question, history, *, stop=None):
             seen.extend(history)
             return rewriter.rewrite(question, history, stop=stop)
 
-    services._rewriter = lambda settings: (Watching(), "")
+    services.answers.rewriter = lambda settings: (Watching(), "")
     asked(services, "Why?", conversation_id=first.conversation_id)
     assert seen == [(SCREEN, "")]
 
@@ -84,7 +84,7 @@ def test_an_evaluation_searches_follow_ups_the_same_way(open_services, tmp_path)
     systems = {name: LITERAL.changed("conversation", rewriter=name) for name in ("none", "concatenation")}
     (found,) = [
         event
-        for event in services.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
+        for event in services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
         if isinstance(event, RetrievalEvaluation)
     ]
     plain, completed = (system.items for system in found.systems)

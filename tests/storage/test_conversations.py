@@ -6,6 +6,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import Store
+from pdfqa_core.storage.conversations import OVERTAKEN
 from pdfqa_core.types import Answer, Citation, Conversation, Span, Turn
 from tests.storage.conftest import NOW, document, pages_of, turn
 
@@ -31,7 +32,7 @@ def test_the_list_has_counts_and_what_changed_last_comes_first(store: Store) -> 
     assert [c.title for c in store.conversations.list("me")] == ["Second", "First"]
     store.conversations.append_turn("me", first.id, turn("t1"))
     store.conversations.append_turn("me", first.id, turn("t2"))
-    store.conversations.replace_last_turn("me", first.id, turn("t3"))
+    store.conversations.append_turn("me", first.id, turn("t3"), replaces="t2")
     assert [(c.title, c.turn_count) for c in store.conversations.list("me")] == [("First", 2), ("Second", 0)]
     store.conversations.rename("me", second.id, "Renamed")
     store.conversations.set_documents("me", second.id, ["d1", "d2"])
@@ -43,20 +44,27 @@ def test_a_replaced_turn_is_kept_but_not_shown(store: Store) -> None:
     conversation = store.conversations.create("me")
     store.conversations.append_turn("me", conversation.id, turn("t1"))
     old = store.conversations.append_turn("me", conversation.id, turn("t2", "evidence"))
-    new = store.conversations.replace_last_turn("me", conversation.id, turn("t3"))
+    new = store.conversations.append_turn("me", conversation.id, turn("t3"), replaces="t2")
     assert new.number == 2
     assert [t.id for t in store.conversations.get("me", conversation.id).turns] == ["t1", "t3"]
     assert store.conversations.turn("me", "t2") == old
     assert store.conversations.append_turn("me", conversation.id, turn("t4")).number == 3
 
 
+def test_a_turn_that_was_added_meanwhile_is_not_replaced(store: Store) -> None:
+    conversation = store.conversations.create("me")
+    for name in ("t1", "t2"):
+        store.conversations.append_turn("me", conversation.id, turn(name))
+    late = store.conversations.append_turn("me", conversation.id, turn("t3"), replaces="t1")
+    assert (late.number, late.answer.notes) == (3, (OVERTAKEN,))
+    assert [t.id for t in store.conversations.get("me", conversation.id).turns] == ["t1", "t2", "t3"]
+
+
 def test_turn_ids_are_checked(store: Store) -> None:
     conversation = store.conversations.create("me")
-    with pytest.raises(UsageError, match="no turn that could be replaced"):
-        store.conversations.replace_last_turn("me", conversation.id, turn("t1"))
     store.conversations.append_turn("me", conversation.id, turn("t1"))
     with pytest.raises(UsageError, match="a turn 't1' already"):
-        store.conversations.replace_last_turn("me", conversation.id, turn("t1"))
+        store.conversations.append_turn("me", conversation.id, turn("t1"), replaces="t1")
     assert [t.id for t in store.conversations.get("me", conversation.id).turns] == ["t1"]
     for wrong in ("", "a#1"):
         with pytest.raises(UsageError, match="cannot be the id of a turn"):
@@ -73,7 +81,7 @@ def test_other_owners_see_nothing(store: Store) -> None:
         lambda: store.conversations.rename("you", conversation.id, "Stolen"),
         lambda: store.conversations.set_documents("you", conversation.id, []),
         lambda: store.conversations.append_turn("you", conversation.id, turn("t2")),
-        lambda: store.conversations.replace_last_turn("you", conversation.id, turn("t2")),
+        lambda: store.conversations.append_turn("you", conversation.id, turn("t2"), replaces="t1"),
         lambda: store.conversations.delete("you", conversation.id),
         lambda: store.studies.create("you", "Study", [conversation.id]),
     ):

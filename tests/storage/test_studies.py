@@ -18,7 +18,7 @@ def test_a_study_holds_all_shown_turns_in_order(store: Store) -> None:
     for conversation, ids in ((one, ("a1", "a2")), (two, ("b1",))):
         for turn_id in ids:
             store.conversations.append_turn("me", conversation.id, turn(turn_id))
-    store.conversations.replace_last_turn("me", one.id, turn("a3"))
+    store.conversations.append_turn("me", one.id, turn("a3"), replaces="a2")
     study = store.studies.create("me", "  My\tstudy ", [two.id, one.id, two.id], seed=3)
     assert (study.name, study.turn_ids, study.seed) == ("My study", ("b1", "a1", "a3"), 3)
     assert store.studies.get("me", study.id) == study
@@ -29,7 +29,7 @@ def test_a_study_holds_all_shown_turns_in_order(store: Store) -> None:
 
 def test_a_retried_turn_stays_in_its_study(store: Store, study_with_turn: Build) -> None:
     study_id, conversation_id = study_with_turn()
-    store.conversations.replace_last_turn("me", conversation_id, turn("t9"))
+    store.conversations.append_turn("me", conversation_id, turn("t9"), replaces="t1")
     assert [s.turn.id for s in store.studies.turns("me", study_id)] == ["t1"]
 
 

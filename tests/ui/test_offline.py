@@ -74,15 +74,16 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.types import Document
 from pdfqa_core.ui import build_page, launch
 
-with Services(Path(sys.argv[1]), Settings()) as services:
+with Services.open(Path(sys.argv[1]), Settings()) as services:
     address = launch(build_page(services), services, port=0)
     page = urllib.request.urlopen(address, timeout=60).status
-    read = [event for event in services.ingest(LOCAL_OWNER, [Path(sys.argv[2])]) if isinstance(event, Document)]
-    while services.models.status.state == "loading":
+    events = services.documents.ingest(LOCAL_OWNER, [Path(sys.argv[2])])
+    read = [event for event in events if isinstance(event, Document)]
+    while services.models.loaded.status.state == "loading":
         time.sleep(0.1)
     question = "Which refrigerant does the heat pump use, and how much of it?"
-    *_, stored = services.answer(LOCAL_OWNER, question, services.settings)
-    status, answer = services.models.status, stored.turn.answer
+    *_, stored = services.answers.ask(LOCAL_OWNER, question, services.settings)
+    status, answer = services.models.loaded.status, stored.turn.answer
 print(json.dumps({
     "page": page, "state": read[0].state, "model": status.state, "detail": status.detail, "text": answer.text,
     "reader": answer.reader, "notes": answer.notes, "passages": [hit.passage.text for hit in answer.hits],

@@ -66,18 +66,20 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
     if baseline not in systems:
         raise UsageError(f"There is no system called {baseline!r}.", f"Choose one of: {', '.join(systems)}.")
     file = read_gold(arguments.data)
-    with Services(workspace_of(arguments), settings) as services:
+    with Services.open(workspace_of(arguments), settings) as services:
         if not file.corpus:
-            services.require_documents(LOCAL_OWNER)
-        scope = services.document_ids(LOCAL_OWNER, arguments.document)
+            services.documents.require_documents(LOCAL_OWNER)
+        scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
         found: RetrievalEvaluation | None = None
-        for event in services.evaluate_retrieval(LOCAL_OWNER, file, systems, document_ids=scope, depth=arguments.depth):
+        for event in services.evaluation.evaluate_retrieval(
+            LOCAL_OWNER, file, systems, document_ids=scope, depth=arguments.depth
+        ):
             if isinstance(event, Progress):
                 progress.show(event)
             else:
                 found = event
         progress.clear()
-        names = {document.id: document.filename for document in services.store.documents.list(LOCAL_OWNER)}
+        names = {document.id: document.filename for document in services.documents.list(LOCAL_OWNER)}
     assert found is not None
     _write(arguments, found, measures, names)
     seed = arguments.bootstrap_seed

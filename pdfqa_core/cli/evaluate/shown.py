@@ -131,8 +131,8 @@ def versions(*, models: bool = False) -> dict[str, str]:
 def language_model(arguments: argparse.Namespace) -> Iterator[LLM]:
     """Give the language model of the settings, with its replies kept in the workspace."""
     settings, workspace = settings_of(arguments), workspace_of(arguments)
-    with Services(workspace, settings) as services:
-        yield cast(LLM, remembering(services.models.llm(), workspace, settings.llm))
+    with Services.open(workspace, settings) as services:
+        yield cast(LLM, remembering(services.models.loaded.llm(), workspace, settings.llm))
 
 
 def reporter(phase: str) -> OnDone:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pdfqa_core.errors import PdfQAError
 
 
-class Runs:
-    """The runs under way. Safe to use from several threads and from a signal handler."""
+class Tasks:
+    """The tasks under way. Safe to use from several threads and from a signal handler."""
 
     def __init__(self) -> None:
         self._stops: dict[str, threading.Event] = {}
@@ -19,9 +19,9 @@ class Runs:
 
     @contextmanager
     def start(self, name: str = "") -> Iterator[threading.Event]:
-        """Give the stop signal of a run; it is set at the end too, so that nothing goes on which the run left behind.
+        """Give the stop signal of a task; it is set at the end too, so that nothing goes on which the task left behind.
 
-        Raises PdfQAError if a run of this name is under way; runs without a name never meet.
+        Raises PdfQAError if a task of this name is under way; tasks without a name never meet.
         """
         stop, key = threading.Event(), name or uuid.uuid4().hex
         with self._lock:
@@ -36,7 +36,7 @@ class Runs:
                 self._stops.pop(key, None)
 
     def stop(self, name: str = "") -> None:
-        """Stop the run with this name; no name: all of them."""
+        """Stop the task with this name; no name: all of them."""
         with self._lock:
             for key, stop in self._stops.items():
                 if not name or key == name:

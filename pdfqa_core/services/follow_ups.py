@@ -1,31 +1,30 @@
-"""What an answer's evidence offers beyond it: the sentence that fits a selection, and questions to ask next."""
+"""Questions to ask after an answer: those of the sample document, and those that its pages answer."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from pdfqa_core.conversation.follow_ups import Section, follow_ups
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.reading.best_sentence import best_sentence
-from pdfqa_core.services.answers import AnswerServices
-from pdfqa_core.services.documents import SAMPLE
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import BlockKind, Citation, Hit, Turn
+from pdfqa_core.types import BlockKind, Hit, Turn
 
 NEAR = 3  # hits around which questions are looked for
 CANDIDATES = 8  # questions that are tried, each by one search
 
 
-class EvidenceServices(AnswerServices):
-    """A workspace whose answers can be followed up."""
+class FollowUpService:
+    """Follow-up questions that a search of the owner's documents answers."""
 
-    def best_sentence(self, turn: Turn, text: str, settings: Settings) -> Citation | None:
-        """Return the sentence of the turn's hits that matches a piece of its answer best; None if none does."""
-        return best_sentence(text, turn.answer.hits, self._checker(settings).meaning)
+    def __init__(self, documents: DocumentService, indexes: IndexService) -> None:
+        self._documents = documents
+        self._indexes = indexes
 
-    def follow_ups(
+    def offer(
         self, owner: str, turns: Sequence[Turn], settings: Settings, document_ids: Sequence[str] = (), most: int = 3
     ) -> tuple[str, ...]:
         """Return at most `most` questions to ask after the last of these turns, those of the sample document first.
@@ -43,7 +42,7 @@ class EvidenceServices(AnswerServices):
                 break
             section = candidate.section
             try:
-                hits = self.search(owner, candidate.question, settings, document_ids=document_ids, k=1)
+                hits = self._indexes.search(owner, candidate.question, settings, document_ids=document_ids, k=1)
             except PdfQAError:
                 break  # the index is not open
             places = [(hit.passage.document_id, page) for hit in hits for page in hit.passage.pages]
@@ -54,11 +53,11 @@ class EvidenceServices(AnswerServices):
     def _sample_follow_ups(self, owner: str, turns: Sequence[Turn]) -> Iterator[str]:
         """Yield the questions of the sample that lean on the last one, then those of the pages that were cited."""
         answer = turns[-1].answer
-        sample = {d.id for d in self.store.documents.list(owner) if d.filename == self._sample_pdf().name}
+        sample = {d.id for d in self._documents.list(owner) if d.filename == sample_pdf().name}
         pages = {c.span.page for c in answer.citations if c.span.document_id in sample}
         if not pages:
             return
-        items = [json.loads(line) for line in (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+        items = sample_questions()
         asked = {turn.question for turn in turns}
         last = {item["id"] for item in items if item["question"] == turns[-1].question}
         leaning = [item for item in items if item.get("follow_up_of") in last]
@@ -67,8 +66,8 @@ class EvidenceServices(AnswerServices):
 
     def _sections(self, owner: str, turn: Turn, settings: Settings, document_ids: Sequence[str]) -> Iterator[Section]:
         """Yield the sections on the pages of the best hits and on the page after each, in the order of the hits."""
-        usable = {document.id: reading for document, reading in self.readable(owner, settings, document_ids)}
-        titles = {document.id: document.title for document in self.store.documents.list(owner)}
+        usable = {document.id: reading for document, reading in self._documents.readable(owner, settings, document_ids)}
+        titles = {document.id: document.title for document in self._documents.list(owner)}
         seen: set[tuple[str, int]] = set()
         for hit in _cited_first(turn):
             document_id = hit.passage.document_id
@@ -77,7 +76,7 @@ class EvidenceServices(AnswerServices):
                     continue
                 seen.add((document_id, number))
                 try:
-                    page = self.store.documents.page(owner, document_id, usable[document_id].extractor, number)
+                    page = self._documents.page(owner, document_id, usable[document_id].extractor, number)
                 except PdfQAError:
                     continue  # the last page has none after it
                 for block in page.blocks:

@@ -1,0 +1,137 @@
+"""Pages of documents with their images, and the passwords that open them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.errors import DocumentError, PdfQAError, UsageError
+from pdfqa_core.extraction.process.render import PageRenderer
+from pdfqa_core.services import readings
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.readings import Claim
+from pdfqa_core.settings import Settings
+from pdfqa_core.storage import Reading, Store
+from pdfqa_core.types import Document, DocumentState, Page
+
+THUMBNAIL_WIDTH = 168  # pixels
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image of a page."""
+
+    data: bytes
+    mime: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page of `reading` with its image; `message` says why there is no image.
+
+    `locked`: there would be one if the password were known, see `enter_password`.
+    `readings` are all that have text, `found` those of the claims about this page whose text stands where they say.
+    """
+
+    document: Document
+    page: Page
+    reading: Reading
+    readings: tuple[Reading, ...]
+    image: bytes
+    mime: str
+    message: str = ""
+    found: tuple[Claim, ...] = ()
+    locked: bool = False
+
+
+class PageService:
+    """Pages as they look. `settings` is the recipe whose reading is shown where none is asked for."""
+
+    def __init__(self, store: Store, documents: DocumentService, settings: Settings, passwords: Passwords) -> None:
+        self._store = store
+        self._documents = documents
+        self._settings = settings
+        self._passwords = passwords
+        self._renderer = PageRenderer()
+
+    def close(self) -> None:
+        """End the child processes that draw pages."""
+        self._renderer.close()
+
+    def view(
+        self, owner: str, document_id: str, number: int, *, width: int = 1400, reading: str = "",
+        settings: Settings | None = None, claims: Sequence[Claim] = (),
+    ) -> PageView:  # fmt: skip
+        """Return a page with its image, `width` pixels wide, as the reading of this name has it.
+
+        Where none is named, it is one in which the claims stand: the one that a recipe (`settings`) uses, else another
+        in which all of them do. Raises UsageError if the owner has no such page, or may not read it: pages are kept
+        once for all owners, so another one may have opened the same file with its password.
+        """
+        document = self._store.documents.get(owner, document_id)
+        usable = {r.extractor: r for r in self._store.documents.readings(owner, document_id) if r.state.usable}
+        if not usable:
+            raise UsageError(f"{document.filename} has no pages to show: {document.state}.", document.reason)
+        first = readings.used(
+            document, usable.values(), reading or self._documents.wanted_reading(settings or self._settings)
+        )
+        names = [reading] if reading in usable else [first.extractor] if first else []
+        if reading not in usable and claims:
+            names += [name for name in usable if name not in names]
+        page, found = self._page_with(owner, document_id, number, names or list(usable), claims)
+        shown = usable[page[0]]
+        others = tuple(usable.values())
+        image, message, locked = b"", "", False
+        try:
+            image = self._image(owner, document, number, width)
+        except DocumentError as error:
+            locked = error.state is DocumentState.ENCRYPTED
+            message = "The page image needs the password: enter it again." if locked else str(error)
+        except PdfQAError as error:
+            message = str(error)
+        mime = self._renderer.mime if image else ""
+        return PageView(document, page[1], shown, others, image, mime, message, found, locked)
+
+    def _image(self, owner: str, document: Document, number: int, width: int) -> bytes:
+        return self._renderer.render(
+            self._store.pdf_path(document.id), number, width_px=width, filename=document.filename,
+            password=self._passwords.get(owner, document.id),
+        )  # fmt: skip
+
+    def enter_password(self, owner: str, document_id: str, password: str) -> None:
+        """Keep the password of a document for the images of its pages, in memory, until the program ends.
+
+        Raises DocumentError with state ENCRYPTED if it does not open the document.
+        """
+        document = self._store.documents.get(owner, document_id)
+        path = self._store.pdf_path(document_id)
+        self._renderer.render(path, 1, width_px=THUMBNAIL_WIDTH, filename=document.filename, password=password)
+        self._passwords.keep(owner, document_id, password)
+
+    def _page_with(
+        self, owner: str, document_id: str, number: int, names: Sequence[str], claims: Sequence[Claim]
+    ) -> tuple[tuple[str, Page], tuple[Claim, ...]]:
+        """Return the first of these readings in which all claims stand, else the first one, with its page."""
+        here = [claim for claim in claims if (claim.span.document_id, claim.span.page) == (document_id, number)]
+        best: tuple[tuple[str, Page], tuple[Claim, ...]] | None = None
+        for name in names:
+            page = self._store.documents.page(owner, document_id, name, number)
+            found = tuple(claim for claim in here if readings.stands(page, claim))
+            if len(found) == len(here):
+                return (name, page), found
+            best = best or ((name, page), found)
+        assert best is not None
+        return best
+
+    def thumbnail(self, owner: str, document_id: str, number: int) -> Picture:
+        """Return a small image of a page; empty where it cannot be drawn."""
+        document = self._store.documents.get(owner, document_id)
+        try:
+            data = self._image(owner, document, number, THUMBNAIL_WIDTH)
+        except PdfQAError:
+            _log.warning("no thumbnail of page %d of %s", number, document_id[:12])
+            return Picture(b"", "")
+        return Picture(data, self._renderer.mime)

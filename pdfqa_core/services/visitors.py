@@ -1,0 +1,36 @@
+"""Who visits: what the page remembers of them, and the removal of what visitors of a demo left."""
+
+from __future__ import annotations
+
+from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.settings import ServerSettings
+from pdfqa_core.storage.owners import Owners, Preference
+
+
+class VisitorService:
+    """The owners of documents and conversations: the person at this computer, or each visitor of a demo."""
+
+    def __init__(self, owners: Owners, indexes: IndexService, passwords: Passwords, server: ServerSettings) -> None:
+        self._owners = owners
+        self._indexes = indexes
+        self._passwords = passwords
+        self._server = server
+
+    def preference(self, owner: str, name: str, default: Preference = None) -> Preference:
+        """Return what the page remembers under this name."""
+        return self._owners.preference(owner, name, default)
+
+    def set_preference(self, owner: str, name: str, value: Preference) -> None:
+        """Have the page remember a value. Raises UsageError if it is no text, number, boolean or None."""
+        self._owners.set_preference(owner, name, value)
+
+    def purge(self) -> tuple[str, ...]:
+        """Remove the data of demo visitors who were not seen for the time the settings give; return who went."""
+        if not self._server.demo:
+            return ()
+        gone = self._owners.purge(self._server.visitor_hours, keep=(LOCAL_OWNER,))
+        self._passwords.forget_owners(gone)
+        for owner in gone:
+            self._indexes.remove_owner(owner)
+        return gone

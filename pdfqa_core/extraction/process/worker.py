@@ -176,7 +176,7 @@ def _take(
             done, total = int(message["done"]), int(message["total"])
             received.by_ocr = min(int(message["ocr"]), limits.max_pages)
             if on_progress is not None:
-                on_progress(Progress(f"ExtractionOptions {name}", done, total))
+                on_progress(Progress(f"Reading {name}", done, total))
         elif "title" in message:
             received.title = str(message["title"])[:_LONGEST]
             received.authors = str(message["authors"])[:_LONGEST]

@@ -20,7 +20,7 @@ from pdfqa_core.storage import StudyTurn
 from pdfqa_core.types import Rating, Study, Turn
 from pdfqa_core.ui import annotate_view
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, guarded, live_html, switch
-from pdfqa_core.ui.page_view import main_page, page_html
+from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
@@ -390,10 +390,10 @@ class Handlers:
         if hit is None:
             return ""
         passage = hit.passage
-        return page_html(
+        return show_page(
             self.services, session.owner, passage.document_id, main_page(passage), settings=session.settings,
             passage=passage, request=request,
-        )  # fmt: skip
+        ).html  # fmt: skip
 
     def export(self, kind: str, work: Work, session: Session) -> str:
         """Write the ratings that may be seen into a file for the browser: one's own, all once everybody is done."""

@@ -17,7 +17,7 @@ from pdfqa_core.types import Citation, Conversation, Done, Hit, Progress, Retrie
 from pdfqa_core.ui import chat_view
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.page_view import empty_page, main_page, page_html
+from pdfqa_core.ui.page_view import empty_page, main_page, show_page
 from pdfqa_core.ui.session import ChatState, Session, Shown
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
@@ -209,7 +209,7 @@ class Handlers:
         self, hit: Hit, session: Session, quote: Citation | None = None, request: Mapping[str, str] | None = None
     ) -> str:
         try:
-            return page_html(
+            return show_page(
                 self.services,
                 session.owner,
                 hit.passage.document_id,
@@ -218,7 +218,7 @@ class Handlers:
                 passage=hit.passage,
                 quote=quote,
                 request=request,
-            )
+            ).html
         except PdfQAError as error:
             return error_html(error)
 

@@ -20,7 +20,7 @@ from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, DocumentState, Progress
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, plural, render, switch
-from pdfqa_core.ui.page_view import empty_page, page_and_lock
+from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
 FRAME = 0.05  # seconds between two updates of the page while files are read
@@ -154,14 +154,14 @@ class Handlers:
 
     def table(self, session: Session, chosen: str = "") -> str:
         """Return the table of the owner's documents."""
-        store = self.services.store.documents
+        documents = self.services.documents
         counts = self.services.indexes.passage_counts(session.owner, session.settings)
-        readings = {(r.document_id, r.extractor): r for r in store.readings(session.owner)}
+        readings = {(r.document_id, r.extractor): r for r in documents.readings(session.owner)}
         rows = [
             self._row(document, readings.get((document.id, document.extractor)), counts.get(document.id, 0))
-            for document in store.list(session.owner)
+            for document in documents.list(session.owner)
         ]
-        has_sample = self.services.documents.has_sample(session.owner)
+        has_sample = documents.has_sample(session.owner)
         return render("documents", documents=rows, chosen=chosen, has_sample=has_sample)
 
     def _row(self, document: Document, reading: Reading | None, passages: int) -> Row:
@@ -189,18 +189,18 @@ class Handlers:
 
     def _page(
         self, session: Session, document: Document, number: int = 1, request: Mapping[str, str] | None = None
-    ) -> tuple[str, bool]:
+    ) -> ShownPage:
         """Return the page view, and whether the document's password is wanted."""
         if not document.state.usable:
             words = f"{document.filename} has no pages to show: {document.reason or state_words(document)}"
-            return empty_page(words), document.state is DocumentState.ENCRYPTED
+            return ShownPage(empty_page(words), document.state is DocumentState.ENCRYPTED)
         try:
-            return page_and_lock(
+            return show_page(
                 self.services, session.owner, document.id, number, settings=session.settings, request=request,
                 compare=True,
             )  # fmt: skip
         except PdfQAError as error:
-            return error_html(error), False
+            return ShownPage(error_html(error))
 
     def _extraction(self, session: Session, extractor: str, tables: bool, visual_pages: str) -> ExtractionSettings:
         settings = self.services.settings.changed(

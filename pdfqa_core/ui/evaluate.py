@@ -51,7 +51,7 @@ from pdfqa_core.ui.evaluate_view import (
     rows_of,
     short_names,
 )
-from pdfqa_core.ui.page_view import page_html
+from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
 CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
@@ -355,19 +355,19 @@ class Handlers:
             state = replace(state, place=data.get("place", ""))
             return self._item(evaluation, state, session), self._gold_page(state.place, session), state
         document, number = data.get("document", ""), int(data.get("number", 1))
-        return gr.skip(), page_html(self.services, session.owner, document, number), state
+        return gr.skip(), show_page(self.services, session.owner, document, number).html, state
 
     def page_clicked(self, session: Session, event: gr.EventData) -> Any:
         """Turn the page."""
         data = clicked(event)
         if not data.get("document"):
             return gr.skip()
-        return page_html(self.services, session.owner, data["document"], int(data.get("number", 1)))
+        return show_page(self.services, session.owner, data["document"], int(data.get("number", 1))).html
 
     def _gold_page(self, place: str, session: Session) -> str:
         document, page, span = place_of(place)
         try:
-            return page_html(self.services, session.owner, document, page, marks=(span,) if span else ())
+            return show_page(self.services, session.owner, document, page, marks=(span,) if span else ()).html
         except PdfQAError as error:
             return error_html(error)
 

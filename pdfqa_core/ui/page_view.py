@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdfqa_core.services import Claim, PageView, Services
 from pdfqa_core.settings import Settings
@@ -123,7 +124,14 @@ def main_page(passage: Passage) -> int:
     return max(lengths, key=lambda number: lengths[number])
 
 
-def page_html(
+class ShownPage(NamedTuple):
+    """The page view, and whether its image needs the document's password."""
+
+    html: str
+    locked: bool = False
+
+
+def show_page(
     services: Services,
     owner: str,
     document_id: str,
@@ -135,33 +143,13 @@ def page_html(
     marks: Sequence[Span] = (),
     request: Mapping[str, str] | None = None,
     compare: bool = False,
-) -> str:
+) -> ShownPage:
     """Return the page view of page `number` with a passage's lines and, stronger, a quote's words drawn on it.
 
     They are drawn only where their text stands on the page; `marks` are drawn as they are. `request` is what the view
     itself asked for, by its buttons: a page, a reading, the width of the image. With `compare` the view offers the
     other readings of the document. Raises PdfQAError if the document is not the owner's.
     """
-    return page_and_lock(
-        services, owner, document_id, number, settings=settings, passage=passage, quote=quote, marks=marks,
-        request=request, compare=compare,
-    )[0]  # fmt: skip
-
-
-def page_and_lock(
-    services: Services,
-    owner: str,
-    document_id: str,
-    number: int,
-    *,
-    settings: Settings | None = None,
-    passage: Passage | None = None,
-    quote: Citation | None = None,
-    marks: Sequence[Span] = (),
-    request: Mapping[str, str] | None = None,
-    compare: bool = False,
-) -> tuple[str, bool]:
-    """Return the page view as `page_html` does, and whether its image needs the document's password."""
     request = request or {}
     passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
     quote_claims = [Claim(quote.span, quote.quote)] if quote else []
@@ -207,7 +195,7 @@ def page_and_lock(
         pages=passage.pages if passage and len(passage.pages) > 1 else (),
         text=page.text,
     )
-    return html, view.locked
+    return ShownPage(html, view.locked)
 
 
 def _not_found(

@@ -24,7 +24,7 @@ from pdfqa_core.types import Hit, Passage, Span, passage_id
 from pdfqa_core.ui.chat_view import place
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.page_view import main_page, page_html
+from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import Piece, pieces
 from pdfqa_core.ui.recipe import (
     CHUNKERS,
@@ -269,10 +269,10 @@ class Handlers:
         passage = next((p for p in passages if p.id == wanted), None)
         if passage is None and wanted:
             passage = self._merged(session, document_id, wanted, data.get("spans", ""))
-        return page_html(
+        return show_page(
             self.services, session.owner, document_id, main_page(passage) if passage else 1, settings=session.settings,
             passage=passage, request=data,
-        )  # fmt: skip
+        ).html  # fmt: skip
 
     def _merged(self, session: Session, document_id: str, wanted: str, places: str) -> Passage | None:
         """Return the passage that overlapping ones were merged to; its id says which spans it must have."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -18,7 +16,7 @@ from pdfqa_core.protocols import annotation
 from pdfqa_core.services import Services
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.types import Rating, Study, Turn
-from pdfqa_core.ui import annotate_view
+from pdfqa_core.ui import annotate_view, downloads
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, guarded, live_html, switch
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
@@ -411,8 +409,5 @@ class Handlers:
             ratings = tuple(rating for rating in ratings if rating.annotator == work.annotator)
         rows = rating_rows(study, turns, ratings, store.adjudications(work.study_id))
         data = ratings_csv(rows) if kind == "csv" else ratings_jsonl(rows)
-        folder = Path(tempfile.mkdtemp(prefix="pdfqa-"))
         name = "".join(c if c.isalnum() else "-" for c in study.name).strip("-") or "study"
-        path = folder / f"ratings-{name}.{kind}"
-        path.write_bytes(data)
-        return str(path)
+        return downloads.write(f"ratings-{name}.{kind}", data)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from pdfqa_core.services.evaluation import RetrievalEvaluation, grid
 from pdfqa_core.services.evaluation_files import as_csv, as_evaluation, trec_files
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Progress
+from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import (
     AT_ONCE,
     QUIET,
@@ -94,7 +94,7 @@ class Handlers:
         """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
         preference = self.services.visitors.preference
         text, name = preference(owner, QUESTIONS), preference(owner, QUESTIONS_NAME)
-        return self._written(Path(str(name)).name, str(text).encode("utf-8", "replace")) if text and name else None
+        return downloads.write(Path(str(name)).name, str(text).encode("utf-8", "replace")) if text and name else None
 
     def remember(
         self, source: str, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str, session: Session
@@ -373,17 +373,10 @@ class Handlers:
 
     # ------------------------------------------------------------ downloads
 
-    @staticmethod
-    def _written(name: str, data: bytes) -> str:
-        """Write a file into a new folder that Gradio may serve from, and return its path."""
-        folder = Path(tempfile.mkdtemp(prefix="pdfqa-"))
-        (folder / name).write_bytes(data)
-        return str(folder / name)
-
     def csv(self, state: EvaluateState, session: Session) -> str:
         """Return a CSV with a row per question and measure."""
         evaluation = self._required(state, session)
-        return self._written("retrieval.csv", as_csv(evaluation.systems, SHOWN))
+        return downloads.write("retrieval.csv", as_csv(evaluation.systems, SHOWN))
 
     def trec(self, state: EvaluateState, session: Session) -> str:
         """Return a ZIP with TREC qrels and runs."""
@@ -393,23 +386,23 @@ class Handlers:
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in trec_files(evaluation.systems, names).items():
                 archive.writestr(name, data)
-        return self._written("trec.zip", packed.getvalue())
+        return downloads.write("trec.zip", packed.getvalue())
 
     def html(self, state: EvaluateState, session: Session) -> str:
         """Return a report that needs no other file."""
-        return self._written("retrieval.html", report_html(*self._table(state, session)))
+        return downloads.write("retrieval.html", report_html(*self._table(state, session)))
 
     def latex(self, state: EvaluateState, session: Session) -> str:
         """Return the table for a paper."""
-        return self._written("retrieval.tex", table_latex(*self._table(state, session)))
+        return downloads.write("retrieval.tex", table_latex(*self._table(state, session)))
 
     def figure(self, state: EvaluateState, session: Session) -> str:
         """Return the figure in six panels."""
-        return self._written("retrieval.pdf", figure(*self._table(state, session), "pdf"))
+        return downloads.write("retrieval.pdf", figure(*self._table(state, session), "pdf"))
 
     def json(self, state: EvaluateState, session: Session) -> str:
         """Return all results, as the command line reads them with --load."""
-        return self._written("retrieval.json", write_results(*self._table(state, session)))
+        return downloads.write("retrieval.json", write_results(*self._table(state, session)))
 
     def _table(self, state: EvaluateState, session: Session) -> tuple[Evaluation, Table]:
         found = self._required(state, session)

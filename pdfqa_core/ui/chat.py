@@ -282,7 +282,7 @@ class Handlers:
                     shown = time.monotonic()
                     update[parts.live] = chat_view.live_turn(question, searched, text, phase, rewriting)
                     yield update
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield {
                 parts.live: chat_view.live_turn(question, searched, text, "") + error_html(error),
                 parts.question: gr.Textbox(value=question),
@@ -321,7 +321,7 @@ class Handlers:
                     yield from self._turn_clicked(data, state, session, request)
                 case _:
                     yield {self.parts.live: ""}
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield {self.parts.live: error_html(error)}
 
     def _turn_clicked(

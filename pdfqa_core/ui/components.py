@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import logging
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache, wraps
@@ -61,6 +62,9 @@ watch('value', () => window.pdfqa && window.pdfqa.shown(element));
 QUIET: dict[str, Any] = {"show_progress": "hidden"}
 AT_ONCE: dict[str, Any] = {**QUIET, "queue": False}
 
+UNEXPECTED = "Try again. If it happens once more, report it with the last lines of the program's log."
+_log = logging.getLogger(__name__)
+
 
 @cache
 def _environment() -> Environment:
@@ -111,9 +115,12 @@ def switch(columns: str, *views: str, chosen: int = 1) -> gr.HTML:
     )
 
 
-def error_html(error: PdfQAError) -> str:
-    """Return the error as a box that stands next to what caused it."""
-    return render("error", what=error.what, hint=error.hint)
+def error_html(error: Exception) -> str:
+    """Return the error as a box that stands next to what caused it; an unexpected one is logged with its traceback."""
+    if isinstance(error, PdfQAError):
+        return render("error", what=error.what, hint=error.hint)
+    _log.error("The page met an unexpected error", exc_info=error)
+    return render("error", what=f"Something unexpected happened ({type(error).__name__}).", hint=UNEXPECTED)
 
 
 def guarded(handler: Callable[..., Any]) -> Callable[..., Any]:

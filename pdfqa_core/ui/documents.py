@@ -291,7 +291,7 @@ class Handlers:
                 shown = time.monotonic()
                 yield in_flight.html(), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, upload, ""
                 upload = gr.skip()
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         message += render("notes", lines=notes) if notes else ""
         table, page, group = self.show(session, chosen)
@@ -304,14 +304,17 @@ class Handlers:
 
     def sample(self, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Add the sample document."""
-        chosen = ""
-        for event in self.services.documents.add_sample(session.owner):
-            if isinstance(event, Document):
-                chosen = event.id
-            else:
-                yield work_html(event), gr.skip(), gr.skip(), gr.skip(), gr.skip(), chosen, None, ""
+        chosen, message = "", ""
+        try:
+            for event in self.services.documents.add_sample(session.owner):
+                if isinstance(event, Document):
+                    chosen = event.id
+                else:
+                    yield work_html(event), gr.skip(), gr.skip(), gr.skip(), gr.skip(), chosen, None, ""
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            message = error_html(error)
         table, page, group = self.show(session, chosen)
-        yield "", gr.Button(visible=False), table, page, group, chosen, None, ""
+        yield message, gr.Button(visible=False), table, page, group, chosen, None, ""
 
     def stop(self, request: gr.Request) -> None:
         """Stop reading; files that were finished stay."""

@@ -147,11 +147,15 @@ class Handlers:
         self, source: str, upload: str | None, session: Session, event: gr.EventData
     ) -> Iterator[tuple[str, str]]:
         """Add the sample."""
-        if clicked(event).get("action") == "sample":
-            for step in self.services.documents.add_sample(session.owner):
-                if isinstance(step, Progress):
-                    yield gr.skip(), work_html(step)
-        yield self.questions(source, upload, session), ""
+        message = ""
+        try:
+            if clicked(event).get("action") == "sample":
+                for step in self.services.documents.add_sample(session.owner):
+                    if isinstance(step, Progress):
+                        yield gr.skip(), work_html(step)
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            message = error_html(error)
+        yield self.questions(source, upload, session), message
 
     def _systems(self, chunkers: Sequence[str], retrievers: Sequence[str], session: Session) -> dict[str, Settings]:
         return grid(session.settings, chunkers, retrievers)
@@ -192,7 +196,7 @@ class Handlers:
                     yield work_html(event), gr.skip(), gr.skip(), *still
                 else:
                     state = EvaluateState(event.made_at.isoformat(), baseline, restored=True)
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         yield message, gr.Button(visible=True), gr.Button(visible=False), *self.results(state, session)
 

@@ -241,7 +241,7 @@ class Handlers:
         yield work_html(Progress("waiting for its answer"))
         try:
             yield render("models_said", words=self.services.models.try_server(url, model or ""))
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield error_html(error)
 
     def use_server(self, url: str, model: str | None) -> tuple[Any, ...]:
@@ -267,7 +267,7 @@ class Handlers:
                     message = render("models_speed", speed=event, size=gigabytes(event.size))
                 else:
                     yield work_html(event), gr.skip(), gr.skip(), gr.skip()
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         yield message, gr.Button(visible=True), gr.Button(visible=False), cards_html(self.services)
 

@@ -213,7 +213,7 @@ class Handlers:
         try:
             for step in self.services.indexes.build(session.owner, session.settings, task=key):
                 yield work_html(step), gr.skip(), gr.skip(), gr.skip()
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         yield message, gr.Button(visible=True), gr.Button(visible=False), self.preview(session)
 
@@ -249,7 +249,7 @@ class Handlers:
             empty = not any(column.hits for column in columns)
             message = "No passage matches. Try other words, or a retriever that compares meanings." if empty else ""
             yield render("hits", columns=columns, message=message), self.preview(session)
-        except PdfQAError as error:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield error_html(error), gr.skip()
 
     def _card(self, hit: Hit, question: str, names: Mapping[str, str], best: float, session: Session) -> HitCard:

@@ -1,0 +1,59 @@
+"""An error that nobody expects is logged once and told in words, and the page can be used again."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui import chat, evaluate, retrieval
+from pdfqa_core.ui.session import ChatState, EvaluateState, Session
+from tests.services.helpers import BM25, HYBRID
+from tests.serving_fakes import PDF, FakeModels
+
+REQUEST = SimpleNamespace(session_hash="page")
+TOLD = "Something unexpected happened (RuntimeError)."
+
+
+class BrokenModels(FakeModels):
+    """Models that fail in a way that no code foresees."""
+
+    def encoder(self, path_or_name=""):
+        raise RuntimeError("out of the blue")
+
+    def llm(self):
+        raise RuntimeError("out of the blue")
+
+
+@pytest.fixture
+def services(tmp_path):
+    with Services(tmp_path, BM25, BrokenModels()) as opened:
+        list(opened.ingest(LOCAL_OWNER, [PDF]))
+        yield opened
+
+
+def test_send_comes_back_with_the_question(services, caplog):
+    parts = chat.Parts(**{name: name for name in chat.Parts.__slots__})
+    handlers = chat.Handlers(services, parts)
+    first, *_, last = handlers.send("Who?", ChatState(), Session(LOCAL_OWNER, BM25), REQUEST)
+    assert not first["send"].visible
+    assert (last["send"].visible, last["stop"].visible, last["question"].value) == (True, False, "Who?")
+    assert TOLD in last["live"]
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [RuntimeError]
+
+
+def test_build_index_comes_back(services):
+    handlers = retrieval.Handlers(services)
+    first, *_, last = handlers.build_index(Session(LOCAL_OWNER, HYBRID), REQUEST, *retrieval.values_of(HYBRID))
+    assert (first[1].visible, last[1].visible, last[2].visible) == (False, True, False)
+    assert TOLD in last[0]
+
+
+def test_evaluate_comes_back(services):
+    session = Session(LOCAL_OWNER, BM25)
+    first, *_, last = evaluate.Handlers(services).evaluate(
+        evaluate.SAMPLE_QUESTIONS, None, ["windows"], ["hybrid"], "", session, EvaluateState(), REQUEST
+    )
+    assert (first[1].visible, last[1].visible, last[2].visible) == (False, True, False)
+    assert TOLD in last[0]

@@ -1,12 +1,13 @@
-"""Imports point down only: the syntax tree of every module is compared with the ladder below."""
+"""Imports point down only and never in a circle: the syntax tree of every module is compared with the ladder below."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -268,6 +269,73 @@ def test_a_violation_is_caught(module, source, words):
 )
 def test_what_is_allowed_passes(module, source):
     assert violations(module, source, CONCRETE) == []
+
+
+class WithoutTypeChecking(ast.NodeTransformer):
+    """Leaves out what only type checkers run."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if is_type_checking(node.test) else node
+
+
+def imported_modules(module: str, source: str, known: Mapping[str, Path], is_package: bool = False) -> set[str]:
+    """Return the project's modules that a module imports, at once or later."""
+    tree = WithoutTypeChecking().visit(ast.parse(source))
+    found = set()
+    for one in imports(tree, module, is_package):
+        inner = f"{one.module}.{one.name}"
+        found.add(inner if inner in known else one.module)
+    return {name for name in found if name in known} - {module}
+
+
+def folder_of(module: str, known: Mapping[str, Path]) -> str:
+    """Return a module's folder; where that has folders in it (or is the package), the module itself."""
+    path = known[module]
+    mixed = any(other.parent.parent == path.parent for other in known.values() if other.name == "__init__.py")
+    if mixed or path.parent in (ROOT, ROOT / PACKAGE):
+        return module
+    return str(path.parent.relative_to(ROOT))
+
+
+def circle(graph: Mapping[str, set[str]]) -> str:
+    """Return a circle of a graph as "a → b → a", or nothing."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return " → ".join(reversed(error.args[1]))
+    return ""
+
+
+@pytest.fixture(scope="module")
+def import_graph() -> dict[str, set[str]]:
+    known = {module: path for module, path in MODULES.items() if "migrations" not in path.parts}
+    return {
+        module: imported_modules(module, path.read_text(encoding="utf-8"), known, path.name == "__init__.py")
+        for module, path in known.items()
+    }
+
+
+def test_no_circle_of_modules(import_graph):
+    assert circle(import_graph) == ""
+
+
+def test_no_circle_of_folders(import_graph):
+    known = {module: MODULES[module] for module in import_graph}
+    folders: dict[str, set[str]] = {}
+    for module, others in import_graph.items():
+        here = folder_of(module, known)
+        folders.setdefault(here, set()).update({folder_of(other, known) for other in others} - {here})
+    assert circle(folders) == ""
+
+
+def test_a_circle_is_found_also_through_a_later_import_but_not_one_of_types():
+    known = dict.fromkeys(("pdfqa_core.a", "pdfqa_core.b"), ROOT)
+    lazily = imported_modules("pdfqa_core.a", "def f():\n    from pdfqa_core import b", known)
+    back = imported_modules("pdfqa_core.b", "from .a import f", known)
+    assert circle({"pdfqa_core.a": lazily, "pdfqa_core.b": back}).count("→") == 2
+    types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pdfqa_core.a import f"
+    assert imported_modules("pdfqa_core.b", types, known) == set()
 
 
 def test_registered_classes_are_found():

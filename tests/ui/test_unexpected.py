@@ -28,8 +28,8 @@ class BrokenModels(FakeModels):
 
 @pytest.fixture
 def services(tmp_path):
-    with Services(tmp_path, BM25, BrokenModels()) as opened:
-        list(opened.ingest(LOCAL_OWNER, [PDF]))
+    with Services.open(tmp_path, BM25, BrokenModels()) as opened:
+        list(opened.documents.ingest(LOCAL_OWNER, [PDF]))
         yield opened
 
 

@@ -39,6 +39,7 @@ from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.stream import cut_at_loop
 from pdfqa_core.retrieval import Encoder, Index, retrievers
 from pdfqa_core.settings import Settings
+from pdfqa_core.streaming import complete
 from pdfqa_core.types import Answer, Done, Hit, Message, Passage, Reader, Support
 
 QUICK = 4
@@ -93,7 +94,7 @@ class Plain:
         began, first, text = time.perf_counter(), 0.0, ""
         chosen = list(hits[:PLAIN_PASSAGES])
         prompt = "\n\n".join([*(hit.passage.text for hit in chosen), question])
-        for piece in self.llm.complete([Message("user", prompt)], max_tokens=self.max_tokens):
+        for piece in complete(self.llm, [Message("user", prompt)], max_tokens=self.max_tokens):
             first = first or time.perf_counter() - began
             text += piece
             if set(".!?\n") & set(piece) and (cut := cut_at_loop(text)) is not None:

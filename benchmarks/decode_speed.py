@@ -55,16 +55,18 @@ def through_the_app(llm: LlamaCpp, number: int, tokens: int) -> tuple[float, str
     """Return tokens per second and the text."""
     reader = GenerativeReader(llm, max_tokens=tokens, instruction=INSTRUCTION)
     first = last = 0.0
-    text = ""
+    written, text = 0, ""
     for event in reader.read("What does the plan pay for?", hits(number), stop=Endless()):
         if event == Progress("writing"):
             first = time.perf_counter()
         elif isinstance(event, Token):
             last = time.perf_counter()
             text += event.text
-        elif isinstance(event, Done) and not event.answer.text:
-            sys.exit("The model wrote nothing.")
-    return (llm.completion_tokens - 1) / (last - first), text
+        elif isinstance(event, Done):
+            written = event.answer.completion_tokens
+    if not text:
+        sys.exit("The model wrote nothing.")
+    return (written - 1) / (last - first), text
 
 
 def directly(llama: Any, prompt: list[int], tokens: int) -> tuple[float, str]:

@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 
@@ -29,7 +30,7 @@ from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.reading import GenerativeReader  # noqa: E402
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
 from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.types import Done, Hit, Message, Retrieved, Stored  # noqa: E402
+from pdfqa_core.types import Hit, Message, Retrieved, Stored, Usage  # noqa: E402
 
 GOAL = 4.0  # seconds to the first token of a cold question
 SECOND = "In which year was that, and who says so?"
@@ -53,25 +54,31 @@ def whole_questions(settings: Settings, questions: list[str]) -> tuple[list[floa
     return seconds, found
 
 
-def first_token(llm: LlamaCpp, question: str, hits: tuple[Hit, ...]) -> float:
-    """Return the seconds that the reader needs to the first token."""
-    reader = GenerativeReader(llm, passages=len(hits), max_tokens=2)
-    for event in reader.read(question, hits):
-        if isinstance(event, Done) and "first_token" in event.answer.seconds:
-            return event.answer.seconds["first_token"]
+def first_token(llm: LlamaCpp, question: str, hits: tuple[Hit, ...]) -> tuple[float, int]:
+    """Return the seconds that the reader needs to the first token, and how many tokens of the prompt were read."""
+    began, first = time.perf_counter(), 0.0
+    reader = GenerativeReader(llm, passages=len(hits))
+    for piece in llm.stream(reader.messages(question, reader.fitting(question, hits)), max_tokens=2):
+        if isinstance(piece, Usage) and first:
+            return first - began, piece.evaluated_tokens
+        if isinstance(piece, str):
+            first = first or time.perf_counter()
     sys.exit("The model wrote nothing.")
 
 
 def compare(llm: LlamaCpp, questions: list[str], found: list[tuple[Hit, ...]], passages: int) -> float:
     """Print the seconds of cold and second questions about so many passages; return the median ratio."""
-    cold, second, tokens, again = [], [], [], []
+    cold: list[float] = []
+    second: list[float] = []
+    tokens: list[int] = []
+    again: list[int] = []
     for place, question in enumerate(questions):
         hits = found[place][:passages]
-        list(llm.complete([Message("user", "Something else.")], max_tokens=1))  # what was read before is forgotten
-        cold.append(first_token(llm, question, hits))
-        tokens.append(llm.prompt_evaluated)
-        second.append(first_token(llm, SECOND, hits))
-        again.append(llm.prompt_evaluated)
+        list(llm.stream([Message("user", "Something else.")], max_tokens=1))  # what was read before is forgotten
+        for question_, times, read in ((question, cold, tokens), (SECOND, second, again)):
+            took, evaluated = first_token(llm, question_, hits)
+            times.append(took)
+            read.append(evaluated)
     ratio = median(first / later for first, later in zip(cold, second, strict=True))
     print(
         f"reader alone, {passages} passages: cold {median(cold):.2f} s ({median(tokens):.0f} tokens read), "

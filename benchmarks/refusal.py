@@ -177,7 +177,7 @@ def asked_model(data: Measured, reader: GenerativeReader, kept: Kept, until: flo
 
 
 def first_token(reader: GenerativeReader, prompt: Sequence[Message]) -> None:
-    next(iter(reader.llm.complete(prompt, max_tokens=1)), "")
+    list(reader.llm.stream(prompt, max_tokens=1))
 
 
 def seconds(work: Callable[[], None]) -> float:

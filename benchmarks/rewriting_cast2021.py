@@ -43,7 +43,21 @@ from pdfqa_core.conversation.relation import Relation, relation  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, summarise  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, retrievers  # noqa: E402
 from pdfqa_core.settings import Settings  # noqa: E402
-from pdfqa_core.types import GREEDY, LLM, Message, Passage, Query, Rewritten, Sampling, Span, StopSignal  # noqa: E402
+from pdfqa_core.streaming import complete  # noqa: E402
+from pdfqa_core.types import (  # noqa: E402
+    GREEDY,
+    LLM,
+    Message,
+    Passage,
+    Progress,
+    Query,
+    Rewritten,
+    Sampling,
+    Span,
+    StopSignal,
+    Stream,
+    Usage,
+)
 
 DATA = ROOT.parent / "shared" / "data" / "conversations"
 KEEP = ROOT / "data" / "benchmarks"
@@ -87,6 +101,8 @@ class Kept:
     Ends the program when `until` (time.monotonic) is reached.
     """
 
+    parallel = 1
+
     def __init__(self, file: Path, load: Callable[[], LLM], until: float) -> None:
         self.name, self.file, self.until = file.stem, file, until
         lines = file.read_text("utf-8").splitlines() if file.exists() else []
@@ -109,17 +125,21 @@ class Kept:
         """Return the length of a prompt; of one that was answered before 0."""
         return 0 if _key(messages) in self.replies else int(self.llm.count_tokens(messages))
 
-    def complete(
+    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
+        """Load nothing before it is needed."""
+        return iter(())
+
+    def stream(
         self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
-    ) -> Iterator[str]:  # fmt: skip
+    ) -> Stream:  # fmt: skip
         """Yield the first line of the reply."""
         key = _key(messages, schema)
         if key not in self.replies:
             if time.monotonic() > self.until:
                 sys.exit("Not finished: run it again with the same --keep.")
             began, text = time.perf_counter(), ""
-            for piece in self.llm.complete(messages, max_tokens=max_tokens, schema=schema):
+            for piece in complete(self.llm, messages, max_tokens=max_tokens, schema=schema):
                 text += piece
                 if "\n" in text.strip():
                     break
@@ -129,6 +149,7 @@ class Kept:
                 file.write(json.dumps(row) + "\n")
         self.used[key] = self.replies[key]
         yield self.replies[key]["reply"]
+        yield Usage()
 
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None

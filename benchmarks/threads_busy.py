@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.llm.threads import default_threads, physical_cores  # noqa: E402
-from pdfqa_core.types import Message  # noqa: E402
+from pdfqa_core.types import Message, Usage  # noqa: E402
 
 
 def count() -> None:
@@ -51,9 +51,13 @@ def write_speed(llm: LlamaCpp, number: int, tokens: int) -> float:
     """Return the tokens per second after the first one."""
     times = []
     prompt = [Message("user", f"Story {number}: write a very long story about a town at the sea.")]
-    for _ in llm.complete(prompt, max_tokens=tokens):
-        times.append(time.perf_counter())
-    return (llm.completion_tokens - 1) / (times[-1] - times[0])
+    usage = Usage()
+    for piece in llm.stream(prompt, max_tokens=tokens):
+        if isinstance(piece, Usage):
+            usage = piece
+        elif isinstance(piece, str):
+            times.append(time.perf_counter())
+    return (usage.completion_tokens - 1) / (times[-1] - times[0])
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import entry, packaged_file  # noqa: E402
 from pdfqa_core.llm.native import convert_to_f16  # noqa: E402
-from pdfqa_core.types import Message  # noqa: E402
+from pdfqa_core.types import Message, Usage  # noqa: E402
 
 TEXT = "The plan pays for visits to a doctor of the network, for medicines on the list and for care in an emergency. "
 QUESTION = "\n\nQuestion: Explain in detail what the plan pays for.\n\nAnswer with a long text."
@@ -49,11 +49,15 @@ def measure(llm: LlamaCpp, number: int, tokens: int, speeds: Speeds) -> None:
     messages = [Message("user", f"Text {number}. " + TEXT * 16 + QUESTION)]
     began = time.perf_counter()
     first = last = 0.0
-    for _ in llm.complete(messages, max_tokens=tokens):
-        last = time.perf_counter()
-        first = first or last
-    speeds.prompt.append(llm.prompt_evaluated / (first - began))
-    speeds.answer.append((llm.completion_tokens - 1) / (last - first))
+    usage = Usage()
+    for piece in llm.stream(messages, max_tokens=tokens):
+        if isinstance(piece, Usage):
+            usage = piece
+        elif isinstance(piece, str):
+            last = time.perf_counter()
+            first = first or last
+    speeds.prompt.append(usage.evaluated_tokens / (first - began))
+    speeds.answer.append((usage.completion_tokens - 1) / (last - first))
     speeds.whole.append(last - began)
 
 

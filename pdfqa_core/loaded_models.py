@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
-from pdfqa_core.llm import engines
+from pdfqa_core.llm import Engine, engines
 from pdfqa_core.llm.catalogue import entry, is_path, on_disk, read_catalogue, resolve, title_of
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.llm.downloads import Downloads
@@ -20,6 +20,7 @@ from pdfqa_core.llm.threads import default_threads
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
 from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.streaming import EitherStop
 from pdfqa_core.types import LLM, StopSignal
 
 INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
@@ -132,7 +133,7 @@ class LoadedModels:
     def status(self) -> ModelStatus:
         """How far loading and downloading are."""
         status = self._status
-        if status.state == "ready" and self._llm is not None and not getattr(self._llm.engine, "loaded", True):
+        if status.state == "ready" and self._llm is not None and not self._llm.engine.loaded:
             name = self._llm.engine.name
             status = ModelStatus("idle", f"{name} not in memory", f"The next question loads {name}.")
         fetched = self.downloads.under_way()
@@ -178,13 +179,21 @@ class LoadedModels:
 
         Raises ModelError if its library or its file is missing, UsageError if the catalogue has no such name.
         """
+        return self._current()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine in use."""
+        return self._current().engine
+
+    def _current(self) -> CurrentLLM:
         with self._lock:
             if self._llm is None:
                 self._llm = CurrentLLM(self._build(self._used))
             return self._llm
 
-    def _build(self, chosen: LLMSettings) -> Any:
-        engine = self._engines.get(chosen.engine)
+    def _build(self, chosen: LLMSettings) -> Engine:
+        engine: Callable[..., Engine] = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
             return engine(chosen.url, model=chosen.model, api_key=api_key(), context_size=chosen.context_size)
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
@@ -238,22 +247,13 @@ class LoadedModels:
 
     def _load_current(self, stop: StopSignal) -> None:
         """Load the engine in use and say so."""
-        llm: Any = self.llm()
-        name = llm.name
-
-        def report(share: float) -> None:
-            self._status = ModelStatus("loading", f"loading {name}, {share:.0%}")
-
-        self._status = ModelStatus("loading", f"loading {name}")
-        load = getattr(llm, "load", None)
-        if load is not None:
-            load(report, stop=stop)
-        self._say_ready()
-
-    def _say_ready(self) -> None:
-        llm: Any = self.llm()
-        detail = f"{llm.name}, context {llm.context_size:,} tokens"
-        self._status = ModelStatus("ready", f"{llm.name} ready", f"{detail}. {self._note}" if self._note else detail)
+        engine = self._current().engine
+        self._status = ModelStatus("loading", f"loading {engine.name}")
+        if not engine.loaded:
+            for step in engine.prepare(stop):
+                self._status = ModelStatus("loading", f"{step.phase}, {step.done}%")
+        detail = f"{engine.name}, context {engine.context_size:,} tokens"
+        self._status = ModelStatus("ready", f"{engine.name} ready", f"{detail}. {self._note}" if self._note else detail)
 
     # ------------------------------------------------------------ the bundled model in place of the wanted one
 
@@ -334,24 +334,24 @@ class LoadedModels:
         """Stop loading the model that `use` asked for; the one before is loaded again."""
         self._switch_stop.set()
 
-    def _switch(self, chosen: LLMSettings, engine: Any) -> None:
+    def _switch(self, chosen: LLMSettings, engine: Engine) -> None:
         try:
             self._switch_to(chosen, engine)
         except Exception as error:  # noqa: BLE001 - whatever it is, the header must not say "loading" for ever
             _log.exception("loading failed")
             self._status = ModelStatus("missing", NO_MODEL, f"Loading failed: {type(error).__name__}: {error}")
 
-    def _switch_to(self, chosen: LLMSettings, engine: Any) -> None:
+    def _switch_to(self, chosen: LLMSettings, engine: Engine) -> None:
         current = self._llm or CurrentLLM(engine)
         before, settings = current.engine, self._used
-        stop = _Either(self._switch_stop, self._closing)
+        stop = EitherStop(self._switch_stop, self._closing)
         if current.calls:
             self._status = ModelStatus("loading", f"loading {engine.name} after the answer under way")
         problem = ""
         try:
             with current.alone(f"loading {engine.name}", stop):
                 if before is not engine:
-                    _free(before)
+                    before.unload()
                 current.engine, self._used, self._note = engine, chosen, ""
                 with self._lock:
                     self._llm = current
@@ -361,7 +361,7 @@ class LoadedModels:
                 return
             problem = f"{engine.name} was not loaded: {error}"
         if problem:
-            _free(engine)
+            engine.unload()
             current.engine, self._used = before, settings
             self._note = problem
             try:
@@ -378,7 +378,7 @@ class LoadedModels:
         if self._llm.calls:
             raise PdfQAError("An answer is being written.", "Wait for it, or stop it.")
         with self._llm.alone("waiting for the model", self._closing):
-            _free(self._llm.engine)
+            self._llm.engine.unload()
         self._status = ModelStatus("ready", f"{self._llm.name} ready")
 
     def load(self) -> None:
@@ -395,24 +395,7 @@ class LoadedModels:
                 _log.warning("the models are still loading; they end with the program")
                 return
         if self._llm is not None:
-            _free(self._llm.engine)
-
-
-@dataclass(frozen=True, slots=True)
-class _Either:
-    """A stop signal that is set when one of two is."""
-
-    one: StopSignal
-    other: StopSignal
-
-    def is_set(self) -> bool:
-        return self.one.is_set() or self.other.is_set()
-
-
-def _free(engine: Any) -> None:
-    unload = getattr(engine, "unload", None)
-    if unload is not None:
-        unload()
+            self._llm.engine.unload()
 
 
 def api_key() -> str:

@@ -117,6 +117,15 @@ class LLMSettings(Section):
     min_p: float = Field(0.05, ge=0, le=1, description="Least probability of a token, as a share of the best one's.")
     repeat_penalty: float = Field(1.0, ge=0.5, le=2, description="Divides the score of recent tokens; 1: off.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_model_named(cls, data: Any) -> Any:
+        """Let a server that is asked for no model by name answer with its own; here it is the embedded one."""
+        if isinstance(data, Mapping) and not data.get("model"):
+            named = {name: value for name, value in data.items() if name != "model"}
+            return named | ({"model": ""} if data.get("engine") == "openai" else {})
+        return data
+
 
 class ReadingSettings(Section):
     """How passages become an answer."""
@@ -187,7 +196,8 @@ class Settings(Section):
     def changed(self, section: str, **values: Any) -> Settings:
         """Return a copy with `values` in one section, validated. Raises UsageError that names the field."""
         current = getattr(self, section)
-        return load({**self.model_dump(), section: {**current.model_dump(), **values}})
+        set_ = {**current.model_dump(exclude_unset=True), **values}
+        return load({**self.model_dump(exclude_unset=True), section: set_})
 
 
 def load(data: Mapping[str, Any]) -> Settings:
@@ -233,8 +243,6 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     load(data)
     for section, name, value in _named(environ):
         data.setdefault(section, {})[name] = value
-    if environ.get("PDFQA_LLM_URL"):
-        data["llm"].setdefault("model", "")
     return load(data)
 
 

@@ -7,7 +7,7 @@ positions on a page are points (1/72 inch) measured from its top left corner.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -535,13 +535,47 @@ class Retriever(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a reply took, in tokens as the engine counted them (0: it does not tell); the last item of a stream.
+
+    `finish_reason` is "stop" (the model ended its reply), "length" (the most tokens or the context were reached),
+    "stopped" (the stop signal was set) or another word of the engine's. `evaluated_tokens` of the prompt's tokens were
+    evaluated for this reply, the others were still in the context from the one before.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    finish_reason: str = "stop"
+    evaluated_tokens: int = 0
+
+
+Stream: TypeAlias = Generator[str | Progress | Usage, None, None]
+
+
 class LLM(Protocol):
-    """Messages to text, streamed and stoppable. One stream at a time: others wait in a queue."""
+    """Messages to text, streamed and stoppable. `streaming.complete` returns the text of a stream alone."""
 
-    name: str
-    context_size: int
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
 
-    def complete(
+    @property
+    def context_size(self) -> int:
+        """How many tokens prompt and reply may have together."""
+        ...
+
+    @property
+    def parallel(self) -> int:
+        """How many requests are worth sending at the same time; where it is 1, others wait in a queue."""
+        ...
+
+    def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
+        """Get ready to answer (load the model, ask the server), unless that was done; StoppedError if `stop` is set."""
+        ...
+
+    def stream(
         self,
         messages: Sequence[Message],
         *,
@@ -549,8 +583,11 @@ class LLM(Protocol):
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
         sampling: Sampling = GREEDY,
-    ) -> Iterator[str]:
-        """Yield the reply piece by piece; ends early when `stop` is set. `schema` is a JSON schema to obey."""
+    ) -> Stream:
+        """Yield the reply's pieces and Progress, last one Usage; ends early when `stop` is set.
+
+        A piece may hold several tokens, or none. `schema` is a JSON schema to obey.
+        """
         ...
 
     def choose(
@@ -569,6 +606,11 @@ class LLM(Protocol):
 
 class Reader(Protocol):
     """Question and hits to an answer with citations."""
+
+    @property
+    def llm(self) -> LLM | None:
+        """The language model that it asks, None: it asks none."""
+        ...
 
     def read(
         self,

@@ -10,19 +10,36 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import StoppedError
-from pdfqa_core.types import GREEDY, Block, Box, Line, Message, Page, Sampling, StopSignal
+from pdfqa_core.streaming import is_set
+from pdfqa_core.types import (
+    GREEDY,
+    Block,
+    Box,
+    Line,
+    Message,
+    Page,
+    Progress,
+    Sampling,
+    StopSignal,
+    Stream,
+    Usage,
+)
 
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 class FakeLLM:
-    """A scripted language model: `enqueue` replies, read what it was asked from `history`.
+    """A scripted language model whose tokens are words: `enqueue` replies, read what it was asked from `history`.
 
-    `decide` enqueues the probabilities of choices; without any, all choices are equally likely.
+    `decide` enqueues the probabilities of choices; without any, all choices are equally likely. Replace `write` for
+    replies that do more than say words.
     """
 
     name = "fake"
     context_size = 2048
+    parallel = 1
+    loaded = True
+    threads = 2
 
     def __init__(self) -> None:
         self.replies: list[str] = []
@@ -35,7 +52,16 @@ class FakeLLM:
     def decide(self, *decisions: Mapping[str, float]) -> None:
         self.decisions.extend(decisions)
 
-    def complete(
+    def write(self, schema: Mapping[str, Any] | None, stop: StopSignal | None) -> Iterator[str | Progress]:
+        """Yield the words of one reply, and Progress."""
+        if not self.replies:
+            raise AssertionError("FakeLLM was asked more often than replies were enqueued")
+        yield from (word + " " for word in self.replies.pop(0).split(" "))
+
+    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
+        yield from ()
+
+    def stream(
         self,
         messages: Sequence[Message],
         *,
@@ -43,26 +69,32 @@ class FakeLLM:
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
         sampling: Sampling = GREEDY,
-    ) -> Iterator[str]:
+    ) -> Stream:
         self.history.append(list(messages))
-        if not self.replies:
-            raise AssertionError("FakeLLM was asked more often than replies were enqueued")
-        for word in self.replies.pop(0).split(" ")[:max_tokens]:
-            if stop is not None and stop.is_set():
-                return
-            yield word + " "
+        written, reason = 0, "stop"
+        for piece in self.write(schema, stop):
+            if is_set(stop) or written == max_tokens:
+                reason = "length"
+                break
+            written += isinstance(piece, str)
+            yield piece
+        prompt = self.count_tokens(messages)
+        yield Usage(prompt, written, "stopped" if is_set(stop) else reason, prompt)
 
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
     ) -> Mapping[str, float]:
         self.history.append(list(messages))
-        if stop is not None and stop.is_set():
+        if is_set(stop):
             raise StoppedError("Choosing was stopped.")
         scripted = self.decisions.pop(0) if self.decisions else dict.fromkeys(choices, 1 / len(choices))
         return {choice: scripted.get(choice, 0.0) for choice in choices}
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         return sum(len(m.content.split()) + 4 for m in messages)
+
+    def unload(self) -> None:
+        self.loaded = False
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.loaded_models import ModelStatus
 from pdfqa_core.services import SAMPLE
 from pdfqa_core.text import words
+from pdfqa_core.types import Progress
 from tests.conftest import FakeLLM
 from tests.retrieval.fakes import FakeEncoder, LengthScorer, WordVectors
 
@@ -23,6 +24,29 @@ class WordEncoder(FakeEncoder):
 
     def token_spans(self, text):
         return words(text)
+
+
+class FakeEngine(FakeLLM):
+    """A scripted engine that is loaded like llama.cpp; `load` yields the percent, or raises what loading raises."""
+
+    loaded = False
+
+    def __init__(self, find, *, name, **given):
+        super().__init__()
+        self.name, self.given = name, given
+        self.context_size = given["context_size"]
+        self.unloaded = False
+
+    def load(self, stop):
+        yield 100
+
+    def prepare(self, stop=None):
+        for percent in self.load(stop) or ():
+            yield Progress(f"loading {self.name}", percent, 100)
+        self.loaded = True
+
+    def unload(self):
+        self.loaded, self.unloaded = False, True
 
 
 class FakeModels:

@@ -30,6 +30,7 @@ LADDER = (
         "json_codec",
         "csv_format",
         "background",
+        "streaming",
         "time_left",
         "errors",
         "types",

@@ -12,32 +12,13 @@ from pdfqa_core.loaded_models import LoadedModels, ModelStatus
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings, workspace_path
+from pdfqa_core.streaming import complete
 from pdfqa_core.types import Message, Stored
-from tests.conftest import FakeLLM
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
-from tests.serving_fakes import PDF, QUESTIONS
+from tests.serving_fakes import PDF, QUESTIONS, FakeEngine
 
 LITERAL = Settings().changed("retrieval", retriever="bm25")
-
-
-class Engine(FakeLLM):
-    """A scripted engine; `script` is what loading does with its report and its stop signal."""
-
-    def __init__(self, find, *, name, context_size, threads, gpu_layers, batch_size, chat_template):
-        super().__init__()
-        self.name, self.context_size, self.find = name, context_size, find
-        self.given = {"threads": threads, "batch_size": batch_size, "chat_template": chat_template}
-        self.unloaded = False
-
-    def load(self, report, *, stop):
-        self.script(report, stop)
-
-    def script(self, report, stop):
-        report(1.0)
-
-    def unload(self):
-        self.unloaded = True
 
 
 @pytest.fixture
@@ -47,7 +28,7 @@ def load(tmp_path):
 
     def build(script=None, *, model="", encoder_error=None):
         available = Registry("engine")
-        available.register("scripted")(type("Scripted", (Engine,), {"script": script} if script else {}))
+        available.register("scripted")(type("Scripted", (FakeEngine,), {"load": script} if script else {}))
         path = tmp_path / "tiny.gguf"
         write(path)
         settings = Settings().changed("llm", engine="scripted", model=model or str(path))
@@ -92,10 +73,10 @@ def test_nothing_is_loaded_before_it_is_asked_for(load):
 def test_loading_is_reported_in_words_and_ends_ready(load):
     seen = []
 
-    def script(self, report, stop):
+    def script(self, stop):
         seen.append(models.status)
-        for share in (0.0, 0.5):
-            report(share)
+        for percent in (0, 50):
+            yield percent
             seen.append(models.status)
 
     models = load(script)
@@ -106,14 +87,14 @@ def test_loading_is_reported_in_words_and_ends_ready(load):
 
 def test_warming_up_twice_loads_once(load):
     loads = []
-    models = load(lambda self, report, stop: loads.append(1))
+    models = load(lambda self, stop: loads.append(1))
     warm(models)
     warm(models)
     assert loads == [1]
 
 
 def test_a_model_that_does_not_load_is_missing_with_its_hint(load):
-    def script(self, report, stop):
+    def script(self, stop):
         raise ModelError("The file is damaged.", "Download it again.")
 
     status = warm(load(script))
@@ -122,7 +103,7 @@ def test_a_model_that_does_not_load_is_missing_with_its_hint(load):
 
 
 def test_an_unforeseen_failure_does_not_stay_loading(load, caplog):
-    def script(self, report, stop):
+    def script(self, stop):
         raise RuntimeError("out of luck")
 
     status = warm(load(script))
@@ -155,7 +136,7 @@ def test_a_name_that_is_not_in_the_catalogue_is_a_usage_error(load):
 def test_closing_while_loading_ends_the_loading(load):
     began = threading.Event()
 
-    def script(self, report, stop):
+    def script(self, stop):
         began.set()
         while not stop.is_set():
             stop.wait(0.01)
@@ -167,7 +148,7 @@ def test_closing_while_loading_ends_the_loading(load):
     models.close()
     assert loading() == []
     assert models.status.state == "loading"
-    assert models.llm().unloaded
+    assert models.llm().engine.unloaded
 
 
 def test_closing_before_anything_was_loaded(load):
@@ -175,7 +156,7 @@ def test_closing_before_anything_was_loaded(load):
     models = load()
     warm(models)
     models.close()
-    assert models.llm().unloaded
+    assert models.llm().engine.unloaded
 
 
 # ------------------------------------------------------------------ other models
@@ -208,7 +189,9 @@ def test_a_model_is_replaced_and_the_one_before_leaves_the_memory(load, other):
     assert before.unloaded
     assert models.llm() is llm
     assert llm.name == "other"
-    assert llm.engine.given == {"threads": 3, "batch_size": 64, "chat_template": ""}
+    assert llm.engine.given == {
+        "context_size": 4096, "threads": 3, "gpu_layers": 0, "batch_size": 64, "chat_template": "",
+    }  # fmt: skip
     assert models.in_use.model == other
 
 
@@ -217,7 +200,7 @@ def test_an_answer_under_way_is_finished_before_the_model_is_replaced(load, othe
     warm(models)
     llm = models.llm()
     llm.engine.enqueue(["one two three"])
-    answer = llm.complete([Message("user", "?")], max_tokens=9)
+    answer = complete(llm, [Message("user", "?")], max_tokens=9)
     assert next(answer) == "one "
     before = llm.engine
     models.use(models.in_use.model_copy(update={"model": other}))
@@ -234,7 +217,7 @@ def test_an_answer_under_way_is_finished_before_the_model_is_replaced(load, othe
 
 
 def test_a_model_that_does_not_load_leaves_the_one_before_in_use(load, other):
-    def script(self, report, stop):
+    def script(self, stop):
         if self.name == "other":
             raise ModelError("The file is damaged.", "Get it again.")
 
@@ -251,7 +234,7 @@ def test_a_model_that_does_not_load_leaves_the_one_before_in_use(load, other):
 def test_loading_can_be_stopped_and_the_model_before_comes_back(load, other):
     began = threading.Event()
 
-    def script(self, report, stop):
+    def script(self, stop):
         if self.name == "other":
             began.set()
             while not stop.is_set():
@@ -281,16 +264,14 @@ def test_unloading_frees_the_memory_and_a_question_brings_it_back(load):
     models = load()
     warm(models)
     engine = models.llm().engine
-    engine.loaded = True
     engine.enqueue(["one two"])
-    answer = models.llm().complete([Message("user", "?")], max_tokens=9)
+    answer = complete(models.llm(), [Message("user", "?")], max_tokens=9)
     next(answer)
     with pytest.raises(PdfQAError, match="An answer is being written"):
         models.unload()
     answer.close()
     models.unload()
     assert engine.unloaded
-    engine.loaded = False
     assert (models.status.state, models.status.words) == ("idle", "tiny not in memory")
     engine.loaded = True
     assert models.status.words == "tiny ready"
@@ -389,7 +370,7 @@ def test_the_embedded_models(tmp_path):
         assert warm(models).state == "ready"
         assert "SmolLM2" in models.status.words
         assert models.encoder().encode(["one"]).shape == (1, 384)
-        assert "".join(models.llm().complete([Message("user", "Say hello.")], max_tokens=8)).strip()
+        assert "".join(complete(models.llm(), [Message("user", "Say hello.")], max_tokens=8)).strip()
     finally:
         models.close()
 

@@ -169,11 +169,11 @@ def test_a_stop_in_any_phase_gives_a_partial_answer(fake_llm, kind):
 
 
 def test_an_error_of_the_engine_comes_through(fake_llm):
-    def complete(messages, **options):
+    def write(schema, stop):
         raise ModelError("the engine failed", "try another")
         yield
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     events = ask("How?", rewriter=NoRewriting(), retrieve=Search(), reader=GenerativeReader(fake_llm))
     with pytest.raises(PdfQAError, match="the engine failed"):
         list(events)
@@ -183,14 +183,14 @@ def test_an_error_of_the_engine_comes_through(fake_llm):
 def test_closing_the_stream_closes_the_engines_stream(fake_llm):
     closed = []
 
-    def complete(messages, **options):
+    def write(schema, stop):
         try:
             while True:
                 yield "word "
         finally:
             closed.append(True)
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     events = ask("How?", rewriter=NoRewriting(), retrieve=Search(), reader=GenerativeReader(fake_llm))
     next(event for event in events if isinstance(event, Token))
     events.close()

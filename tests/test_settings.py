@@ -196,6 +196,16 @@ def test_an_address_of_a_server_chooses_its_engine(toml, tmp_path):
     assert found.model == "big"
 
 
+def test_a_server_is_asked_for_no_model_that_nobody_named(toml, tmp_path):
+    local = Settings().changed("llm", threads=2)
+    server = local.changed("llm", engine="openai", url="http://localhost:8080/v1")
+    assert load({"llm": {"engine": "openai"}}).llm.model == server.llm.model == ""
+    assert server.changed("llm", engine="llama_cpp").llm.model == local.llm.model == "smollm2-135m"
+    assert server.changed("llm", model="big").changed("llm", seed=1).llm.model == "big"
+    toml('[llm]\nengine = "openai"\nurl = "http://localhost:8080/v1"\n')
+    assert read_settings(tmp_path, {}).llm.model == ""
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

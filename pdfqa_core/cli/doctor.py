@@ -131,12 +131,13 @@ def _encoder() -> str:
 
 def _language_model(workspace: Path, settings: Settings) -> str:
     from pdfqa_core.loaded_models import LoadedModels
+    from pdfqa_core.streaming import complete
     from pdfqa_core.types import Message
 
     models = LoadedModels(settings, workspace / "models")
     try:
         llm = models.llm()
-        words = "".join(llm.complete([Message("user", "What is the capital of France?")], max_tokens=24)).strip()
+        words = "".join(complete(llm, [Message("user", "What is the capital of France?")], max_tokens=24)).strip()
         if not words:
             raise ModelError(f"{llm.name} wrote nothing.", "Choose another model (PDFQA_MODEL).")
         return f"{llm.name}, context {llm.context_size:,} tokens; asked for the capital of France it says: {words!r}"

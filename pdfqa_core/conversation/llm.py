@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from pdfqa_core.conversation.base import rewriters
@@ -12,6 +13,7 @@ from pdfqa_core.conversation.candidates import candidates
 from pdfqa_core.conversation.concatenation import NEW_TOPIC_NOTE, Concatenation
 from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, topic_terms
 from pdfqa_core.errors import ModelError
+from pdfqa_core.streaming import complete, is_set, result_of
 from pdfqa_core.text import terms
 from pdfqa_core.types import LLM, Message, Rewritten, StopSignal
 
@@ -145,7 +147,7 @@ class LLMRewriter:
         set while the model is loaded.
         """
         recent = self._fallback.recent(history)
-        if not recent or _is_set(stop):
+        if not recent or is_set(stop):
             return Rewritten(question)
         related = self._fallback.relation(question, recent)
         if related is Relation.NEW_TOPIC:
@@ -154,7 +156,7 @@ class LLMRewriter:
         if related is Relation.SAME_TOPIC:
             return fallback
         found = self._by_model(question, recent, fallback, stop)
-        return fallback if _is_set(stop) else found
+        return fallback if is_set(stop) else found
 
     def _by_model(
         self, question: str, recent: Sequence[tuple[str, str]], fallback: Rewritten, stop: StopSignal | None
@@ -165,7 +167,7 @@ class LLMRewriter:
             return replace(fallback, note=FALLBACK_NOTE.format(wrong))
         written = self._written(messages, question, stop)
         wrong = flaw(written, question, recent)
-        if not wrong or _is_set(stop):
+        if not wrong or is_set(stop):
             return beside(fallback, written)
         chosen = self._chosen(messages, question, recent, stop)
         if not chosen:
@@ -176,9 +178,7 @@ class LLMRewriter:
         """Return the prompt with as many earlier questions as fit, or why there is none."""
         if len(question.split()) > LONGEST_QUESTION:
             return [], f"would have to hold a question of more than {LONGEST_QUESTION} words"
-        prepare = getattr(self.llm, "prepare", None)  # loads the model, and notices a stop meanwhile
-        for _ in prepare(stop) if prepare is not None else ():
-            pass
+        result_of(self.llm.prepare(stop))  # loads the model, and notices a stop meanwhile
         while self.llm.count_tokens(messages := prompt(earlier, question)) + self.max_tokens > self.llm.context_size:
             earlier = earlier[1:]
             if not earlier:
@@ -188,10 +188,11 @@ class LLMRewriter:
     def _written(self, messages: Sequence[Message], question: str, stop: StopSignal | None) -> str:
         """Return the first line of the model's reply."""
         reply = ""
-        for piece in self.llm.complete(messages, max_tokens=self.max_tokens, stop=stop):
-            reply += piece
-            if "\n" in reply.strip() or len(reply.split()) > _longest(question) + 5:
-                break
+        with closing(complete(self.llm, messages, max_tokens=self.max_tokens, stop=stop)) as pieces:
+            for piece in pieces:
+                reply += piece
+                if "\n" in reply.strip() or len(reply.split()) > _longest(question) + 5:
+                    break
         lines = reply.strip().splitlines()
         return _LABEL.sub("", lines[0]).strip(' "“”') if lines else ""
 
@@ -204,13 +205,9 @@ class LLMRewriter:
         if not accepted:
             return ""
         schema = {"type": "string", "enum": accepted}
-        stream = self.llm.complete(messages, max_tokens=self.max_tokens, stop=stop, schema=schema)
+        stream = complete(self.llm, messages, max_tokens=self.max_tokens, stop=stop, schema=schema)
         try:
             chosen = json.loads("".join(stream))
         except (ValueError, ModelError):  # cut off; a server that cannot obey the schema
             return ""
         return chosen if chosen in accepted else ""
-
-
-def _is_set(stop: StopSignal | None) -> bool:
-    return stop is not None and stop.is_set()

@@ -1,10 +1,30 @@
-"""The registry of engines."""
+"""What an engine is, and the registry of engines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import LLM
 
-engines: Registry[Callable[..., LLM]] = Registry("engine")
+
+class Engine(LLM, Protocol):
+    """A language model that takes memory of this computer, or none where a server runs it."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it answers without being loaded first."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """How many threads of this computer compute."""
+        ...
+
+    def unload(self) -> None:
+        """Free what it holds once nobody uses it; the next call takes it again."""
+        ...
+
+
+engines: Registry[Callable[..., Engine]] = Registry("engine")

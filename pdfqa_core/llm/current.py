@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError, StoppedError
-from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal
+from pdfqa_core.llm.base import Engine
+from pdfqa_core.streaming import is_set
+from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
 
 POLL = 0.05  # seconds between two looks at a stop signal
 LONGEST = 600.0  # seconds that a call without a stop signal waits for an engine to be replaced
 
 
 class CurrentLLM:
-    """Passes calls on to the engine in use. While it is replaced new calls wait, and it waits for those under way.
+    """Passes calls on to the engine in use. While it is replaced new calls wait, and it waits for those under way."""
 
-    Whatever else an engine offers (`load`, `prompt_tokens`, `model_names`, …) is there as well.
-    """
-
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = ""  # why new calls wait, in words
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "engine":
-            raise AttributeError(name)
-        return getattr(self.engine, name)
+    @property
+    def name(self) -> str:
+        """The name of the model in use."""
+        return self.engine.name
+
+    @property
+    def context_size(self) -> int:
+        """How many tokens prompt and reply may have together."""
+        return self.engine.context_size
+
+    @property
+    def parallel(self) -> int:
+        """How many requests are worth sending at the same time."""
+        return self.engine.parallel
 
     # ------------------------------------------------------------ replacing
 
@@ -46,7 +55,7 @@ class CurrentLLM:
             self._closed = why
         try:
             while self._calls:
-                if stop is not None and stop.is_set():
+                if is_set(stop):
                     raise StoppedError
                 time.sleep(POLL)
             yield
@@ -60,15 +69,15 @@ class CurrentLLM:
         """How many calls are under way."""
         return self._calls
 
-    def _entered(self, stop: StopSignal | None) -> Generator[Progress, None, bool]:
-        """Count one call more, as soon as no engine is being replaced; return False if it was stopped before."""
+    def _entered(self, stop: StopSignal | None) -> Generator[Progress, None, None]:
+        """Count one call more, as soon as no engine is being replaced. Raises StoppedError."""
         while True:
             with self._changed:
-                if stop is not None and stop.is_set():
-                    return False
+                if is_set(stop):
+                    raise StoppedError
                 if not self._closed:
                     self._calls += 1
-                    return True
+                    return
                 words = self._closed
                 self._changed.wait(POLL)
             yield Progress(words)
@@ -80,16 +89,9 @@ class CurrentLLM:
     # ------------------------------------------------------------ calls
 
     @contextmanager
-    def _in_use(self, stop: StopSignal | None = None) -> Iterator[Any]:
+    def _in_use(self, stop: StopSignal | None = None) -> Iterator[Engine]:
         deadline = time.monotonic() + LONGEST
-        waiting = self._entered(stop)
-        while True:
-            try:
-                next(waiting)
-            except StopIteration as end:
-                if not end.value:
-                    raise StoppedError from None
-                break
+        for _ in self._entered(stop):
             if time.monotonic() > deadline:
                 raise PdfQAError("The language model is still being replaced.", "Try again later.")
         try:
@@ -100,66 +102,34 @@ class CurrentLLM:
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Return the length of the prompt in tokens."""
         with self._in_use() as engine:
-            return int(engine.count_tokens(messages))
+            return engine.count_tokens(messages)
 
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
     ) -> Mapping[str, float]:
         """Return the probability of each of `choices` as the reply."""
         with self._in_use(stop) as engine:
-            found: Mapping[str, float] = engine.choose(messages, choices, stop=stop)
-            return found
+            return engine.choose(messages, choices, stop=stop)
 
-    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
+    def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
         """Load the model while yielding Progress."""
-        yield from self._through(stop, lambda engine: getattr(engine, "prepare", _nothing)(stop))
-
-    def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY, **more: Any,
-    ) -> Iterator[str]:  # fmt: skip
-        """Yield the reply piece by piece."""
-        pieces = self._through(
-            stop, lambda engine: engine.complete(
-                messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling, **more
-            ),
-        )  # fmt: skip
+        yield from self._entered(stop)
         try:
-            for piece in pieces:
-                if isinstance(piece, str):
-                    yield piece
+            yield from self.engine.prepare(stop)
         finally:
-            pieces.close()
+            self._left()
 
     def stream(
         self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
-    ) -> Generator[str | Progress, None, None]:  # fmt: skip
-        """Yield the reply piece by piece, with Progress between the pieces."""
-
-        def begin(engine: Any) -> Iterator[str | Progress]:
-            call = getattr(engine, "stream", engine.complete)
-            found: Iterator[str | Progress] = call(
-                messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling
-            )
-            return found
-
-        yield from self._through(stop, begin)
-
-    def _through(self, stop: StopSignal | None, begin: Callable[[Any], Iterator[Any]]) -> Generator[Any, None, None]:
-        if not (yield from self._entered(stop)):
+    ) -> Stream:  # fmt: skip
+        """Yield the reply's pieces, with Progress between them, and last one Usage."""
+        try:
+            yield from self._entered(stop)
+        except StoppedError:
+            yield Usage(finish_reason="stopped")
             return
         try:
-            steps = begin(self.engine)
-            try:
-                yield from steps
-            finally:
-                close = getattr(steps, "close", None)
-                if close is not None:
-                    close()
+            yield from self.engine.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling)
         finally:
             self._left()
-
-
-def _nothing(_stop: StopSignal | None) -> Iterator[Progress]:
-    return iter(())

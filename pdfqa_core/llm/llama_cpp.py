@@ -23,7 +23,8 @@ from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.queue import Line
 from pdfqa_core.llm.template import ChatTemplate, template_source
 from pdfqa_core.llm.threads import physical_cores
-from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal
+from pdfqa_core.streaming import is_set, result_of
+from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
 
 POLL = 0.05  # seconds between two looks at a stop signal
 
@@ -36,11 +37,12 @@ class LlamaCpp:
 
     `model` is the GGUF file, or a function that finds (or makes) it when it is needed. `threads` 0: one per physical
     core. `gpu_layers` -1: all. `context_size` is in tokens; it becomes smaller when the model was trained on less.
-    `prompt_evaluated` tells how many prompt tokens the last stream had to evaluate, the others being still in the
-    context from the one before. `batch_size` prompt tokens are evaluated at once: more need more memory.
+    `batch_size` prompt tokens are evaluated at once: more need more memory.
     `chat_template` is the name of one in `template.TEMPLATES`, "" the one in the model file.
     Raises UsageError if there is no such template.
     """
+
+    parallel = 1
 
     def __init__(
         self,
@@ -57,9 +59,6 @@ class LlamaCpp:
         self._find = model if callable(model) else lambda: model
         self.name = name or (model.stem if isinstance(model, Path) else "model")
         self.context_size = context_size
-        self.prompt_tokens = 0
-        self.prompt_evaluated = 0
-        self.completion_tokens = 0
         self._wanted = {
             "context_size": context_size, "threads": threads or physical_cores(), "gpu_layers": gpu_layers,
             "batch_size": batch_size,
@@ -114,7 +113,7 @@ class LlamaCpp:
             self._native = native
             _log.info("loaded %s in %.1f s", path.name, time.perf_counter() - began)
 
-    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
+    def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
         """Load the model in the background while yielding Progress in percent; raises what `load` raises."""
         if self.loaded:
             return
@@ -175,30 +174,6 @@ class LlamaCpp:
         """Return how many streams run or wait."""
         return len(self._line)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None,
-        sampling: Sampling = GREEDY,
-        on_wait: Callable[[int], None] | None = None,
-    ) -> Iterator[str]:
-        """Yield the reply piece by piece; `on_wait` is told how many streams are still before this one.
-
-        Raises ModelError if the prompt does not fit the context or the model does not load.
-        """
-        stream = self.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling)
-        try:
-            for piece in stream:
-                if isinstance(piece, str):
-                    yield piece
-                elif on_wait is not None and piece.phase == "waiting":
-                    on_wait(piece.total)
-        finally:
-            stream.close()
-
     def stream(
         self,
         messages: Sequence[Message],
@@ -207,22 +182,20 @@ class LlamaCpp:
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
         sampling: Sampling = GREEDY,
-    ) -> Generator[str | Progress, None, None]:
-        """Do what `complete` does, with Progress between the pieces.
+    ) -> Stream:
+        """Yield the reply's pieces, with Progress between them, and last one Usage.
 
         Progress("waiting", 0, n): n streams are before this one; Progress("loading NAME", percent, 100);
-        Progress("reading", done, total) in prompt tokens.
+        Progress("reading", done, total) in prompt tokens. Raises ModelError if the prompt does not fit the context or
+        the model does not load.
         """
         ticket = self._line.enter()
         try:
             yield from self._wait(ticket, stop)
-            if _is_set(stop):
-                return
-            try:
-                yield from self.prepare(stop)
-            except StoppedError:
-                return
+            yield from self.prepare(stop)
             yield from self._run(messages, max_tokens, stop, schema, sampling)
+        except StoppedError:
+            yield Usage(finish_reason="stopped")
         finally:
             self._line.leave(ticket)
 
@@ -239,10 +212,8 @@ class LlamaCpp:
         check_choices(choices)
         ticket = self._line.enter()
         try:
-            _drain(self._wait(ticket, stop))
-            if _is_set(stop):
-                raise StoppedError
-            _drain(self.prepare(stop))
+            result_of(self._wait(ticket, stop))
+            result_of(self.prepare(stop))
             return self._weigh(messages, choices, stop)
         finally:
             self._line.leave(ticket)
@@ -261,18 +232,19 @@ class LlamaCpp:
                 for place in range(start, len(tokens)):
                     beginning = tuple(tokens[:place])
                     if beginning not in known:
-                        if not _drain(self._read(native, beginning)):
-                            raise StoppedError
+                        result_of(self._read(native, beginning))
                         known[beginning] = native.log_probabilities()
                     logs[choice] += float(known[beginning][tokens[place]])
         return shares_of_sequences(logs, sequences)
 
-    def _wait(self, ticket: int, stop: StopSignal | None) -> Iterator[Progress]:
+    def _wait(self, ticket: int, stop: StopSignal | None) -> Generator[Progress, None, None]:
         told = 0
-        while (position := self._line.wait(ticket, POLL)) and not _is_set(stop):
+        while (position := self._line.wait(ticket, POLL)) and not is_set(stop):
             if position != told:
                 told = position
                 yield Progress("waiting", 0, position)
+        if is_set(stop):
+            raise StoppedError
 
     def _run(
         self,
@@ -281,18 +253,18 @@ class LlamaCpp:
         stop: StopSignal | None,
         schema: Mapping[str, Any] | None,
         sampling: Sampling,
-    ) -> Iterator[str | Progress]:
+    ) -> Stream:
         native, _ = self._ready()
         prompt = self._tokens(messages)
-        self.prompt_tokens, self.prompt_evaluated, self.completion_tokens = len(prompt), 0, 0
         room = self._room(native, len(prompt))
         sampler = native.sampler(sampling, grammar_of(schema) if schema is not None else "")
         try:
             with _watching(stop, native):
-                if (yield from self._read(native, prompt)):
-                    yield from self._write(native, sampler, min(max_tokens, room), stop)
+                evaluated = yield from self._read(native, prompt)
+                written, reason = yield from self._write(native, sampler, min(max_tokens, room), stop)
         finally:
             sampler.close()
+        yield Usage(len(prompt), written, reason, evaluated)
 
     def _room(self, native: NativeModel, length: int) -> int:
         """Return how many tokens fit the context beside a prompt of `length`. Raises ModelError if not even one."""
@@ -303,52 +275,42 @@ class LlamaCpp:
             )
         return native.context_size - length
 
-    def _read(self, native: NativeModel, prompt: Sequence[int]) -> Generator[Progress, None, bool]:
-        """Evaluate the prompt beyond what the context holds; return False if that was stopped.
+    def _read(self, native: NativeModel, prompt: Sequence[int]) -> Generator[Progress, None, int]:
+        """Evaluate the prompt beyond what the context holds; return how many tokens that were.
 
         Its last token goes alone: evaluated among others it gives slightly other numbers, and the same prompt would be
-        answered differently when it is asked again.
+        answered differently when it is asked again. Raises StoppedError.
         """
-        done, last = native.keep_prefix(prompt), len(prompt) - 1
+        kept, last = native.keep_prefix(prompt), len(prompt) - 1
+        done = kept
         while done < len(prompt):
             yield Progress("reading", done, len(prompt))
             batch = prompt[done : max(done + 1, min(done + native.batch_size, last))]
             if native.abort.is_set() or not native.evaluate(batch):
-                return False
+                raise StoppedError
             done += len(batch)
-            self.prompt_evaluated += len(batch)
-        return True
+        return done - kept
 
-    def _write(self, native: NativeModel, sampler: Sampler, max_tokens: int, stop: StopSignal | None) -> Iterator[str]:
+    def _write(
+        self, native: NativeModel, sampler: Sampler, max_tokens: int, stop: StopSignal | None
+    ) -> Generator[str, None, tuple[int, str]]:
+        """Yield the reply; return its length in tokens and why it ended, as `Usage` has it."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        for position in range(max_tokens):
-            if _is_set(stop):
-                return
+        for written in range(max_tokens):
+            if is_set(stop):
+                return written, "stopped"
             token = sampler.next()
             if native.is_end(token):
-                return
-            self.completion_tokens += 1
+                return written, "stop"
             if text := decoder.decode(native.piece(token)):
                 yield text
-            if position + 1 < max_tokens and not native.evaluate([token]):
-                return
+            if written + 1 < max_tokens and not native.evaluate([token]):
+                return written + 1, "stopped"
+        return max_tokens, "length"
 
 
 def _tokenize(native: NativeModel, prompt: str) -> list[int]:
     return native.tokenize(prompt, add_special=not (native.bos and prompt.startswith(native.bos)))
-
-
-def _drain(steps: Iterator[Progress]) -> Any:
-    """Run a generator to its end; return what it returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-
-
-def _is_set(stop: StopSignal | None) -> bool:
-    return stop is not None and stop.is_set()
 
 
 @contextmanager

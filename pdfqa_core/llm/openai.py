@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choices import check_choices, shares_of_first_tokens
-from pdfqa_core.llm.server import RETRIES, Server, StatusError, is_set
-from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal
+from pdfqa_core.llm.server import RETRIES, Server, StatusError
+from pdfqa_core.streaming import is_set, result_of
+from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
 
 TOP_TOKENS = 20  # as many as servers tell
 CHARACTERS_PER_TOKEN = 3.5  # below the 4 of English prose: an estimate that is rather too long than too short
@@ -28,15 +30,16 @@ class Dialect:
     """How a server wants to be told what goes beyond messages, temperature and seed.
 
     `schema_inside`: the schema stands in "response_format" itself, as llama.cpp had it before OpenAI. `all_sampling`:
-    settings that OpenAI does not know are sent.
+    settings that OpenAI does not know are sent. `usage`: the number of tokens is asked for.
     """
 
     schema_inside: bool = False
     all_sampling: bool = True
+    usage: bool = True
 
     def options(self, schema: Mapping[str, Any] | None, sampling: Sampling) -> dict[str, Any]:
         """Return the part of a request that depends on the dialect."""
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self.usage else {}
         if schema is not None and self.schema_inside:
             options["response_format"] = {"type": "json_object", "schema": dict(schema)}
         elif schema is not None:
@@ -50,7 +53,10 @@ class Dialect:
         return options
 
 
-DIALECTS = (Dialect(), Dialect(schema_inside=True), Dialect(all_sampling=False), Dialect(True, all_sampling=False))
+DIALECTS = (
+    *(Dialect(), Dialect(schema_inside=True), Dialect(all_sampling=False), Dialect(True, all_sampling=False)),
+    *(Dialect(all_sampling=False, usage=False), Dialect(True, all_sampling=False, usage=False)),
+)
 REFUSALS = (400, 422, 500)  # of a request that the server does not understand
 
 
@@ -82,6 +88,8 @@ class OpenAICompatible:
     """
 
     parallel = 4
+    loaded = True
+    threads = 0
 
     def __init__(
         self,
@@ -105,7 +113,7 @@ class OpenAICompatible:
 
     # -------------------------------------------------------------- getting to know the server
 
-    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
+    def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
         """Ask the server, once, for its models and its context; Progress while it is busy.
 
         Raises ModelError if it does not answer, StoppedError if `stop` is set.
@@ -147,7 +155,10 @@ class OpenAICompatible:
 
     def model_names(self) -> list[str]:
         """Return the models that the server offers. Raises ModelError if it does not answer."""
-        return [entry["id"] for entry in _result(self._listed(None))]
+        return [entry["id"] for entry in result_of(self._listed(None))]
+
+    def unload(self) -> None:
+        """Do nothing: the model is the server's."""
 
     # -------------------------------------------------------------- tokens
 
@@ -185,27 +196,6 @@ class OpenAICompatible:
 
     # -------------------------------------------------------------- replies
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None,
-        sampling: Sampling = GREEDY,
-    ) -> Iterator[str]:
-        """Yield the reply piece by piece; a stop is noticed within 0.1 s even while the server is silent.
-
-        Raises ModelError if the server cannot be reached, refuses, or breaks off.
-        """
-        stream = self.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling)
-        try:
-            for piece in stream:
-                if isinstance(piece, str):
-                    yield piece
-        finally:
-            stream.close()
-
     def stream(
         self,
         messages: Sequence[Message],
@@ -214,24 +204,36 @@ class OpenAICompatible:
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
         sampling: Sampling = GREEDY,
-    ) -> Generator[str | Progress, None, None]:
-        """Do what `complete` does, with Progress while a busy server is waited for."""
-        if is_set(stop):
-            return
-        yield from self._prepared(stop)
-        if is_set(stop):
-            return
-        body = {**self._body(messages, max_tokens), "stream": True}
-        body |= {"temperature": sampling.temperature, "seed": sampling.seed}
-        ways: list[tuple[Dialect, dict[str, Any]]] = []
+    ) -> Stream:
+        """Yield the reply's pieces, Progress while a busy server is waited for, and last one Usage.
+
+        A stop is noticed within 0.1 s even while the server is silent. Raises ModelError if the server cannot be
+        reached, refuses, or breaks off.
+        """
+        try:
+            if is_set(stop):
+                raise StoppedError
+            yield from self.prepare(stop)
+            body = {**self._body(messages, max_tokens), "stream": True}
+            body |= {"temperature": sampling.temperature, "seed": sampling.seed}
+            usage = yield from self._understood(body, schema, sampling, stop)
+            yield usage
+        except StoppedError:
+            yield Usage(finish_reason="stopped")
+
+    def _understood(
+        self, body: dict[str, Any], schema: Mapping[str, Any] | None, sampling: Sampling, stop: StopSignal | None
+    ) -> Generator[str | Progress, None, Usage]:
+        """Ask in one dialect after the other until the server takes one, which is kept for the next reply."""
+        refused: StatusError | None = None
+        asked: list[dict[str, Any]] = []
         for dialect in self._dialects:
             options = dialect.options(schema, sampling)
-            if all(options != others for _, others in ways):
-                ways.append((dialect, options))
-        refused: StatusError | None = None
-        for dialect, options in ways:
+            if options in asked:
+                continue
+            asked.append(options)
             try:
-                yield from self._reply(body | options, stop)
+                usage = yield from self._reply(body | options, stop)
             except StatusError as error:
                 if error.status not in REFUSALS:
                     raise
@@ -240,40 +242,35 @@ class OpenAICompatible:
                 if refused is not None:
                     _log.warning("%s refuses a part of what was asked for: %s", self.url, refused)
                     self._dialects = self._dialects[self._dialects.index(dialect) :]
-                return
-        if refused is not None:
-            raise refused
-
-    def _prepared(self, stop: StopSignal | None) -> Iterator[Progress]:
-        """Do what `prepare` does, but end when `stop` is set."""
-        try:
-            yield from self.prepare(stop)
-        except StoppedError:
-            return
+                return usage
+        assert refused is not None
+        raise refused
 
     def _body(self, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
         return {"model": self._model, "messages": _rows(messages), "max_tokens": max_tokens}
 
-    def _reply(self, body: Mapping[str, Any], stop: StopSignal | None) -> Generator[str | Progress, None, None]:
-        """Yield the pieces of one streamed reply (server-sent events)."""
-        events, strange, ended = 0, False, False
+    def _reply(self, body: Mapping[str, Any], stop: StopSignal | None) -> Generator[str | Progress, None, Usage]:
+        """Yield the pieces of one streamed reply (server-sent events); return what it took."""
+        usage, reason, events, strange = Usage(), "", 0, False
         lines = self._server.lines("POST", f"{self.url}/chat/completions", body, stop=stop)
-        try:
+        with closing(lines):
             for line in lines:
                 if isinstance(line, Progress):
                     yield line
                 elif line.startswith("data:"):
+                    events += 1
                     data = line.removeprefix("data:").strip()
-                    piece, last = ("", True) if data == "[DONE]" else self._event(data)
-                    events, ended = events + 1, ended or last
+                    if data == "[DONE]":
+                        reason = reason or "stop"
+                        continue
+                    piece, ended, counted = self._event(data)
+                    reason, usage = ended or reason, counted or usage
                     if piece:
                         yield piece
                 else:
                     strange = strange or bool(line.strip())
-        finally:
-            lines.close()
-        if is_set(stop) or ended:
-            return
+        if is_set(stop) or reason:
+            return replace(usage, finish_reason="stopped" if is_set(stop) else reason)
         if strange and not events:
             raise self._strange()
         if not events:
@@ -283,17 +280,18 @@ class OpenAICompatible:
             )
         raise ModelError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
 
-    def _event(self, data: str) -> tuple[str, bool]:
-        """Return the text of one event, and whether it is the reply's last."""
+    def _event(self, data: str) -> tuple[str, str, Usage | None]:
+        """Return the text of one event, why the reply ends with it ("": it does not), and the tokens if it tells."""
         try:
             event = json.loads(data)
             if "error" in event:
                 reason = self._server.reason(data)
                 raise ModelError(f"{self.url} reports: {reason}.", "Look at that server's log.")
+            counted = _counted(event.get("usage"))
             if not event["choices"]:
-                return "", False
+                return "", "", counted
             choice = event["choices"][0]
-            return str(choice["delta"].get("content") or ""), bool(choice.get("finish_reason"))
+            return str(choice["delta"].get("content") or ""), str(choice.get("finish_reason") or ""), counted
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             raise self._strange() from error
 
@@ -313,10 +311,10 @@ class OpenAICompatible:
         cannot be told apart), StoppedError if `stop` is set.
         """
         check_choices(choices)
-        _result(self.prepare(stop))
+        result_of(self.prepare(stop))
         body = self._body(messages, 1) | {"temperature": 0.0, "logprobs": True, "top_logprobs": TOP_TOKENS}
         try:
-            reply = _result(self._server.json("POST", f"{self.url}/chat/completions", body, stop=stop))
+            reply = result_of(self._server.json("POST", f"{self.url}/chat/completions", body, stop=stop))
             found = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
             tokens = [(str(token["token"]), float(token["logprob"])) for token in found]
         except (ValueError, KeyError, IndexError, TypeError) as error:
@@ -327,13 +325,11 @@ class OpenAICompatible:
         return shares_of_first_tokens(choices, tokens)
 
 
-def _result(steps: Iterator[Progress]) -> Any:
-    """Run a generator to its end; return what it returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
+def _counted(told: Any) -> Usage | None:
+    """Return what a server tells of a reply's tokens."""
+    prompt = _number(told, "prompt_tokens")
+    cached = _number(told.get("prompt_tokens_details"), "cached_tokens") if prompt else 0
+    return Usage(prompt, _number(told, "completion_tokens"), evaluated_tokens=prompt - cached) if prompt else None
 
 
 def _rows(messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
 
 if TYPE_CHECKING:
@@ -58,11 +59,6 @@ class BusyError(ModelError):
         super().__init__(what, hint)
         self.words = words
         self.wait = wait
-
-
-def is_set(stop: StopSignal | None) -> bool:
-    """Whether there is a stop signal and it is set."""
-    return stop is not None and stop.is_set()
 
 
 class Server:

@@ -19,7 +19,7 @@ from pdfqa_core.metrics.base import Measure, declare
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.pronouns import Resolved, replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals
-from pdfqa_core.metrics.replies import Decision, OnDone, UnusableReplyError, for_each, json_reply, parallel
+from pdfqa_core.metrics.replies import Decision, OnDone, UnusableReplyError, for_each, json_reply
 from pdfqa_core.metrics.segments import segments
 from pdfqa_core.metrics.token_f1 import harmonic
 from pdfqa_core.types import LLM, Message, StopSignal
@@ -193,7 +193,7 @@ class LLMTagger:
             return Hypothesis(pair[1], _statements(reply, pair[1]))
 
         replies = for_each(
-            pairs, ask, lambda reason: Hypothesis("", (), reason), workers=parallel(self._llm), on_done=on_done
+            pairs, ask, lambda reason: Hypothesis("", (), reason), workers=self._llm.parallel, on_done=on_done
         )
         return [
             Hypothesis(hypothesis, reply.statements, reply.reason)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pdfqa_core.metrics.replies import OnDone, UnusableReplyError, for_each, json_reply, parallel
+from pdfqa_core.metrics.replies import OnDone, UnusableReplyError, for_each, json_reply
 from pdfqa_core.metrics.segments import segments
 from pdfqa_core.types import LLM, Message, StopSignal
 
@@ -58,7 +58,7 @@ def replace_pronouns(
         [pieces[place] for place in long],
         ask,
         lambda reason: Resolved((), reason),
-        workers=parallel(llm),
+        workers=llm.parallel,
         on_done=on_done,
     )
     for place, reply in zip(long, replies, strict=True):

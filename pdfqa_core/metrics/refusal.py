@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.metrics.base import Measure, declare
-from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each, parallel
+from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each
 from pdfqa_core.metrics.segments import segments
 from pdfqa_core.types import LLM, Message, StopSignal
 
@@ -62,4 +62,4 @@ def classify_refusals(
     def failed(reason: str) -> Decision:
         return Decision(None, reason=reason)
 
-    return tuple(for_each(answers, ask, failed, workers=parallel(llm), on_done=on_done))
+    return tuple(for_each(answers, ask, failed, workers=llm.parallel, on_done=on_done))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.types import GREEDY, LLM, Message, Sampling, StopSignal
+from pdfqa_core.streaming import complete, is_set
+from pdfqa_core.types import GREEDY, LLM, Message, Progress, Sampling, StopSignal, Stream, Usage
 
 YES, NO = "Yes", "No"
 FAILURES_IN_A_ROW = 3  # after so many errors of the engine one after the other the run ends with the last one
@@ -88,9 +89,13 @@ class CachedLLM:
     @property
     def parallel(self) -> int:
         """How many requests the engine answers at the same time."""
-        return parallel(self._llm)
+        return self._llm.parallel
 
-    def complete(
+    def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
+        """Let the model get ready."""
+        yield from self._llm.prepare(stop)
+
+    def stream(
         self,
         messages: Sequence[Message],
         *,
@@ -98,20 +103,22 @@ class CachedLLM:
         stop: StopSignal | None = None,
         schema: Mapping[str, Any] | None = None,
         sampling: Sampling = GREEDY,
-    ) -> Iterator[str]:
-        """Yield the remembered reply at once, or the model's piece by piece."""
+    ) -> Stream:
+        """Yield the remembered reply at once, which takes no tokens, or the model's piece by piece."""
         settings = {"max_tokens": max_tokens, "schema": schema, "sampling": asdict(sampling)}
         key = reply_key(self._model, "complete", messages, settings)
         known = self._known(key)
         if known is not None:
             yield known
+            yield Usage()
             return
         pieces = []
-        for piece in self._llm.complete(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling):
-            pieces.append(piece)
+        for piece in self._llm.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling):
+            if isinstance(piece, str):
+                pieces.append(piece)
+            elif isinstance(piece, Usage) and piece.finish_reason != "stopped":
+                self._replies[key] = "".join(pieces)
             yield piece
-        if stop is None or not stop.is_set():
-            self._replies[key] = "".join(pieces)
 
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
@@ -122,7 +129,7 @@ class CachedLLM:
         if known is not None:
             return {str(choice): float(share) for choice, share in json.loads(known).items()}
         found = dict(self._llm.choose(messages, choices, stop=stop))
-        if stop is None or not stop.is_set():
+        if not is_set(stop):
             self._replies[key] = json.dumps(found)
         return found
 
@@ -137,11 +144,6 @@ class CachedLLM:
         else:
             self.remembered += 1
         return known
-
-
-def parallel(llm: LLM) -> int:
-    """Return how many requests the engine answers at the same time: its attribute `parallel`, else 1."""
-    return max(1, int(getattr(llm, "parallel", 1)))
 
 
 def check_length(llm: LLM, messages: Sequence[Message], max_tokens: int) -> None:
@@ -168,7 +170,7 @@ def json_reply(
     """
     check_length(llm, messages, max_tokens)
     _check(stop)
-    reply = "".join(llm.complete(messages, max_tokens=max_tokens, stop=stop, schema=schema))
+    reply = "".join(complete(llm, messages, max_tokens=max_tokens, stop=stop, schema=schema))
     _check(stop)
     try:
         return json.loads(reply)
@@ -198,7 +200,7 @@ class YesNo:
         if shares:
             return Decision(shares[YES] > shares[NO], shares[YES], "probabilities")
         options: dict[str, Any] = {"max_tokens": _YES_NO_TOKENS, "schema": YES_NO_SCHEMA}
-        reply = "".join(self._llm.complete(messages, stop=self._stop, **options))
+        reply = "".join(complete(self._llm, messages, stop=self._stop, **options))
         _check(self._stop)
         self._tells = False
         word = _FIRST_WORD.match(_answer_in(reply))
@@ -264,7 +266,7 @@ def _answer_in(reply: str) -> str:
 
 
 def _check(stop: StopSignal | None) -> None:
-    if stop is not None and stop.is_set():
+    if is_set(stop):
         raise StoppedError
 
 

@@ -23,6 +23,7 @@ from pdfqa_core.metrics.scored import ScoredItem, ScoredSystem
 from pdfqa_core.metrics.str_em import str_em
 from pdfqa_core.protocols.answers import by_sentence
 from pdfqa_core.protocols.json_rows import check_ids, load_json, load_object, read_file
+from pdfqa_core.streaming import complete
 from pdfqa_core.types import LLM, Message, StopSignal
 
 BY_ENTITIES = declare(
@@ -201,7 +202,7 @@ class ReadingLLM:
     def __call__(self, question: str, text: str) -> str:
         """Return the answer, empty where the text has none."""
         prompt = [Message("user", READ_PROMPT.format(text=text, question=question))]
-        reply = "".join(self._llm.complete(prompt, max_tokens=_READ_TOKENS, stop=self._stop)).strip()
+        reply = "".join(complete(self._llm, prompt, max_tokens=_READ_TOKENS, stop=self._stop)).strip()
         answer = reply.partition("\n")[0].strip()
         return "" if answer.lower().strip(".\"' ") == "none" else answer
 

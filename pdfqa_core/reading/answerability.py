@@ -78,9 +78,7 @@ def model_log_odds(
     taken off, because a small model prefers one of the words whatever is asked. Source: Zhao et al. 2021, "Calibrate
     before use". Raises ModelError if the engine cannot tell probabilities, StoppedError.
     """
-    prepare = getattr(reader.llm, "prepare", None)
-    if prepare is not None:
-        yield from prepare(stop)
+    yield from reader.llm.prepare(stop)
     asker = copy.copy(reader)
     asker.instruction = CAN_ANSWER
     evidence = asker.fitting(question, hits)

@@ -33,6 +33,7 @@ class ExtractiveReader:
     """
 
     needs_llm = False
+    llm = None
 
     def __init__(self, *, passages: int = 2, count: int = 3, checker: Checker | None = None) -> None:
         self.passages = passages

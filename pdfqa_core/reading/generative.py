@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
@@ -15,7 +17,21 @@ from pdfqa_core.reading.prompts import INSTRUCTIONS, PASSAGE, READ, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
 from pdfqa_core.reading.refusal import declines
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
-from pdfqa_core.types import GREEDY, LLM, Answer, Done, Event, Hit, Message, Progress, Sampling, StopSignal, Token
+from pdfqa_core.streaming import EitherStop, is_set
+from pdfqa_core.types import (
+    GREEDY,
+    LLM,
+    Answer,
+    Done,
+    Event,
+    Hit,
+    Message,
+    Progress,
+    Sampling,
+    StopSignal,
+    Token,
+    Usage,
+)
 
 _SENTENCE_ENDS = frozenset(".!?\n")
 
@@ -25,9 +41,8 @@ class _Reply:
     """What the model has written so far."""
 
     text: str = ""
-    pieces: int = 0
+    usage: Usage = field(default_factory=Usage)
     first_token: float | None = None
-    looped: bool = False
 
 
 @readers.register("generative")
@@ -39,8 +54,7 @@ class GenerativeReader:
     fit the context beside `max_tokens` for the answer is left out from the end. The history is not part of the prompt:
     the question is expected to stand alone. The instruction depends on the type of the question (`type_of`, None: found
     by a rule) unless there is an `instruction`. `checker` compares the answer with the passages.
-    An engine may offer `stream` (like `complete`, with Progress between the pieces) and `prepare` (loads the model,
-    yields Progress); their progress is passed on.
+    The model's progress (loading, waiting, reading) is passed on.
     """
 
     needs_llm = True
@@ -114,23 +128,21 @@ class GenerativeReader:
         if not hits:
             yield Done(Answer(INSUFFICIENT_CONTEXT, refused=True, reader="generative", model=self.llm.name))
             return
-        prepare = getattr(self.llm, "prepare", None)
-        if prepare is not None:
-            yield from prepare(stop)
+        yield from self.llm.prepare(stop)
         evidence = self.fitting(question, hits)
         notes = self._left_out(evidence, hits)
         reading = f"reading {_passages(len(evidence.hits))}"
         yield Progress(reading)
         reply = _Reply()
-        messages = self.messages(question, evidence)
-        yield from self._write(messages, reply, reading, stop)
-        stopped = stop is not None and stop.is_set()
+        yield from self._write(self.messages(question, evidence), reply, reading, stop)
+        stopped = is_set(stop)
         seconds = {"read": time.perf_counter() - began}
         if reply.first_token is not None:
             seconds["first_token"] = reply.first_token - began
-        if not stopped and not reply.looped and reply.pieces >= self.max_tokens:
-            notes.append(f"The answer was cut after {self.max_tokens} tokens.")
-        yield Done(self._answer(reply, question, hits, evidence, messages, stopped, seconds, notes))
+        if reply.usage.finish_reason == "length":
+            tokens = reply.usage.completion_tokens
+            notes.append(f"The answer was cut {f'after {tokens} tokens' if tokens else 'by the server'}.")
+        yield Done(self._answer(reply, question, hits, evidence, stopped, seconds, notes))
 
     def _left_out(self, evidence: Evidence, hits: Sequence[Hit]) -> list[str]:
         """Return what the user is told where the evidence did not fit the context; trimming was asked for."""
@@ -143,29 +155,30 @@ class GenerativeReader:
     def _write(
         self, messages: Sequence[Message], reply: _Reply, reading: str, stop: StopSignal | None
     ) -> Iterator[Event]:
-        stream = getattr(self.llm, "stream", self.llm.complete)
-        pieces = stream(messages, max_tokens=self.max_tokens, stop=stop, sampling=self.sampling)
+        """Write the reply. A model that repeats itself is stopped, which is how its tokens are counted to the end."""
+        loop = threading.Event()
+        pieces = self.llm.stream(
+            messages, max_tokens=self.max_tokens, stop=EitherStop(stop, loop), sampling=self.sampling
+        )
         shown = MarkerFilter()
-        try:
+        with closing(pieces):
             for piece in pieces:
-                if isinstance(piece, Progress):
+                if isinstance(piece, Usage):
+                    reply.usage = piece
+                elif isinstance(piece, Progress):
                     yield _worded(piece, reading)
-                    continue
-                if reply.first_token is None:
-                    reply.first_token = time.perf_counter()
-                    yield Progress("writing")
-                reply.text += piece
-                reply.pieces += 1
-                if text := shown.feed(piece):
-                    yield Token(text)
-                if _SENTENCE_ENDS & set(piece) and (cut := cut_at_loop(reply.text)) is not None:
-                    reply.text, reply.looped = cut, True
-                    return
-            if text := shown.flush():
-                yield Token(text)
-        finally:
-            if hasattr(pieces, "close"):
-                pieces.close()
+                elif not loop.is_set():
+                    if reply.first_token is None:
+                        reply.first_token = time.perf_counter()
+                        yield Progress("writing")
+                    reply.text += piece
+                    if text := shown.feed(piece):
+                        yield Token(text)
+                    if _SENTENCE_ENDS & set(piece) and (cut := cut_at_loop(reply.text)) is not None:
+                        reply.text = cut
+                        loop.set()
+        if not loop.is_set() and (text := shown.flush()):
+            yield Token(text)
 
     def _answer(
         self,
@@ -173,7 +186,6 @@ class GenerativeReader:
         question: str,
         hits: Sequence[Hit],
         evidence: Evidence,
-        messages: Sequence[Message],
         stopped: bool,
         seconds: dict[str, float],
         notes: list[str],
@@ -196,8 +208,8 @@ class GenerativeReader:
             reader="generative",
             model=self.llm.name,
             seconds={**seconds, "check": time.perf_counter() - began},
-            prompt_tokens=getattr(self.llm, "prompt_tokens", 0) or self.llm.count_tokens(messages),
-            completion_tokens=reply.pieces,
+            prompt_tokens=reply.usage.prompt_tokens,
+            completion_tokens=reply.usage.completion_tokens,
             notes=tuple(notes),
             sentences=checked.sentences,
         )

@@ -174,7 +174,7 @@ class AnswerService:
         meaning = None if settings.retrieval.embedding_model else self._meaning(settings)
         vectors = meaning.vectors if meaning is not None else None
         retrieval = partial(confidence, vectors=vectors, language=settings.retrieval.language)
-        asked: Any = reader if hasattr(reader, "llm") else None
+        asked: Any = reader if reader.llm is not None else None
         return answerability.Judge(refusal, retrieval, asked)
 
     def rewriter(self, settings: Settings) -> tuple[Rewriter, str]:
@@ -253,7 +253,7 @@ class AnswerService:
         reader, draft.reader, draft.notes = self._reader(settings)
         rewriter, missing = self.rewriter(settings)
         draft.rewriter_missing = missing if asked.history else ""
-        draft.model = str(getattr(getattr(reader, "llm", None), "name", ""))
+        draft.model = reader.llm.name if reader.llm is not None else ""
         turns = settings.conversation.turns
         events = ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 from pdfqa_core import __version__
-from pdfqa_core.llm.openai import OpenAICompatible
 from pdfqa_core.metrics.nli import NliCrossEncoder
 from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.metrics.span_reader import SpanReader
@@ -15,6 +14,7 @@ from pdfqa_core.metrics.token_embedder import TransformerTokens
 from pdfqa_core.retrieval.model_files import ModelFiles
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.storage.replies import FILENAME, StoredReplies
+from pdfqa_core.streaming import result_of
 from pdfqa_core.types import LLM
 
 
@@ -53,9 +53,8 @@ def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:
     A server is asked for its model and context first, because replies depend on them. Raises ModelError if it does not
     answer.
     """
-    if isinstance(llm, OpenAICompatible):
-        for _ in llm.prepare():
-            pass
+    if settings.engine == "openai":
+        result_of(llm.prepare())
     return CachedLLM(llm, StoredReplies(workspace / FILENAME), model=_identity(settings))
 
 

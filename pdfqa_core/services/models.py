@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Generator, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from pdfqa_core.loaded_models import LoadedModels, Models, api_key
 from pdfqa_core.services.model_files import ModelFile, ModelFiles
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import LLMSettings, Settings
-from pdfqa_core.types import Message, Progress, StopSignal
+from pdfqa_core.streaming import EitherStop, complete
+from pdfqa_core.types import LLM, Message, Progress, StopSignal, Usage
 
 # Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
 ENGINE_FIELDS = (
@@ -214,7 +215,7 @@ class ModelService:
         """Return what a server answers to a short question, and how long that took, in words."""
         began = time.perf_counter()
         server = self._server(url, model)
-        said = "".join(server.complete([Message("user", "Reply with the word ready.")], max_tokens=16)).strip()
+        said = "".join(complete(server, [Message("user", "Reply with the word ready.")], max_tokens=16)).strip()
         if not said:
             raise ModelError(f"{server.name} answered nothing.", "Choose another model on that server.")
         return f"{server.name} answered “{said[:80]}” in {time.perf_counter() - began:.1f} s."
@@ -231,13 +232,13 @@ class ModelService:
         if models.in_use.engine == "openai":
             raise PdfQAError("The speed of a server is not measured.", "Use its own test, or a model of this computer.")
         with self._tasks.start(task) as stop:
-            llm: Any = models.llm()
+            llm, threads = models.llm(), models.engine.threads
             yield Progress("loading the model", 0, 100)
             for step in llm.prepare(stop):
                 yield Progress(step.phase, 0, 100)
             size = self._size_in_use(models)
             yield Progress("measuring the memory", 5, 100)
-            bandwidth = yield from in_background(lambda _: read_bandwidth(size, llm.threads, stop=stop))
+            bandwidth = yield from in_background(lambda _: read_bandwidth(size, threads, stop=stop))
             yield Progress("reading a prompt", 20, 100)
             read = yield from _read_speed(llm, PROBE, stop)
             sentences = round(PROBE * READING * read[1] / max(1, read[0]))
@@ -250,7 +251,7 @@ class ModelService:
             if stop.is_set():
                 raise StoppedError("The speed test was stopped.")
             speed = Speed(
-                llm.name, read[0], read[1], written[0], written[1], bandwidth, size, llm.threads,
+                llm.name, read[0], read[1], written[0], written[1], bandwidth, size, threads,
                 None if models.in_use.gpu_layers else bandwidth / size,
             )  # fmt: skip
             if speed.limit is not None:
@@ -275,34 +276,34 @@ def _question(sentences: int) -> list[Message]:
     return [Message("user", f"{text}\nWrite a long story about this meeting.")]
 
 
-def _read_speed(llm: Any, sentences: int, stop: StopSignal) -> Generator[Progress, None, tuple[int, float]]:
+def _read_speed(llm: LLM, sentences: int, stop: StopSignal) -> Generator[Progress, None, tuple[int, float]]:
     """Read a prompt of so many sentences; return its tokens and how many of them were read a second."""
-    began = None
-    with closing(llm.stream(_question(sentences), max_tokens=1, stop=stop)) as pieces:
-        for piece in pieces:
-            if isinstance(piece, Progress):
-                if piece.phase == "reading" and began is None:
-                    began = time.perf_counter()
-                elif piece.phase == "waiting":
-                    yield Progress("waiting for an answer under way", 20, 100)
-            elif began is not None:
-                break
-    if stop.is_set() or began is None:
+    began = ended = None
+    usage = Usage()
+    for piece in llm.stream(_question(sentences), max_tokens=1, stop=stop):
+        if not isinstance(piece, Progress):
+            ended = ended or time.perf_counter()
+            usage = piece if isinstance(piece, Usage) else usage
+        elif piece.phase == "reading":
+            began = began or time.perf_counter()
+        elif piece.phase == "waiting":
+            yield Progress("waiting for an answer under way", 20, 100)
+    if stop.is_set() or began is None or ended is None:
         raise StoppedError("The speed test was stopped.")
-    evaluated = int(llm.prompt_evaluated)
-    return evaluated, evaluated / (time.perf_counter() - began)
+    return usage.evaluated_tokens, usage.evaluated_tokens / (ended - began)
 
 
-def _write_speed(llm: Any, stop: StopSignal) -> Generator[Progress, None, tuple[int, float]]:
+def _write_speed(llm: LLM, stop: StopSignal) -> Generator[Progress, None, tuple[int, float]]:
     """Write for some seconds; return the tokens after the first and how many of them were written a second."""
     tokens, seconds, shown = 0, 0.0, 60
+    enough = threading.Event()
     end = time.perf_counter() + WRITING + READING  # a model that says nothing ends the test as well
-    while seconds < WRITING and time.perf_counter() < end and not stop.is_set():
-        first = last = None
-        with closing(llm.stream(_question(1), max_tokens=512, stop=stop)) as pieces:
-            for piece in pieces:
-                if isinstance(piece, Progress):
-                    continue
+    while not enough.is_set() and time.perf_counter() < end and not stop.is_set():
+        first = last = 0.0
+        for piece in llm.stream(_question(1), max_tokens=512, stop=EitherStop(stop, enough)):
+            if isinstance(piece, Usage):
+                tokens += max(0, piece.completion_tokens - 1)
+            elif isinstance(piece, str):
                 last = time.perf_counter()
                 first = first or last
                 percent = 60 + round(40 * min(1.0, (seconds + last - first) / WRITING))
@@ -310,10 +311,8 @@ def _write_speed(llm: Any, stop: StopSignal) -> Generator[Progress, None, tuple[
                     shown = percent
                     yield Progress("writing an answer", percent, 100)
                 if seconds + last - first >= WRITING:
-                    break
-        if first is not None and last is not None:
-            tokens += max(0, int(llm.completion_tokens) - 1)
-            seconds += last - first
+                    enough.set()
+        seconds += last - first
     if stop.is_set():
         raise StoppedError("The speed test was stopped.")
     if not tokens or not seconds:

@@ -64,11 +64,11 @@ def test_the_model_chooses_where_it_cannot_write(fake_llm):
 def test_the_model_may_choose_only_what_the_guard_accepts(fake_llm):
     schemas = []
 
-    def complete(messages, *, max_tokens, stop=None, schema=None, sampling=None):
+    def write(schema, stop):
         schemas.append(schema)
         yield ""
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     history = [("How much is the deductible for families?", ""), *HISTORY]
     LLMRewriter(fake_llm).rewrite(ASKED, history)
     assert schemas == [None, {"type": "string", "enum": ["How much is the Standard plan for families?"]}]
@@ -80,20 +80,20 @@ def test_a_choice_that_is_cut_off_or_unknown_is_not_used(fake_llm, reply):
 
 
 def test_a_server_that_takes_no_schema_falls_back(fake_llm):
-    def complete(messages, *, max_tokens, stop=None, schema=None, sampling=None):
+    def write(schema, stop):
         if schema is not None:
             raise ModelError("The server refuses the schema.")
         yield ASKED
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     assert LLMRewriter(fake_llm).rewrite(ASKED, HISTORY).question == FALLBACK
 
 
 def test_a_model_that_fails_while_it_writes_is_told(fake_llm):
-    def complete(messages, *, max_tokens, stop=None, schema=None, sampling=None):
+    def write(schema, stop):
         raise ModelError("The server went away.")
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     with pytest.raises(ModelError, match="went away"):
         LLMRewriter(fake_llm).rewrite(ASKED, HISTORY)
 
@@ -139,7 +139,7 @@ def test_a_stop_before_it_begins_asks_nothing(fake_llm):
 def test_a_stop_while_the_model_writes_ends_it(fake_llm):
     stop, told = threading.Event(), []
 
-    def complete(messages, *, max_tokens, stop, schema=None, sampling=None):
+    def write(schema, stop):
         for word in ["How", " much"] * 500:
             if stop.is_set():
                 return
@@ -147,7 +147,7 @@ def test_a_stop_while_the_model_writes_ends_it(fake_llm):
             stop.set()
             yield word
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     rewritten = LLMRewriter(fake_llm).rewrite(ASKED, HISTORY, stop=stop)
     assert rewritten == Concatenation().rewrite(ASKED, HISTORY)
     assert len(told) == 1
@@ -156,14 +156,14 @@ def test_a_stop_while_the_model_writes_ends_it(fake_llm):
 def test_a_stop_while_the_model_chooses_ends_it(fake_llm):
     stop = threading.Event()
 
-    def complete(messages, *, max_tokens, stop, schema=None, sampling=None):
+    def write(schema, stop):
         if schema is None:
             yield ASKED
         else:
             stop.set()
             yield json.dumps(schema["enum"][0])
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     assert LLMRewriter(fake_llm).rewrite(ASKED, HISTORY, stop=stop) == Concatenation().rewrite(ASKED, HISTORY)
 
 

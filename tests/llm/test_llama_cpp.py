@@ -8,6 +8,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.llm import LlamaCpp, engines
+from pdfqa_core.streaming import complete
 from pdfqa_core.types import Message
 
 
@@ -30,7 +31,7 @@ def test_importing_the_engines_imports_no_heavy_library():
 def test_a_missing_file_is_reported_and_the_queue_is_left(tmp_path):
     llm = LlamaCpp(tmp_path / "absent.gguf")
     with pytest.raises(ModelError, match="does not exist"):
-        list(llm.complete([Message("user", "x")], max_tokens=1))
+        list(complete(llm, [Message("user", "x")], max_tokens=1))
     assert llm.queue_length() == 0
     assert not llm.loaded
 
@@ -41,13 +42,13 @@ def test_an_error_of_the_function_that_finds_the_file_is_passed_on():
 
     llm = LlamaCpp(find, name="m")
     with pytest.raises(ModelError, match="not on this computer"):
-        list(llm.complete([Message("user", "x")], max_tokens=1))
+        list(complete(llm, [Message("user", "x")], max_tokens=1))
 
 
 def test_a_stop_before_the_start_loads_nothing(tmp_path):
     stop = threading.Event()
     stop.set()
-    assert list(LlamaCpp(tmp_path / "absent.gguf").complete([Message("user", "x")], max_tokens=1, stop=stop)) == []
+    assert list(complete(LlamaCpp(tmp_path / "absent.gguf"), [Message("user", "x")], max_tokens=1, stop=stop)) == []
 
 
 @pytest.mark.model

@@ -13,7 +13,8 @@ import pytest
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import entry, packaged_file
-from pdfqa_core.types import Message, Progress, Sampling
+from pdfqa_core.streaming import complete
+from pdfqa_core.types import Message, Progress, Sampling, Usage
 from tests.llm.schemas import obeys, random_schema
 
 pytestmark = pytest.mark.model
@@ -40,6 +41,11 @@ def ask(text):
     return [Message("user", text)]
 
 
+def usage(llm, text, max_tokens=4, **options):
+    """Return what a reply took."""
+    return list(llm.stream(ask(text), max_tokens=max_tokens, **options))[-1]
+
+
 def long_prompt(tokens):
     return "Employees may visit any provider of the network at any time. " * (tokens // 12)
 
@@ -64,19 +70,20 @@ def test_an_answer_streams_in_pieces_with_progress_before_them(llm):
     assert len(pieces) > 3
     assert "40" in "".join(pieces)
     assert llm.loaded
-    assert llm.completion_tokens <= 24
+    assert isinstance(events[-1], Usage)
+    assert events[-1].completion_tokens <= 24
     assert llm.queue_length() == 0
 
 
 def test_the_same_prompt_gives_the_same_answer_and_no_special_tokens(llm):
-    answers = {"".join(llm.complete(ask("Name three colours."), max_tokens=30)) for _ in range(2)}
+    answers = {"".join(complete(llm, ask("Name three colours."), max_tokens=30)) for _ in range(2)}
     assert len(answers) == 1
     assert "<|" not in answers.pop()
 
 
 def test_a_seed_repeats_a_random_answer(llm):
     first, second, other = (
-        "".join(llm.complete(ask("Write a sentence about a dog."), max_tokens=20, sampling=Sampling(1.0, seed)))
+        "".join(complete(llm, ask("Write a sentence about a dog."), max_tokens=20, sampling=Sampling(1.0, seed)))
         for seed in (1, 1, 2)
     )
     assert first == second != other
@@ -86,49 +93,61 @@ def test_a_seed_repeats_a_random_answer(llm):
 def test_a_repeat_penalty_changes_what_is_drawn(llm, schema):
     def say(**settings):
         sampling = Sampling(0.7, seed=1, **settings)
-        return "".join(llm.complete(ask("Write: ha ha ha ha"), max_tokens=24, schema=schema, sampling=sampling))
+        return "".join(complete(llm, ask("Write: ha ha ha ha"), max_tokens=24, schema=schema, sampling=sampling))
 
     assert say() == say() != say(repeat_penalty=2.0)
 
 
 def test_drawing_from_one_token_is_taking_the_most_likely_one(llm):
     prompt = ask("Name three colours.")
-    best = "".join(llm.complete(prompt, max_tokens=12))
+    best = "".join(complete(llm, prompt, max_tokens=12))
     for only in ({"top_k": 1}, {"min_p": 1.0, "top_k": 0, "top_p": 1.0}, {"top_p": 1e-6, "top_k": 0, "min_p": 0.0}):
-        assert "".join(llm.complete(prompt, max_tokens=12, sampling=Sampling(2.0, seed=7, **only))) == best
+        assert "".join(complete(llm, prompt, max_tokens=12, sampling=Sampling(2.0, seed=7, **only))) == best
     wild = Sampling(2.0, seed=7, top_k=0, top_p=1.0, min_p=0.0)
-    assert "".join(llm.complete(prompt, max_tokens=12, sampling=wild)) != best
+    assert "".join(complete(llm, prompt, max_tokens=12, sampling=wild)) != best
 
 
 def test_tokens_are_counted_with_the_models_tokenizer(llm):
     short, longer = llm.count_tokens(ask("Hello")), llm.count_tokens(ask("Hello " + "there " * 50))
     assert 5 < short < 40
     assert 45 <= longer - short <= 55
-    list(llm.complete(ask("Hello"), max_tokens=1))
-    assert llm.prompt_tokens == short
+    assert usage(llm, "Hello", 1).prompt_tokens == short
 
 
 def test_a_second_question_on_the_same_evidence_reads_only_the_question(llm):
     evidence = long_prompt(400)
-    list(llm.complete(ask(f"{evidence}\n\nWho may visit?"), max_tokens=4))
-    assert llm.prompt_evaluated > 300
-    list(llm.complete(ask(f"{evidence}\n\nWhat may employees do?"), max_tokens=4))
-    assert llm.prompt_tokens > 300
-    assert llm.prompt_evaluated < 30
+    assert usage(llm, f"{evidence}\n\nWho may visit?").evaluated_tokens > 300
+    again = usage(llm, f"{evidence}\n\nWhat may employees do?")
+    assert again.prompt_tokens > 300
+    assert again.evaluated_tokens < 30
+
+
+def test_why_a_reply_ended_is_told(llm):
+    cut = usage(llm, "Write a long story about a dog.", 7)
+    assert (cut.finish_reason, cut.completion_tokens) == ("length", 7)
+    whole = usage(llm, "Say it.", 60, schema={"type": "string", "enum": ["yes"]})
+    assert whole.finish_reason == "stop"
+    assert usage(llm, "Write a long story.", 200, stop=SetAfter(0.5)).finish_reason == "stopped"
+
+
+def test_an_answer_that_fills_the_context_is_cut(path):
+    small = LlamaCpp(path, name="small", context_size=512)
+    length = small.count_tokens(ask(long_prompt(400)))
+    assert usage(small, long_prompt(400), 500) == Usage(length, 512 - length, "length", length)
+    small.unload()
 
 
 def test_stop_ends_the_prompt_phase_and_what_was_read_is_kept(llm):
     messages = ask(f"{long_prompt(3000)}\n\nSummarise.")
     assert llm.count_tokens(messages) > 2500
     began = time.monotonic()
-    assert list(llm.complete(messages, max_tokens=50, stop=SetAfter(0.4))) == []
+    assert list(complete(llm, messages, max_tokens=50, stop=SetAfter(0.4))) == []
     assert time.monotonic() - began < 0.4 + 1.5
-    assert llm.prompt_evaluated < llm.prompt_tokens
     assert llm.queue_length() == 0
 
-    reference = "".join(llm.complete(ask("What is the capital of France?"), max_tokens=8))
-    list(llm.complete(messages, max_tokens=50, stop=SetAfter(0.4)))
-    assert "".join(llm.complete(ask("What is the capital of France?"), max_tokens=8)) == reference
+    reference = "".join(complete(llm, ask("What is the capital of France?"), max_tokens=8))
+    list(complete(llm, messages, max_tokens=50, stop=SetAfter(0.4)))
+    assert "".join(complete(llm, ask("What is the capital of France?"), max_tokens=8)) == reference
 
 
 @pytest.mark.parametrize("tokens", [5, 2500])
@@ -142,7 +161,7 @@ def test_stop_ends_a_choice_in_its_prompt_phase(llm, tokens):
 def test_stop_ends_the_loading_phase(llm):
     llm.unload()
     began = time.monotonic()
-    assert list(llm.stream(ask("Hello"), max_tokens=50, stop=SetAfter(0.0))) == []
+    assert usage(llm, "Hello", 50, stop=SetAfter(0.0)) == Usage(finish_reason="stopped")
     assert time.monotonic() - began < 10  # the model loads in about a second; how soon it stops is measured elsewhere
     assert not llm.loaded
     assert llm.queue_length() == 0
@@ -150,20 +169,20 @@ def test_stop_ends_the_loading_phase(llm):
 
 def test_what_was_read_before_a_stop_need_not_be_read_again(llm):
     evidence = long_prompt(800)
-    list(llm.complete(ask("Something else."), max_tokens=1))
+    list(complete(llm, ask("Something else."), max_tokens=1))
     stream = llm.stream(ask(f"{evidence} Why?"), max_tokens=1)
     for event in stream:
         if isinstance(event, Progress) and event.done >= 512:
             break
     stream.close()
-    list(llm.complete(ask(f"{evidence} Who?"), max_tokens=1))
-    assert llm.prompt_evaluated <= llm.prompt_tokens - 512
+    again = usage(llm, f"{evidence} Who?", 1)
+    assert again.evaluated_tokens <= again.prompt_tokens - 512
 
 
 def test_stop_ends_the_writing_phase(llm):
     stop = threading.Event()
     pieces = []
-    for piece in llm.complete(ask("Write a long story about a dog and a cat."), max_tokens=200, stop=stop):
+    for piece in complete(llm, ask("Write a long story about a dog and a cat."), max_tokens=200, stop=stop):
         pieces.append(piece)
         if len(pieces) == 5:
             stop.set()
@@ -172,16 +191,19 @@ def test_stop_ends_the_writing_phase(llm):
 
 def test_two_threads_are_served_one_after_the_other(llm):
     prompts = {"a": "Name the capital of France.", "b": "Name the capital of Italy."}
-    alone = {key: "".join(llm.complete(ask(prompt), max_tokens=16)) for key, prompt in prompts.items()}
+    alone = {key: "".join(complete(llm, ask(prompt), max_tokens=16)) for key, prompt in prompts.items()}
     log, places = [], []
 
-    def work(key, on_wait=None):
-        for piece in llm.complete(ask(prompts[key]), max_tokens=16, on_wait=on_wait):
-            log.append((key, piece))
+    def work(key):
+        for piece in llm.stream(ask(prompts[key]), max_tokens=16):
+            if isinstance(piece, str):
+                log.append((key, piece))
+            elif piece == Progress("waiting", 0, 1):
+                places.append(piece.total)
 
-    first = llm.complete(ask(prompts["a"]), max_tokens=16)
+    first = complete(llm, ask(prompts["a"]), max_tokens=16)
     log.append(("a", next(first)))
-    second = threading.Thread(target=work, args=("b", places.append))
+    second = threading.Thread(target=work, args=("b",))
     second.start()
     while not places:
         time.sleep(0.01)
@@ -195,7 +217,7 @@ def test_two_threads_are_served_one_after_the_other(llm):
 
 def test_three_streams_wait_in_their_order_and_are_told_their_places(llm):
     prompts = [f"Name a city of {country}." for country in ("France", "Italy", "Spain")]
-    alone = ["".join(llm.complete(ask(prompt), max_tokens=8)) for prompt in prompts]
+    alone = ["".join(complete(llm, ask(prompt), max_tokens=8)) for prompt in prompts]
     first = llm.stream(ask(prompts[0]), max_tokens=8)
     pieces = [next(piece for piece in first if isinstance(piece, str))]
     told = [[], []]
@@ -203,7 +225,8 @@ def test_three_streams_wait_in_their_order_and_are_told_their_places(llm):
 
     def work(number):
         for event in llm.stream(ask(prompts[number + 1]), max_tokens=8):
-            (replies if isinstance(event, str) else told)[number].append(event)
+            if not isinstance(event, Usage):
+                (replies if isinstance(event, str) else told)[number].append(event)
 
     threads = []
     for number in range(2):
@@ -224,22 +247,22 @@ def test_three_streams_wait_in_their_order_and_are_told_their_places(llm):
 
 def test_three_threads_at_once_get_what_each_gets_alone(llm):
     prompts = [f"What is {number} and one more?" for number in ("three", "four", "five")]
-    alone = ["".join(llm.complete(ask(prompt), max_tokens=6)) for prompt in prompts]
+    alone = ["".join(complete(llm, ask(prompt), max_tokens=6)) for prompt in prompts]
     with ThreadPoolExecutor(3) as pool:
-        together = list(pool.map(lambda prompt: "".join(llm.complete(ask(prompt), max_tokens=6)), prompts))
+        together = list(pool.map(lambda prompt: "".join(complete(llm, ask(prompt), max_tokens=6)), prompts))
     assert together == alone
 
 
 def test_stop_ends_the_waiting_phase(llm):
-    first = llm.complete(ask("Count to one hundred."), max_tokens=50)
+    first = complete(llm, ask("Count to one hundred."), max_tokens=50)
     next(first)
-    assert list(llm.complete(ask("Hello"), max_tokens=5, stop=SetAfter(0.1))) == []
+    assert list(complete(llm, ask("Hello"), max_tokens=5, stop=SetAfter(0.1))) == []
     assert llm.queue_length() == 1
     first.close()
 
 
 def test_a_waiting_choice_is_stopped_and_leaves_the_line(llm):
-    first = llm.complete(ask("Count to one hundred."), max_tokens=50)
+    first = complete(llm, ask("Count to one hundred."), max_tokens=50)
     next(first)
     with pytest.raises(StoppedError):
         llm.choose(ask("Hello"), ["yes", "no"], stop=SetAfter(0.1))
@@ -248,12 +271,12 @@ def test_a_waiting_choice_is_stopped_and_leaves_the_line(llm):
 
 
 def test_a_generator_closed_early_frees_the_lock(llm):
-    stream = llm.complete(ask("Count to one hundred."), max_tokens=100)
+    stream = complete(llm, ask("Count to one hundred."), max_tokens=100)
     next(stream)
     assert llm.queue_length() == 1
     stream.close()
     assert llm.queue_length() == 0
-    assert "".join(llm.complete(ask("Hello"), max_tokens=4))
+    assert "".join(complete(llm, ask("Hello"), max_tokens=4))
 
 
 def test_a_json_schema_is_obeyed(llm):
@@ -265,7 +288,7 @@ def test_a_json_schema_is_obeyed(llm):
     }
     for temperature in (0.0, 1.5):
         reply = "".join(
-            llm.complete(ask("Tell me a story."), max_tokens=60, schema=schema, sampling=Sampling(temperature, seed=4))
+            complete(llm, ask("Tell me a story."), max_tokens=60, schema=schema, sampling=Sampling(temperature, seed=4))
         )
         value = json.loads(reply)
         assert value["verdict"] in ("yes", "no")
@@ -278,20 +301,22 @@ def test_random_schemas_are_obeyed_whatever_the_model_would_say(llm, seed):
     rng = random.Random(seed)
     for number in range(2):
         schema = {"type": "object", "properties": {"it": random_schema(rng)}, "required": ["it"]}
-        pieces = llm.complete(ask(f"Story {number}."), max_tokens=200, schema=schema, sampling=Sampling(1.3, seed=seed))
+        pieces = complete(
+            llm, ask(f"Story {number}."), max_tokens=200, schema=schema, sampling=Sampling(1.3, seed=seed)
+        )
         value = json.loads("".join(pieces))
         assert obeys(value["it"], schema["properties"]["it"]), (value, schema)
 
 
 def test_a_schema_that_no_grammar_can_say_is_refused(llm):
     with pytest.raises(ModelError, match="schema"):
-        list(llm.complete(ask("x"), max_tokens=5, schema={"$ref": "#/$defs/absent"}))
+        list(complete(llm, ask("x"), max_tokens=5, schema={"$ref": "#/$defs/absent"}))
     assert llm.queue_length() == 0
 
 
 def test_a_prompt_that_does_not_fit_is_refused_with_numbers(llm):
     with pytest.raises(ModelError, match="4096") as caught:
-        list(llm.complete(ask(long_prompt(6000)), max_tokens=5))
+        list(complete(llm, ask(long_prompt(6000)), max_tokens=5))
     assert "shorter" in caught.value.hint
     assert llm.queue_length() == 0
 
@@ -299,7 +324,7 @@ def test_a_prompt_that_does_not_fit_is_refused_with_numbers(llm):
 def test_characters_of_several_tokens_arrive_whole(llm):
     text = '日本語 🎉 "Grüße" \\ 𝔸'
     schema = {"type": "object", "properties": {text: {"const": text}}, "required": [text]}
-    pieces = list(llm.complete(ask("Say it."), max_tokens=120, schema=schema))
+    pieces = list(complete(llm, ask("Say it."), max_tokens=120, schema=schema))
     assert json.loads("".join(pieces)) == {text: text}
     assert all("\ufffd" not in piece for piece in pieces)
 
@@ -313,13 +338,13 @@ def test_a_models_control_tokens_in_a_text_do_not_end_the_message(llm):
 def test_the_model_loads_again_after_it_was_unloaded(llm):
     llm.unload()
     assert not llm.loaded
-    assert "".join(llm.complete(ask("Hello"), max_tokens=4))
+    assert "".join(complete(llm, ask("Hello"), max_tokens=4))
     assert llm.loaded
 
 
 def test_nothing_is_printed_while_loading_and_answering(llm, capfd):
     llm.unload()
-    list(llm.complete(ask("Hello"), max_tokens=4))
+    list(complete(llm, ask("Hello"), max_tokens=4))
     assert capfd.readouterr() == ("", "")
 
 
@@ -329,7 +354,7 @@ def test_nothing_is_printed_while_loading_and_answering(llm, capfd):
 def test_choices_get_the_probabilities_of_the_first_token_that_the_model_gives(llm):
     """The same numbers as from drawing: the greedy reply is the most probable of the choices it belongs to."""
     prompt = ask("Is Paris a city? Answer with yes or no.")
-    best = "".join(llm.complete(prompt, max_tokens=1))
+    best = "".join(complete(llm, prompt, max_tokens=1))
     shares = llm.choose(prompt, [best, "Xylophone", "7"])
     assert max(shares, key=shares.get) == best
     assert sum(shares.values()) == pytest.approx(1)
@@ -364,14 +389,15 @@ def test_a_choice_that_begins_another_counts_without_it(llm):
 
 def test_choosing_reads_a_common_prompt_once_and_leaves_the_next_answer_as_it_was(llm):
     evidence = long_prompt(150)
-    reference = "".join(llm.complete(ask(f"{evidence}\n\nWho may visit?"), max_tokens=8))
-    list(llm.complete(ask("Something else."), max_tokens=1))
+    reference = "".join(complete(llm, ask(f"{evidence}\n\nWho may visit?"), max_tokens=8))
+    list(complete(llm, ask("Something else."), max_tokens=1))
     first = llm.choose(ask(f"{evidence}\n\nMay employees visit?"), ["yes", "no", "not at all"])
     assert llm.choose(ask(f"{evidence}\n\nMay employees visit?"), ["yes", "no", "not at all"]) == pytest.approx(
         first, abs=0.01
     )
-    assert "".join(llm.complete(ask(f"{evidence}\n\nWho may visit?"), max_tokens=8)) == reference
-    assert llm.prompt_evaluated < 30
+    *pieces, took = llm.stream(ask(f"{evidence}\n\nWho may visit?"), max_tokens=8)
+    assert "".join(piece for piece in pieces if isinstance(piece, str)) == reference
+    assert took.evaluated_tokens < 30
 
 
 def test_a_choice_whose_prompt_does_not_fit_is_refused_with_numbers(llm):
@@ -390,7 +416,7 @@ def test_the_batch_size_is_how_much_of_a_prompt_is_read_at_once(path):
     small = LlamaCpp(path, name="small", context_size=1024, batch_size=16)
     steps = [event for event in small.stream(prompt, max_tokens=4) if isinstance(event, Progress)]
     reading = [event.done for event in steps if event.phase == "reading"]
-    last = small.prompt_tokens - 1
+    last = small.count_tokens(prompt) - 1
     assert reading == [*range(0, last, 16), last]
     small.unload()
 

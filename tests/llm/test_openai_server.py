@@ -13,6 +13,7 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.catalogue import entry, packaged_file
+from pdfqa_core.streaming import complete
 from pdfqa_core.types import Message, Progress, Sampling
 
 pytestmark = pytest.mark.model
@@ -69,7 +70,7 @@ def ask(text):
 
 
 def test_the_first_model_is_taken_and_a_reply_streams(llm):
-    pieces = list(llm.complete(ask("What is the capital of France?"), max_tokens=16))
+    *pieces, _ = llm.stream(ask("What is the capital of France?"), max_tokens=16)
     assert llm.name == "served"
     assert len(pieces) > 3
     assert "".join(pieces).strip()
@@ -77,12 +78,12 @@ def test_the_first_model_is_taken_and_a_reply_streams(llm):
 
 def test_the_same_question_is_answered_the_same_and_sampling_settings_are_taken(llm):
     prompt = ask("Name three colours.")
-    best = "".join(llm.complete(prompt, max_tokens=8))
-    assert "".join(llm.complete(prompt, max_tokens=8)) == best
+    best = "".join(complete(llm, prompt, max_tokens=8))
+    assert "".join(complete(llm, prompt, max_tokens=8)) == best
     one = Sampling(2.0, seed=7, top_k=1)
-    assert "".join(llm.complete(prompt, max_tokens=8, sampling=one)) == best
+    assert "".join(complete(llm, prompt, max_tokens=8, sampling=one)) == best
     wild = Sampling(2.0, seed=7, top_k=0, top_p=1.0, min_p=0.0)
-    assert "".join(llm.complete(prompt, max_tokens=8, sampling=wild)) != best
+    assert "".join(complete(llm, prompt, max_tokens=8, sampling=wild)) != best
 
 
 def test_the_server_counts_the_tokens(llm):
@@ -96,7 +97,7 @@ def test_a_json_schema_is_obeyed(llm):
         "type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}, "required": ["verdict"],
         "additionalProperties": False,
     }  # fmt: skip
-    reply = "".join(llm.complete(ask("Is Paris in France?"), max_tokens=60, schema=schema))
+    reply = "".join(complete(llm, ask("Is Paris in France?"), max_tokens=60, schema=schema))
     assert json.loads(reply)["verdict"] in ("yes", "no")
 
 
@@ -108,14 +109,14 @@ def test_choices_get_probabilities(llm):
 
 def test_a_prompt_that_does_not_fit_is_refused_with_the_servers_reason(llm):
     with pytest.raises(ModelError, match=r"first word|context"):
-        list(llm.complete(ask("word " * 3000), max_tokens=5))
+        list(complete(llm, ask("word " * 3000), max_tokens=5))
 
 
 def test_stop_ends_the_reply_and_frees_the_server(llm):
     stop, pieces = threading.Event(), []
-    for piece in llm.complete(ask("Write a long story about a dog and a cat."), max_tokens=500, stop=stop):
+    for piece in complete(llm, ask("Write a long story about a dog and a cat."), max_tokens=500, stop=stop):
         pieces.append(piece)
         if len(pieces) == 3:
             stop.set()
     assert len(pieces) == 3
-    assert "".join(llm.complete(ask("Hello"), max_tokens=3))
+    assert "".join(complete(llm, ask("Hello"), max_tokens=3))

@@ -21,20 +21,19 @@ from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge
 from pdfqa_core.metrics.pronouns import replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals, refusal_prompt
 from pdfqa_core.metrics.replies import CachedLLM, Decision, for_each, reply_key
+from pdfqa_core.streaming import complete
 from pdfqa_core.types import Message, Sampling
+from tests.conftest import FakeLLM
 
 ITEM = JudgeItem("Who wrote it?", ("Ann Lee",), "Ann")
 
 
-class WithoutProbabilities:
-    """Another engine's face of FakeLLM: it cannot tell probabilities."""
+class WithoutProbabilities(FakeLLM):
+    """An engine that cannot tell probabilities."""
 
-    def __init__(self, llm):
-        self._llm = llm
+    def __init__(self):
+        super().__init__()
         self.refused = 0
-
-    def __getattr__(self, name):
-        return getattr(self._llm, name)
 
     def choose(self, messages, choices, *, stop=None):
         self.refused += 1
@@ -60,9 +59,9 @@ def test_the_more_probable_word_decides(fake_llm):
     assert (second.score, second.probability) == (0.0, 0.1)
 
 
-def test_without_probabilities_the_first_word_decides_and_any_other_leaves_it_unscored(fake_llm):
-    fake_llm.enqueue(["Yes, it is.", '"No"', "Perhaps", "Nothing", " ", '{"answer": "Yes"}', '{"answer": "Ja"}'])
-    engine = WithoutProbabilities(fake_llm)
+def test_without_probabilities_the_first_word_decides_and_any_other_leaves_it_unscored():
+    engine = WithoutProbabilities()
+    engine.enqueue(["Yes, it is.", '"No"', "Perhaps", "Nothing", " ", '{"answer": "Yes"}', '{"answer": "Ja"}'])
     found = judge_answers([ITEM] * 7, engine)
     assert [decision.score for decision in found] == [1.0, 0.0, None, None, None, 1.0, None]
     assert engine.refused == 1  # it is not asked for probabilities again
@@ -310,7 +309,7 @@ def test_what_changes_a_reply_changes_its_key(fake_llm):
             for tokens in (5, 6):
                 fake_llm.enqueue([f"reply {asked}"])
                 llm = CachedLLM(fake_llm, replies, model=model)
-                assert "".join(llm.complete(messages, max_tokens=tokens, **options)).strip() == f"reply {asked}"
+                assert "".join(complete(llm, messages, max_tokens=tokens, **options)).strip() == f"reply {asked}"
                 asked += 1
     assert len(replies) == asked == 12
     assert reply_key("m", "choose", messages, {}) != reply_key("m", "complete", messages, {})
@@ -321,11 +320,11 @@ def test_a_reply_that_was_stopped_is_not_kept(fake_llm):
     stop = threading.Event()
     fake_llm.enqueue(["one two three", "one two three"])
     llm = CachedLLM(fake_llm, {})
-    stream = llm.complete([Message("user", "x")], max_tokens=9, stop=stop)
+    stream = complete(llm, [Message("user", "x")], max_tokens=9, stop=stop)
     next(stream)
     stop.set()
     assert list(stream) == []
-    assert "".join(llm.complete([Message("user", "x")], max_tokens=9)) == "one two three "
+    assert "".join(complete(llm, [Message("user", "x")], max_tokens=9)) == "one two three "
     with pytest.raises(StoppedError):
         judge_answers([ITEM], llm, stop=stop)
     with pytest.raises(StoppedError):
@@ -351,11 +350,8 @@ def test_an_engine_error_costs_one_item_and_three_in_a_row_the_run(workers):
 def test_an_engine_that_answers_several_at_once_is_asked_so():
     together = threading.Barrier(2, timeout=20)
 
-    class Parallel:
-        name, context_size, parallel = "parallel", 2048, 2
-
-        def count_tokens(self, messages):
-            return 1
+    class Parallel(FakeLLM):
+        parallel = 2
 
         def choose(self, messages, choices, *, stop=None):
             together.wait()  # passes only when two are here at the same time

@@ -11,6 +11,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.answers import by_sentence, score_answers, score_by_judge, score_meaning, score_refusals
+from tests.conftest import FakeLLM
 
 
 class LetterTokens:
@@ -28,18 +29,14 @@ class LetterTokens:
         ]
 
 
-class JudgingLLM:
+class JudgingLLM(FakeLLM):
     """Says Yes to what holds "right"."""
 
     name = "judge"
-    context_size = 4096
 
     def choose(self, messages, choices, *, stop=None):
         yes = 0.9 if "Predicted Answer: right" in messages[0].content else 0.2
         return {"Yes": yes, "No": 1 - yes}
-
-    def count_tokens(self, messages) -> int:
-        return 10
 
 
 def pair(name: str, prediction: str, gold: str = "x", **more) -> Pair:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
 from pdfqa_core.reading.prompts import INSTRUCTIONS
-from pdfqa_core.types import Progress, Support, Token
+from pdfqa_core.types import Progress, Support, Token, Usage
 from tests.conftest import FakeLLM
 from tests.reading.helpers import hit, hits, read
 
@@ -189,6 +189,7 @@ def test_a_loop_ends_the_answer(fake_llm):
     _, answer, _ = read(GenerativeReader(fake_llm), "How much?", hits(PLAN))
     assert answer.text == "The deductible is $2,000 per year."
     assert len(answer.citations) == 1
+    assert (answer.completion_tokens, answer.stopped, answer.notes) == (12, False, ())
 
 
 def test_a_model_that_declines_is_a_refusal(fake_llm):
@@ -229,19 +230,21 @@ def test_an_answer_that_was_cut_says_so(fake_llm):
     fake_llm.enqueue(["one two three four five six"])
     _, answer, _ = read(GenerativeReader(fake_llm, max_tokens=3), "Count!", hits(PLAN))
     assert answer.text == "one two three"
-    assert any("3 tokens" in note for note in answer.notes)
+    assert answer.notes == ("The answer was cut after 3 tokens.",)
+
+
+@pytest.mark.parametrize(("tokens", "words"), [(7, "after 7 tokens"), (0, "by the server")])
+def test_an_answer_that_the_server_cut_below_our_limit_says_so_and_tokens_are_the_engines(fake_llm, tokens, words):
+    fake_llm.stream = lambda messages, **options: (x for x in ("one two ", "three", Usage(9, tokens, "length")))
+    _, answer, _ = read(GenerativeReader(fake_llm, max_tokens=300), "Count!", hits(PLAN))
+    assert (answer.text, answer.prompt_tokens, answer.completion_tokens) == ("one two three", 9, tokens)
+    assert answer.notes == (f"The answer was cut {words}.",)
 
 
 def test_progress_of_the_engine_is_passed_on_in_words(fake_llm):
-    def stream(messages, **options):
-        yield Progress("waiting", 0, 1)
-        yield Progress("waiting", 0, 2)
-        yield Progress("reading", 512, 900)
-        yield from fake_llm.complete(messages, **options)
-
-    fake_llm.stream = stream
+    said = [Progress("waiting", 0, 1), Progress("waiting", 0, 2), Progress("reading", 512, 900), "x"]
+    fake_llm.write = lambda schema, stop: iter(said)
     fake_llm.prepare = lambda stop: iter([Progress("loading fake", 40, 100)])
-    fake_llm.enqueue(["x"])
     _, _, events = read(GenerativeReader(fake_llm), "What?", hits(PLAN))
     assert [event for event in events if isinstance(event, Progress)] == [
         Progress("loading fake", 40, 100),
@@ -260,11 +263,11 @@ def test_html_and_images_stay_plain_text(fake_llm):
 
 
 def test_an_error_of_the_engine_comes_through_and_ends_the_stream(fake_llm):
-    def complete(messages, **options):
+    def write(schema, stop):
         yield "The "
         raise ModelError("the engine failed")
 
-    fake_llm.complete = complete
+    fake_llm.write = write
     events = GenerativeReader(fake_llm).read("What?", hits(PLAN))
     with pytest.raises(ModelError, match="the engine failed"):
         list(events)

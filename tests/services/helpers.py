@@ -51,11 +51,14 @@ class StoppingLLM(FakeLLM):
         super().__init__()
         self.act, self.after, self.closed = act, after, False
 
-    def complete(self, messages, **options):
+    def write(self, schema, stop):
+        for number, word in enumerate(super().write(schema, stop)):
+            if number == self.after:
+                self.act()
+            yield word
+
+    def stream(self, messages, **options):
         try:
-            for number, word in enumerate(super().complete(messages, **options)):
-                if number == self.after:
-                    self.act()
-                yield word
+            yield from super().stream(messages, **options)
         finally:
             self.closed = True

@@ -10,7 +10,7 @@ from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
 from pdfqa_core.services.metric_models import nli_tagger, remembering, token_embedder
 from pdfqa_core.settings import LLMSettings
-from tests.llm.test_openai import FakeServer
+from tests.llm.openai_server import FakeServer
 
 ITEMS = [JudgeItem(f"question {n}?", ("gold",), "answer") for n in range(6)]
 

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 
 import pytest
 
@@ -20,37 +22,22 @@ from pdfqa_core.types import Progress, Stored
 from tests.conftest import FakeLLM
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
-from tests.serving_fakes import PDF, WordEncoder
+from tests.serving_fakes import PDF, FakeEngine, WordEncoder
 
 BM25 = Settings().changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0)
 SMALL = "smollm2-360m"
 
 
-class Engine(FakeLLM):
-    """Loads at once, and writes the numbers as long as it may."""
+class Counting(FakeEngine):
+    """Writes the numbers as long as it may, or what was enqueued."""
 
-    prompt_evaluated = completion_tokens = 0
-    threads = 2
-
-    def __init__(self, find, *, name, **given):
-        super().__init__()
-        self.name, self.given = name, given
-        self.context_size = given["context_size"]
-
-    def load(self, report, *, stop):
-        report(1.0)
-
-    def prepare(self, stop):
-        yield Progress(f"loading {self.name}", 100, 100)
-
-    def stream(self, messages, *, max_tokens, stop=None, schema=None, sampling=None):
-        self.history.append(list(messages))
+    def write(self, schema, stop):
+        if self.replies:
+            yield from super().write(schema, stop)
+            return
         yield Progress("reading", 0, 9)
-        self.prompt_evaluated = len(messages[0].content.split())
-        for number in range(max_tokens):
-            self.completion_tokens = number + 1
-            if stop is not None and stop.wait(0.002):
-                return
+        for number in count():
+            time.sleep(0.002)
             yield f"{number} "
 
 
@@ -65,7 +52,7 @@ def opened(tmp_path, monkeypatch):
         settings = settings.changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0)
         settings = settings.changed("server", **changes)
         available = Registry("engine")
-        available.register("llama_cpp")(Engine)
+        available.register("llama_cpp")(Counting)
         available.register("openai")(FakeServer)
         models = LoadedModels(settings, folder / "models", available=available, make_encoder=lambda _: WordEncoder())
         made.append(Services.open(folder, settings, models))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pdfqa_core.reading import ExtractiveReader
 from pdfqa_core.services import LOCAL_OWNER
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
 from tests.serving_fakes import QUESTIONS
@@ -57,8 +58,8 @@ def test_the_extractive_reader_is_judged_by_the_search_alone(open_services, fake
 def test_cosines_of_another_encoder_are_not_taken_for_those_of_the_bundled_one(open_services):
     services = open_services(LITERAL)
     hybrid = LITERAL.changed("retrieval", retriever="hybrid")
-    own = services.answers._judge(hybrid, None)
-    other = services.answers._judge(hybrid.changed("retrieval", embedding_model="other"), None)
+    own = services.answers._judge(hybrid, ExtractiveReader())
+    other = services.answers._judge(hybrid.changed("retrieval", embedding_model="other"), ExtractiveReader())
     assert own.retrieval.keywords["vectors"] is not None
     assert other.retrieval.keywords["vectors"] is None
 

@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.raw_page import RawPage
+from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
 from pdfqa_core.extraction.whole import read_whole
 from pdfqa_core.types import Page
-
-_FALLBACK_SIZE = (612.0, 792.0)
 
 
 @extractors.register("direct")
@@ -37,6 +36,7 @@ class DirectReader:
 
     heavy: ClassVar[bool] = False
     tables: bool = True
+    thresholds: TableThresholds = DEFAULT
 
     def read(
         self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
@@ -46,7 +46,7 @@ class DirectReader:
 
         with open_document(path, password, name) as document:
             for number in numbers:
-                yield read_page(document.raw, document_id, number, tables=self.tables)
+                yield read_page(document.raw, document_id, number, self.thresholds, tables=self.tables)
 
 
 def _label(document: Any, number: int) -> str:
@@ -61,7 +61,9 @@ def _label(document: Any, number: int) -> str:
     return label if label.isprintable() and label else str(number)
 
 
-def read_page(document: Any, document_id: str, number: int, *, tables: bool = True) -> RawPage:
+def read_page(
+    document: Any, document_id: str, number: int, thresholds: TableThresholds = DEFAULT, *, tables: bool = True
+) -> RawPage:
     """Return the lines of a page of an open document (a raw FPDF_DOCUMENT)."""
     import pypdfium2.raw as pdfium
 
@@ -77,13 +79,12 @@ def read_page(document: Any, document_id: str, number: int, *, tables: bool = Tr
     if page:
         page = with_annotations(document, page, number)
     if not page:
-        warning = f"Page {number} is damaged and could not be read."
-        return RawPage(PageFacts(document_id, number, label, *_FALLBACK_SIZE, (warning,)), [])
+        return RawPage.damaged(document_id, number, label)
     try:
         text_page = pdfium.FPDFText_LoadPage(page)
         if not text_page:
             warning = f"The text of page {number} could not be read."
-            return RawPage(PageFacts(document_id, number, label, *_FALLBACK_SIZE, (warning,)), [])
+            return RawPage.damaged(document_id, number, label, warning)
         try:
             glyphs = read_glyphs(page, text_page)
             hidden, reasons = find_hidden(page, glyphs)
@@ -91,7 +92,7 @@ def read_page(document: Any, document_id: str, number: int, *, tables: bool = Tr
             pdfium.FPDFText_ClosePage(text_page)
         lines = find_lines(glyphs, hidden)
         if tables:
-            lines = with_tables(page, glyphs, hidden, lines)
+            lines = with_tables(page, glyphs, hidden, lines, thresholds)
         warnings = []
         if reasons:
             warnings.append(f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}.")

@@ -5,11 +5,19 @@ Knows nothing about PDFs: every part of extraction hands these to the next one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pdfqa_core.types import BlockKind, Box
 
 ASCENT, DESCENT = 0.76, 0.22  # of the font size: how far a line's box reaches from its baseline
+_LETTER = (612.0, 792.0)  # points
+
+
+def enclosing(boxes: Iterable[Box]) -> Box:
+    """Return the smallest box that holds all of these."""
+    x0, top, x1, bottom = zip(*boxes, strict=True)
+    return Box(min(x0), min(top), max(x1), max(bottom))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,12 @@ class RawPage:
 
     facts: PageFacts
     lines: list[TextLine]
+
+    @classmethod
+    def damaged(cls, document_id: str, number: int, label: str = "", warning: str = "") -> RawPage:
+        """Return a page that cannot be read, as large as a letter, with the warning that says so."""
+        warning = warning or f"Page {number} is damaged and could not be read."
+        return cls(PageFacts(document_id, number, label or str(number), *_LETTER, (warning,)), [])
 
     @property
     def characters(self) -> int:

@@ -7,46 +7,50 @@ from typing import Any
 
 from pdfqa_core.extraction.raw_page import PageTable, TextLine
 from pdfqa_core.extraction.tables.aligned import find_aligned, suggested
+from pdfqa_core.extraction.tables.found import FoundTable
 from pdfqa_core.extraction.tables.grids import find_grids, grid_heights
 from pdfqa_core.extraction.tables.rulings import Rulings, read_rulings
+from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
 from pdfqa_core.extraction.text.words import Word, find_words, words_of_lines
 
 
-def with_tables(page: Any, glyphs: Glyphs, hidden: Flags, lines: list[TextLine]) -> list[TextLine]:
+def with_tables(
+    page: Any, glyphs: Glyphs, hidden: Flags, lines: list[TextLine], thresholds: TableThresholds = DEFAULT
+) -> list[TextLine]:
     """Return the lines with those of each table replaced by one line that stands for it.
 
     `page` is a raw FPDF_PAGE, `hidden` (n,) marks the glyphs that a person cannot see. Lines that no table takes stay
     as they are, in their order.
     """
-    rulings = read_rulings(page, glyphs.frame)
-    aligned, ruled = suggested(lines), grid_heights(rulings)
+    rulings = read_rulings(page, glyphs.frame, thresholds)
+    aligned, ruled = suggested(lines), grid_heights(rulings, thresholds)
     heights = [place for pair in (aligned, ruled) if pair is not None for place in pair]
     if not heights:
         return lines
     words = find_words(glyphs, hidden, min(heights), max(heights))
     owned = words_of_lines(words, lines)
-    found: list[tuple[PageTable, Sequence[int]]] = []
+    found: list[FoundTable] = []
     if ruled is not None:
-        for grid in find_grids(rulings, glyphs.frame, words, lines):
-            found.append((grid.table, grid.lines))
+        found = find_grids(rulings, glyphs.frame, words, lines, thresholds)
+        for grid in found:
             for number in grid.lines:
                 owned[number] = []
     if aligned is not None:
-        found += [(entry.table, entry.lines) for entry in find_aligned(lines, owned, rulings)]
-    return _replaced(lines, [entry for entry in found if not all(lines[i].stack for i in entry[1])])
+        found += find_aligned(lines, owned, rulings, thresholds)
+    return _replaced(lines, [table for table in found if not all(lines[i].stack for i in table.lines)])
 
 
 def with_tables_of_words(lines: list[TextLine], words: Sequence[list[Word]]) -> list[TextLine]:
     """Return the lines with tables put in where nothing but their `words`, a list for each line, is known."""
     if suggested(lines) is None:
         return lines
-    return _replaced(lines, [(entry.table, entry.lines) for entry in find_aligned(lines, words, Rulings())])
+    return _replaced(lines, find_aligned(lines, words, Rulings()))
 
 
-def _replaced(lines: list[TextLine], found: Sequence[tuple[PageTable, Sequence[int]]]) -> list[TextLine]:
-    at = {min(numbers): _line(table, [lines[i] for i in numbers]) for table, numbers in found}
-    gone = {i for _, numbers in found for i in numbers}
+def _replaced(lines: list[TextLine], found: Sequence[FoundTable]) -> list[TextLine]:
+    at = {min(entry.lines): _line(entry.table, [lines[i] for i in entry.lines]) for entry in found}
+    gone = {i for entry in found for i in entry.lines}
     kept: list[TextLine] = []
     for number, line in enumerate(lines):
         if number in at:

@@ -8,55 +8,46 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from pdfqa_core.extraction.raw_page import PageTable, TableCell, TextLine
-from pdfqa_core.extraction.tables.aligned import Chunk, cell_of, trimmed
+from pdfqa_core.extraction.tables.cell_texts import CellText, cell_of
+from pdfqa_core.extraction.tables.found import FoundTable, signs_joined, trimmed
 from pdfqa_core.extraction.tables.rulings import Rulings, Stroke
+from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
 from pdfqa_core.extraction.text.glyphs import PageFrame
 from pdfqa_core.extraction.text.words import Word
 from pdfqa_core.types import Box
 
-_MAX_STROKES = 1_500
-_REACH = 3.0  # points: strokes that end this close to each other meet
-_FILLED = 0.4  # of the cells of a table hold text
-_LONGEST = 600  # characters of a usual cell; boxes around paragraphs hold more
-_ACROSS = 0.04  # of the words of a table may stand across its lines
-_HEADERS = 3
 
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table and the numbers of the lines that lie in it."""
-
-    table: PageTable
-    lines: tuple[int, ...]
-
-
-def grid_heights(rulings: Rulings) -> tuple[float, float] | None:
+def grid_heights(rulings: Rulings, thresholds: TableThresholds = DEFAULT) -> tuple[float, float] | None:
     """Return between which heights strokes cross as in a table, an upright one three level ones; None: nowhere."""
     if len(rulings.horizontal) < 3 or not rulings.vertical:
         return None
-    if len(rulings.horizontal) + len(rulings.vertical) > _MAX_STROKES:
+    if len(rulings.horizontal) + len(rulings.vertical) > thresholds.most_strokes:
         return None
-    if not any(_meets(v, rulings.horizontal) >= 3 for v in rulings.vertical):
+    if not any(_meets(v, rulings.horizontal, thresholds.meet) >= 3 for v in rulings.vertical):
         return None
     return min(h.place for h in rulings.horizontal), max(h.place for h in rulings.horizontal)
 
 
-def _meets(upright: Stroke, level: Sequence[Stroke]) -> int:
+def _meets(upright: Stroke, level: Sequence[Stroke], reach: float) -> int:
     places = {
         round(h.place)
         for h in level
-        if h.start - _REACH <= upright.place <= h.end + _REACH
-        and upright.start - _REACH <= h.place <= upright.end + _REACH
+        if h.start - reach <= upright.place <= h.end + reach and upright.start - reach <= h.place <= upright.end + reach
     }
     return len(places)
 
 
-def find_grids(rulings: Rulings, frame: PageFrame, words: Sequence[Word], lines: Sequence[TextLine]) -> list[Grid]:
+def find_grids(
+    rulings: Rulings,
+    frame: PageFrame,
+    words: Sequence[Word],
+    lines: Sequence[TextLine],
+    thresholds: TableThresholds = DEFAULT,
+) -> list[FoundTable]:
     """Return the tables that rulings draw, top to bottom."""
     from pdfplumber.table import TableFinder
 
@@ -66,7 +57,7 @@ def find_grids(rulings: Rulings, frame: PageFrame, words: Sequence[Word], lines:
     found = []
     taken: set[int] = set()
     for table in TableFinder(page).tables:
-        grid = _grid([Box(*cell) for cell in table.cells], words, lines)
+        grid = _grid([Box(*cell) for cell in table.cells], words, lines, thresholds)
         if grid is not None and taken.isdisjoint(grid.lines):
             taken.update(grid.lines)
             found.append(grid)
@@ -106,7 +97,9 @@ def _sides(level: Sequence[Stroke], upright: Sequence[Stroke]) -> list[Stroke]:
     return found
 
 
-def _grid(boxes: Sequence[Box], words: Sequence[Word], lines: Sequence[TextLine]) -> Grid | None:
+def _grid(
+    boxes: Sequence[Box], words: Sequence[Word], lines: Sequence[TextLine], thresholds: TableThresholds
+) -> FoundTable | None:
     """Return the table of these cells with the words in them; None where they are no table."""
     xs, ys = _places([b.x0 for b in boxes]), _places([b.top for b in boxes])
     if len(xs) < 2 or len(ys) < 2:
@@ -133,9 +126,9 @@ def _grid(boxes: Sequence[Box], words: Sequence[Word], lines: Sequence[TextLine]
                 return None  # text between the cells: the rulings are no grid of a table
             held[owner].append(word)
     cells = [cell_of(entries) if entries else None for entries in held]
-    if not _plausible(cells) or not _framed(boxes, held):
+    if not _plausible(cells, thresholds) or not _framed(boxes, held, thresholds):
         return None
-    headers = _header_rows(cells, spans, owners, len(ys), len(xs), held)
+    headers = _header_rows(cells, spans, owners, len(ys), len(xs), held, thresholds)
     rows: list[tuple[TableCell | None, ...]] = []
     for row in range(len(ys)):
         entries: list[TableCell | None] = []
@@ -144,7 +137,7 @@ def _grid(boxes: Sequence[Box], words: Sequence[Word], lines: Sequence[TextLine]
             repeated = owner is not None and _repeats(spans[owner], row, column, headers)
             entries.append(cells[owner] if owner is not None and repeated else None)
         rows.append(tuple(entries))
-    return Grid(signs_joined(trimmed(PageTable(tuple(rows), headers))), tuple(inside))
+    return FoundTable(signs_joined(trimmed(PageTable(tuple(rows), headers))), tuple(inside))
 
 
 def _repeats(span: tuple[int, int, int, int], row: int, column: int, headers: int) -> bool:
@@ -186,14 +179,14 @@ def _inside(whole: Box, lines: Sequence[TextLine]) -> list[int] | None:
     return found
 
 
-def _plausible(cells: Sequence[TableCell | None]) -> bool:
+def _plausible(cells: Sequence[TableCell | None], thresholds: TableThresholds) -> bool:
     texts = sorted(len(cell.text) for cell in cells if cell is not None)
-    if len(texts) < 4 or len(texts) < _FILLED * len(cells):
+    if len(texts) < 4 or len(texts) < thresholds.filled * len(cells):
         return False
-    return texts[len(texts) // 2] <= _LONGEST and texts[-1] <= 5 * _LONGEST
+    return texts[len(texts) // 2] <= thresholds.longest_paragraph and texts[-1] <= 5 * thresholds.longest_paragraph
 
 
-def _framed(boxes: Sequence[Box], held: Sequence[Sequence[Word]]) -> bool:
+def _framed(boxes: Sequence[Box], held: Sequence[Sequence[Word]], thresholds: TableThresholds) -> bool:
     """Return whether the words stand within their cells; those on the axis of a chart stand across its lines."""
     words = [(box, word) for box, entries in zip(boxes, held, strict=True) for word in entries]
     across = sum(
@@ -203,7 +196,7 @@ def _framed(boxes: Sequence[Box], held: Sequence[Sequence[Word]]) -> bool:
         or word.baseline > box.bottom + 0.5
         for box, word in words
     )
-    return across <= _ACROSS * len(words)
+    return across <= thresholds.across * len(words)
 
 
 def _header_rows(
@@ -213,6 +206,7 @@ def _header_rows(
     rows: int,
     columns: int,
     held: Sequence[Sequence[Word]],
+    thresholds: TableThresholds,
 ) -> int:
     """Return how many rows name the columns: those above the first row of values, with all that a cell spans."""
 
@@ -225,49 +219,14 @@ def _header_rows(
             return True
         if len(entries) == 1 and spans[entries[0]][0] == 0 and (row or columns > 1):
             return row == 0 and spans[entries[0]][1] == columns - 1
-        chunks = [Chunk(list(held[n])) for n in entries if spans[n][0] > 0]
-        return not any(c.value and not c.year for c in chunks)
+        values = [CellText(list(held[n])) for n in entries if spans[n][0] > 0]
+        return not any(c.value and not c.year for c in values)
 
     bold = [all(w.bold for n in numbers(row) for w in held[n]) for row in range(rows)]
     count = 0
-    while count < min(_HEADERS, rows - 1) and names(count):
+    while count < min(thresholds.grid_headers, rows - 1) and names(count):
         spanning = any(spans[n][1] > spans[n][0] or spans[n][3] > count for n in numbers(count))
         count += 1
         if not spanning and not (count < rows and bold[count] and bold[count - 1] and not all(bold)):
             break
     return count
-
-
-def signs_joined(table: PageTable) -> PageTable:
-    """Return the table with columns that hold only currency signs, or only ")" and "%", joined to their numbers."""
-    rows = [list(row) for row in table.rows]
-    for column in range(len(rows[0]) if rows else 0):
-        body = [row[column].text for row in rows[table.header_rows :] if row[column] is not None]  # type: ignore[union-attr]
-        if not body:
-            continue
-        to = (
-            column + 1
-            if all(t in "$€£¥" for t in body)
-            else column - 1
-            if all(t in (")", "%", ")%") for t in body)
-            else -1
-        )
-        if not 0 <= to < len(rows[0]):
-            continue
-        for number, row in enumerate(rows):
-            sign, value = row[column], row[to]
-            if sign is None:
-                continue
-            if value is None:
-                row[to] = sign
-            elif number >= table.header_rows:
-                first, second = (sign, value) if to > column else (value, sign)
-                box = Box(
-                    min(first.box.x0, second.box.x0),
-                    min(first.box.top, second.box.top),
-                    max(first.box.x1, second.box.x1),
-                    max(first.box.bottom, second.box.bottom),
-                )
-                row[to] = TableCell(f"{first.text} {second.text}" if to > column else first.text + second.text, box)
-            row[column] = None
-    return trimmed(PageTable(tuple(tuple(row) for row in rows), table.header_rows))

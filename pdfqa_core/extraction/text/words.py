@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine
+from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine, enclosing
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
 from pdfqa_core.extraction.text.normalise import character, compose
 from pdfqa_core.types import Box
@@ -113,7 +113,4 @@ def text_of(words: Sequence[Word]) -> str:
 
 def around(words: Sequence[Word]) -> Box:
     """Return the smallest box that holds the words."""
-    boxes = [w.box for w in words]
-    return Box(
-        min(b.x0 for b in boxes), min(b.top for b in boxes), max(b.x1 for b in boxes), max(b.bottom for b in boxes)
-    )
+    return enclosing(word.box for word in words)

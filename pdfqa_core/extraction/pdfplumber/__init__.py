@@ -1,0 +1,144 @@
+"""Extractor `pdfplumber`: the text layer as the library pdfplumber reads it, to compare with `direct`.
+
+The lines, their order (top to bottom over the whole width of the page: columns side by side are read across) and the
+tables (those with ruled lines) are pdfplumber's own; running headers, paragraphs, headings and hyphens are found as for
+the other extractors. What a person cannot see is found through PDFium as for `direct`, since pdfplumber knows no text
+render modes; hidden text that the two libraries place more than half a point apart stays undetected. PDFium also says
+which part of a page is shown. Opens PDFs: call this in a child process (`extraction.process.worker`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pdfqa_core.extraction.base import ExtractionOptions, extractors
+from pdfqa_core.extraction.open import open_document
+from pdfqa_core.extraction.pdfplumber.ruled_tables import RuledTable, find_tables
+from pdfqa_core.extraction.pdfplumber.sheet import MeasuredChar, Sheet, measure
+from pdfqa_core.extraction.pdfplumber.source import SourcePage, cause, faults, source_pages, upright
+from pdfqa_core.extraction.pdfplumber.text_lines import find_lines
+from pdfqa_core.extraction.pdfplumber.thresholds import DEFAULT, PdfplumberThresholds
+from pdfqa_core.extraction.raw_page import PageFacts, RawPage, TextLine
+from pdfqa_core.extraction.whole import read_whole
+from pdfqa_core.types import Page
+
+_UNKNOWN = re.compile(r"\(cid:\d+\)")  # pdfminer's text of a glyph that stands for no known character
+
+
+@extractors.register("pdfplumber")
+class PdfplumberExtractor:
+    """Reads born-digital PDFs through pdfplumber, in its own reading order and with its own tables."""
+
+    def __init__(self, options: ExtractionOptions | None = None) -> None:
+        self.options = options or ExtractionOptions()
+
+    def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
+        """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
+        return read_whole(PdfplumberReader(tables=self.options.tables), path, document_id, password, self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class PdfplumberReader:
+    """The lines of single pages as pdfplumber finds them (a `PageReader`)."""
+
+    heavy: ClassVar[bool] = True
+    tables: bool = True
+    thresholds: PdfplumberThresholds = DEFAULT
+
+    def read(
+        self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
+    ) -> Iterator[RawPage]:
+        """Yield the pages with these 1-based numbers, in their order."""
+        wanted = set(numbers)
+        last = max(wanted, default=0)
+        found: dict[int, RawPage] = {}
+        order = iter(numbers)
+        following = next(order, None)
+        with open_document(path, password, name) as shown, path.open("rb") as file:
+            for number, source in enumerate(source_pages(file, password, name), 1):
+                if number in wanted:
+                    found[number] = self._page(source, shown.raw, document_id, number)
+                while following is not None and following in found:
+                    yield found.pop(following)
+                    following = next(order, None)
+                if number >= last:
+                    break
+        while following is not None:
+            page = found.pop(following, None)
+            yield RawPage.damaged(document_id, following) if page is None else page
+            following = next(order, None)
+
+    def _page(self, source: SourcePage, shown: Any, document_id: str, number: int) -> RawPage:
+        """Return the lines of a page; `shown` is the same document as PDFium has it (a raw FPDF_DOCUMENT)."""
+        from pdfplumber.page import Page as LibraryPage
+
+        label = source.page.label
+        label = label.strip() if isinstance(label, str) and label.strip() and label.isprintable() else str(number)
+        try:
+            source.page.mediabox = upright(source.page.mediabox)
+            source.page.attrs["MediaBox"] = source.page.mediabox  # pdfminer's has a default, pdfplumber's has not
+            page = LibraryPage(source.document, source.page, number)
+            try:
+                sheet = Sheet.of(page, shown, number)
+                return self._lines(page, sheet, PageFacts(document_id, number, label, sheet.width, sheet.height))
+            finally:
+                page.close()  # what was read of it stays in memory otherwise
+        except faults() as error:
+            cause(error)
+            return RawPage.damaged(document_id, number, label)
+
+    def _lines(self, page: Any, sheet: Sheet, facts: PageFacts) -> RawPage:
+        """Return the lines of a page: level ones and tables from top to bottom, then turned text, then hidden text."""
+        known = [raw for raw in page.chars if not _UNKNOWN.fullmatch(raw["text"])]
+        chars = [measure(raw, page, sheet, self.thresholds) for raw in known]
+        ruled = find_tables(page, chars, self.thresholds) if self.tables else []
+        inside = {id(char) for table in ruled for char in table.chars}
+        lines: list[TextLine] = []
+        region = 0
+        for hidden in (False, True):
+            for turn in range(4):
+                chosen = [c for c in chars if c.hidden == hidden and c.turn == turn and id(c) not in inside]
+                found = find_lines(chosen, turn, self.thresholds)
+                for line in found:
+                    line.hidden, line.region = hidden, region
+                lines += _with_tables(found, ruled) if region == 0 else found
+                region += 1
+        warnings = self._warnings(facts.number, page, sheet, chars, lines, len(page.chars) - len(known))
+        return RawPage(replace(facts, warnings=warnings), lines)
+
+    def _warnings(
+        self,
+        number: int,
+        page: Any,
+        sheet: Sheet,
+        chars: Sequence[MeasuredChar],
+        lines: Iterable[TextLine],
+        unknown: int,
+    ) -> tuple[str, ...]:
+        from pdfqa_core.extraction.hidden.find_hidden import REASONS
+
+        reasons = sheet.reasons
+        hidden = [c for c in chars if c.hidden and not c.blank]
+        if hidden and not reasons:  # PDFium leaves out some of what is off the page
+            reasons = (REASONS["tiny" if any(c.size < self.thresholds.tiny for c in hidden) else "outside"],)
+        found = []
+        if reasons:
+            found.append(f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}.")
+        if unknown > self.thresholds.unknown * (unknown + sum(not c.blank for c in chars)):
+            found.append(f"Page {number} has {unknown:,} characters whose font does not say which letters they are.")
+        if all(line.hidden for line in lines):
+            found.append(f"Page {number} has no text" + (": it is a picture." if page.objects else ": it is empty."))
+        return tuple(found)
+
+
+def _with_tables(lines: Sequence[TextLine], ruled: Sequence[RuledTable]) -> list[TextLine]:
+    """Return lines with each table put before the first line that begins below its first row."""
+    found = list(lines)
+    for table in ruled:
+        below = (i for i, line in enumerate(found) if line.baseline > table.line.baseline)
+        found.insert(next(below, len(found)), table.line)
+    return found

@@ -225,7 +225,7 @@ def table(name: str, turns: Sequence[Turn], systems: Mapping[str, Ask], index: I
         cells = []
         for retriever, search in searches.items():
             values = reciprocal_ranks(search, turns, ask)
-            found[system, retriever] = whole = summarise(values)
+            found[system, retriever] = whole = summarise(values, clusters=[turn.conversation for turn in turns])
             halves = [
                 summarise([v for v, turn in zip(values, turns, strict=True) if turn.conversation % 2 == half]).mean
                 for half in (0, 1)

@@ -128,7 +128,7 @@ def _many(arguments: argparse.Namespace, judgements: Sequence[Judgement], names:
 def _described(row: Agreement, weights: str | None) -> str:
     lines = [
         f"{row.criterion}  ({row.annotators[0]} and {row.annotators[1]}, n = {row.n})",
-        f"  raw agreement  {_number(row.agreement)}",
+        f"  raw agreement  {_number(row.agreement)}{_interval(row.agreement_low, row.agreement_high)}",
         f"  Cohen's kappa  {_number(row.kappa)}{_interval(row.low, row.high)}  {row.words}".rstrip(),
     ]
     for one in row.weighted:
@@ -198,6 +198,8 @@ def _row(row: Agreement) -> dict[str, Any]:
     return {
         "n": row.n,
         "agreement": row.agreement,
+        "agreement_low": row.agreement_low,
+        "agreement_high": row.agreement_high,
         "kappa": row.kappa,
         "low": row.low,
         "high": row.high,

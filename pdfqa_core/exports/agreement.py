@@ -33,7 +33,9 @@ def agreement_csv(pairs: Sequence[Agreement], many: Sequence[AgreementOfMany] = 
         for weighted in pair.weighted:
             cells = _cells(weighted.kappa, weighted.low, weighted.high)
             rows.append((pair.criterion, names, f"kappa_{weighted.weights}", *cells, n))
-        for name in ("agreement", "pabak", "ac1", "prevalence_index", "bias_index"):
+        cells = _cells(pair.agreement, pair.agreement_low, pair.agreement_high)
+        rows.append((pair.criterion, names, "agreement", *cells, n))
+        for name in ("pabak", "ac1", "prevalence_index", "bias_index"):
             rows.append((pair.criterion, names, name, *_cells(getattr(pair, name)), n))
     return write_csv(COLUMNS, rows)
 

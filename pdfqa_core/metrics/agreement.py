@@ -5,15 +5,19 @@ Pure functions over labels; knows nothing of studies, files or screens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Measure, declare
-from pdfqa_core.metrics.weighted_kappa import WeightedKappa, ordered, weighted_kappas, whole_scale
+from pdfqa_core.metrics.resampling import Interval, bootstrap, cluster_sums, clusters_of, exact_interval, turn_of
+from pdfqa_core.metrics.weighted_kappa import WeightedKappa, confusions, ordered, weighted_kappas, whole_scale
+
+if TYPE_CHECKING:
+    from pdfqa_core.metrics.resampling import Floats
 
 RESAMPLES = 10_000
-_LEAST_DEFINED = 0.6  # share of resamples with a kappa below which there is no interval; only 2 items fall below
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 _GROUP = "Agreement of annotators"
@@ -23,7 +27,7 @@ PABAK = declare(
     Measure(
         "pabak",
         "PABAK",
-        "2·p_o - 1: kappa as if all labels were equally frequent",
+        "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent",
         "Byrt et al. 1993",
         low=-1.0,
         group=_GROUP,
@@ -63,19 +67,24 @@ BIAS = declare(
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One cell of the long format: what an annotator said about an item under a criterion."""
+    """One cell of the long format: what an annotator said about an item under a criterion.
+
+    An item is a turn, a passage ("TURN#RANK") or anything else; `conversation` is that of the turn, where it is known.
+    """
 
     item: str
     annotator: str
     criterion: str
     value: str
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """Agreement on the `n` items that both annotators judged; a number that is undefined is None.
 
-    `agreement`: share of items with the same label. `kappa` with its 95 % bootstrap interval `low` to `high`.
+    `agreement`: share of items with the same label, with its 95 % interval `agreement_low` to `agreement_high`, exact
+    where it is 0 or 1. `kappa` with its 95 % bootstrap interval `low` to `high`.
     `pabak`, `ac1`: chance-corrected without the annotators' own label frequencies. `prevalence_index` and
     `bias_index`: 0 to 1, defined for two labels. `confusion[i][j]`: items that the first annotator gave `labels[i]`
     and the second `labels[j]`. `words`: kappa after Landis and Koch. `note`: sentences on what is undefined and why.
@@ -88,6 +97,8 @@ class Agreement:
     labels: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
     agreement: float | None = None
+    agreement_low: float | None = None
+    agreement_high: float | None = None
     kappa: float | None = None
     low: float | None = None
     high: float | None = None
@@ -118,6 +129,7 @@ def agreement(
     criterion: str = "",
     annotators: tuple[str, str] = ("first", "second"),
     ordinal: bool | None = None,
+    clusters: Sequence[Hashable] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Agreement:
@@ -125,10 +137,12 @@ def agreement(
 
     `labels` gives the scale's labels in order; without it the ones that occur, sorted. `ordinal`: whether that order
     means something; None: it does where all labels are whole numbers, of which those between count as labels of the
-    scale too. Raises UsageError if the two differ in length or hold a label that is not on the scale.
+    scale too. `clusters[i]` names what item i shares with others, as passages share a turn: they are resampled then.
+    Raises UsageError if the two differ in length or hold a label that is not on the scale.
 
-    Sources: Cohen 1960 (kappa); Byrt, Bishop and Carlin 1993 (PABAK = 2·p_o - 1, prevalence and bias index, here
-    without sign); Gwet 2008 (AC1); percentile bootstrap over items, Efron and Tibshirani 1993, ch. 13.
+    Sources: Cohen 1960 (kappa); Byrt, Bishop and Carlin 1993 (PABAK, for k labels (k·p_o - 1) / (k - 1); prevalence and
+    bias index, here without sign); Gwet 2008 (AC1); percentile bootstrap over items, Efron and Tibshirani 1993, ch. 13,
+    or over clusters, Davison and Hinkley 1997, section 3.8; Clopper and Pearson 1934 (exact interval).
     """
     if len(first) != len(second):
         raise UsageError(f"The annotators judged {len(first)} and {len(second)} items.", "Give the shared items only.")
@@ -136,16 +150,24 @@ def agreement(
     if labels and not found <= set(labels):
         raise UsageError(f"{min(found - set(labels))!r} is not on the scale {', '.join(labels)}.")
     scale = tuple(labels) or ordered(list(found))
-    confusion = _confusion(first, second, scale)
+    each = confusions(first, second, scale)
+    confusion = tuple(tuple(map(int, row)) for row in each.sum(axis=0))
     counted = Agreement(criterion, annotators, len(first), scale, confusion)
     if not first:
         return replace(counted, note="The annotators share no item, so nothing can be compared.")
     observed = sum(confusion[i][i] for i in range(len(scale))) / len(first)
     prevalence, bias = _byrt_indices(confusion, len(first))
+    sums = cluster_sums(each, clusters)
+    if observed in (0, 1):
+        raw = exact_interval(observed, len(sums))
+    else:
+        raw = bootstrap(sums, _observed, seed=seed, resamples=resamples)
     described = replace(
         counted,
         agreement=observed,
-        pabak=2 * observed - 1,
+        agreement_low=raw.low,
+        agreement_high=raw.high,
+        pabak=(len(scale) * observed - 1) / (len(scale) - 1) if len(scale) > 1 else observed,
         ac1=_gwet_ac1(confusion, observed, len(first)),
         prevalence_index=prevalence,
         bias_index=bias,
@@ -159,9 +181,18 @@ def agreement(
             note=f"Both annotators gave every item the label {label!r}: agreement by chance would be complete too, "
             "so kappa is undefined.",
         )
+    from sklearn.metrics import cohen_kappa_score
+
+    kappa = float(cohen_kappa_score(list(first), list(second)))
+    interval = bootstrap(sums, _kappas, seed=seed, resamples=resamples)
     steps = _ordinal_scale(scale, ordinal)
-    weighted = weighted_kappas(first, second, steps, seed=seed, resamples=resamples) if len(steps) > 2 else ()
-    return replace(_with_kappa(described, first, second, seed, resamples), weighted=weighted)
+    weighted: tuple[WeightedKappa, ...] = ()
+    if len(steps) > 2:
+        weighted = weighted_kappas(first, second, steps, clusters=clusters, seed=seed, resamples=resamples)
+    return replace(
+        described, kappa=kappa, low=interval.low, high=interval.high, words=landis_koch(kappa),
+        note=_interval_note(interval, resamples), weighted=weighted,
+    )  # fmt: skip
 
 
 def _ordinal_scale(labels: tuple[str, ...], ordinal: bool | None) -> tuple[str, ...]:
@@ -190,6 +221,7 @@ def agreement_by_criterion(
     """
     rows = tuple(judgements)
     pair = _pair(tuple(dict.fromkeys(row.annotator for row in rows)), annotators)
+    conversations = conversations_of(rows)
     result = []
     for criterion, values in by_criterion(rows).items():
         one, other = (values.get(name, {}) for name in pair)
@@ -200,6 +232,7 @@ def agreement_by_criterion(
                 [other[item] for item in shared],
                 criterion=criterion,
                 annotators=pair,
+                clusters=clusters_of(shared, conversations),
                 seed=seed,
                 resamples=resamples,
             )
@@ -218,6 +251,11 @@ def by_criterion(judgements: Iterable[Judgement]) -> dict[str, dict[str, dict[st
     return found
 
 
+def conversations_of(judgements: Iterable[Judgement]) -> dict[str, str]:
+    """Return the conversation of each turn, where it is known."""
+    return {turn_of(row.item): row.conversation for row in judgements if row.conversation}
+
+
 def _pair(names: tuple[str, ...], chosen: tuple[str, str] | None) -> tuple[str, str]:
     if chosen is not None:
         for name in chosen:
@@ -233,14 +271,6 @@ def _pair(names: tuple[str, ...], chosen: tuple[str, str] | None) -> tuple[str, 
             f"Choose two of: {', '.join(names)}." if len(names) > 2 else "Add the ratings of a second one.",
         )
     return names[0], names[1]
-
-
-def _confusion(first: Sequence[str], second: Sequence[str], labels: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    place = {label: i for i, label in enumerate(labels)}
-    counts = [[0] * len(labels) for _ in labels]
-    for one, other in zip(first, second, strict=True):
-        counts[place[one]][place[other]] += 1
-    return tuple(map(tuple, counts))
 
 
 def _gwet_ac1(confusion: tuple[tuple[int, ...], ...], observed: float, n: int) -> float:
@@ -261,37 +291,31 @@ def _byrt_indices(confusion: tuple[tuple[int, ...], ...], n: int) -> tuple[float
     return abs(a - d) / n, abs(b - c) / n
 
 
-def _with_kappa(base: Agreement, first: Sequence[str], second: Sequence[str], seed: int, resamples: int) -> Agreement:
-    from sklearn.metrics import cohen_kappa_score
-
-    kappa = float(cohen_kappa_score(list(first), list(second)))
-    low, high, left_out = _interval(base.confusion, base.n, seed, resamples)
-    note = ""
-    if low is None:
-        note = "The items are too few or too much alike for an interval."
-    elif left_out > resamples / 100:
-        note = f"{left_out:,} of {resamples:,} resamples had one label only and were left out of the interval."
-    return replace(base, kappa=kappa, low=low, high=high, words=landis_koch(kappa), note=note)
-
-
-def _interval(
-    confusion: tuple[tuple[int, ...], ...], n: int, seed: int, resamples: int
-) -> tuple[float | None, float | None, int]:
-    """Return the 2.5th and 97.5th percentile of kappa over resampled items, and how many resamples had no kappa.
-
-    Kappa depends on the items only through the confusion matrix, so drawing n items with replacement is drawing a
-    matrix from the multinomial distribution of its cells.
-    """
+def _observed(confusion: Floats) -> Floats:
+    """Return the raw agreement of each confusion matrix (…, labels, labels)."""
     import numpy as np
 
-    size = len(confusion)
-    cells = np.asarray(confusion, dtype=float).ravel() / n
-    drawn = np.random.default_rng(seed).multinomial(n, cells, size=resamples).reshape(-1, size, size) / n
-    observed = np.trace(drawn, axis1=1, axis2=2)
-    chance = (drawn.sum(axis=1) * drawn.sum(axis=2)).sum(axis=1)
-    defined = chance < 1 - 1e-12
-    if defined.mean() < _LEAST_DEFINED:
-        return None, None, int(resamples - defined.sum())
-    kappas = (observed[defined] - chance[defined]) / (1 - chance[defined])
-    low, high = np.percentile(kappas, [2.5, 97.5])
-    return float(low), float(high), int(resamples - defined.sum())
+    return np.asarray(np.trace(confusion, axis1=1, axis2=2) / confusion.sum(axis=(1, 2)))
+
+
+def _kappas(confusion: Floats) -> Floats:
+    """Return Cohen's kappa of each confusion matrix (…, labels, labels), NaN where it is undefined."""
+    import numpy as np
+
+    shares = confusion / confusion.sum(axis=(1, 2), keepdims=True)
+    chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(chance < 1 - 1e-12, (_observed(confusion) - chance) / (1 - chance), np.nan)
+
+
+def _interval_note(interval: Interval, resamples: int) -> str:
+    if interval.low is None:
+        return "The items are too few or too much alike for an interval."
+    notes = []
+    if interval.low == interval.high:
+        notes.append("No resample has another kappa, so its interval has no width; see that of the raw agreement.")
+    if interval.undefined > resamples / 100:
+        notes.append(
+            f"{interval.undefined:,} of {resamples:,} resamples had one label only and were left out of the interval."
+        )
+    return " ".join(notes)

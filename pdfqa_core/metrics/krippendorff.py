@@ -2,24 +2,24 @@
 
 α = 1 - D_o / D_e from the matrix of coincidences o: each item of m judgements adds 1 / (m - 1) for every ordered pair
 of its values. With n_c = Σ_k o_ck and n = Σ_c n_c, D_o = Σ o_ck δ²_ck / n and D_e = Σ n_c n_k δ²_ck / (n (n - 1)).
-Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"; percentile bootstrap over items.
+Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"; percentile bootstrap over items or
+clusters of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.resampling import bootstrap, cluster_sums
 from pdfqa_core.metrics.weighted_kappa import ordered
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats: TypeAlias = npt.NDArray[np.float64]
+    from pdfqa_core.metrics.resampling import Floats
 
 MEASURE = declare(
     Measure(
@@ -33,8 +33,6 @@ MEASURE = declare(
 )
 SCALES = ("nominal", "ordinal", "interval", "ratio")
 RESAMPLES = 2_000
-_LEAST_DEFINED = 0.6  # share of resamples with an alpha below which there is no interval
-_BATCH = 200  # resamples at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +51,24 @@ def krippendorff_alpha(
     *,
     scale: str = "nominal",
     labels: Sequence[str] = (),
+    clusters: Sequence[Hashable] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Alpha:
     """Return alpha; `items[i]` holds the labels that item i got, None for a missing one.
 
     Items with fewer than two labels do not count. `labels` is the scale in order (else numbers in their order, or texts
-    in theirs); interval and ratio scales need numbers. Alpha is None where all labels are the same, or nothing counts.
+    in theirs); interval and ratio scales need numbers. `clusters[i]` names what item i shares with others: clusters are
+    resampled then. Alpha is None where all labels are the same, or nothing counts.
     Raises UsageError for an unknown scale, a label that is not on the scale or, where it must be, no number.
     """
     import numpy as np
 
     if scale not in SCALES:
         raise UsageError(f"There is no scale called {scale!r}.", f"Choose one of: {', '.join(SCALES)}.")
-    units = [[label for label in item if label is not None] for item in items]
-    units = [unit for unit in units if len(unit) > 1]
+    labelled = [[label for label in item if label is not None] for item in items]
+    units = [unit for unit in labelled if len(unit) > 1]
+    kept = [cluster for cluster, unit in zip(clusters, labelled, strict=False) if len(unit) > 1]
     found = {label for unit in units for label in unit}
     if labels and not found <= set(labels):
         raise UsageError(f"{min(found - set(labels))!r} is not on the scale {', '.join(labels)}.")
@@ -77,11 +78,10 @@ def krippendorff_alpha(
     values = _values(places, scale)
     coincidences = np.stack([_coincidences(unit, places) for unit in units])
     (alpha,) = _alphas(coincidences.sum(axis=0)[None], scale, values)
-    drawn = _resampled(coincidences, scale, values, seed, resamples)
-    if len(units) < 2 or len(drawn) == 0 or len(drawn) < _LEAST_DEFINED * resamples:
-        return Alpha(float(alpha), None, None, len(units), scale)
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return Alpha(float(alpha), float(low), float(high), len(units), scale)
+    interval = bootstrap(
+        cluster_sums(coincidences, kept), partial(_alphas, scale=scale, values=values), seed=seed, resamples=resamples
+    )
+    return Alpha(float(alpha), interval.low, interval.high, len(units), scale)
 
 
 def _values(places: Sequence[str], scale: str) -> Floats:
@@ -100,20 +100,6 @@ def _coincidences(unit: Sequence[str], places: Sequence[str]) -> Floats:
 
     counts = np.array([unit.count(label) for label in places], dtype=float)
     return np.asarray((np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1))
-
-
-def _resampled(coincidences: Floats, scale: str, values: Floats, seed: int, resamples: int) -> Floats:
-    import numpy as np
-
-    n, size, _ = coincidences.shape
-    flat = coincidences.reshape(n, -1)
-    rng = np.random.default_rng(seed)
-    found: list[Any] = []
-    for first in range(0, resamples, _BATCH):
-        times = rng.multinomial(n, np.full(n, 1 / n), size=min(_BATCH, resamples - first))
-        alphas = _alphas((times @ flat).reshape(-1, size, size), scale, values)
-        found.append(alphas[np.isfinite(alphas)])
-    return np.concatenate(found) if found else np.zeros(0)
 
 
 def _alphas(coincidences: Floats, scale: str, values: Floats) -> Floats:

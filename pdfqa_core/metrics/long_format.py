@@ -13,6 +13,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Judgement
 
 COLUMNS = ("item", "annotator", "criterion", "value")
+CONVERSATION = "conversation"  # the column of the conversation that an item comes from
 CRITERION = "value"  # what the criterion of a wide table is called, where nobody names it
 _ITEM_NAMES = ("item", "id", "item_id", "_id")
 
@@ -29,7 +30,8 @@ def read_judgements(data: bytes) -> tuple[Judgement, ...]:
     """Return the judgements in a CSV file with the columns item, annotator, criterion and value, and any others.
 
     White space around the four is not part of them. Raises UsageError that names the row: no content, not UTF-8, a
-    missing column, an empty cell among the four, the same item, annotator and criterion twice.
+    missing column, an empty cell among the four, the same item, annotator and criterion twice. Of other columns only
+    `conversation` is read.
     """
     return _long(read_csv(data, COLUMNS))
 
@@ -68,11 +70,13 @@ def read_ratings(
 
 def _long(table: CsvTable) -> tuple[Judgement, ...]:
     places = [table.header.index(name) for name in COLUMNS]
+    if CONVERSATION in table.header:
+        places.append(table.header.index(CONVERSATION))
     seen: dict[tuple[str, str, str], int] = {}
     found = []
     for row in table.rows:
         cells = [row.cells[place].strip() for place in places]
-        for name, cell in zip(COLUMNS, cells, strict=True):
+        for name, cell in zip(COLUMNS, cells, strict=False):
             if not cell:
                 raise UsageError(f"Row {row.number}: the column {name!r} is empty.", "Fill it or remove the row.")
         judgement = Judgement(*cells)

@@ -8,9 +8,10 @@ from itertools import combinations
 from math import fsum
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import RESAMPLES, Agreement, Judgement, agreement, by_criterion
+from pdfqa_core.metrics.agreement import RESAMPLES, Agreement, Judgement, agreement, by_criterion, conversations_of
 from pdfqa_core.metrics.base import Measure, declare
 from pdfqa_core.metrics.krippendorff import Alpha, krippendorff_alpha
+from pdfqa_core.metrics.resampling import clusters_of
 from pdfqa_core.metrics.weighted_kappa import ordered
 
 MEASURE = declare(
@@ -60,6 +61,7 @@ def agreement_of_many(
     """
     rows = tuple(judgements)
     names = _chosen(tuple(dict.fromkeys(row.annotator for row in rows)), tuple(annotators))
+    conversations = conversations_of(rows)
     found = []
     for criterion, values in by_criterion(rows).items():
         given = {name: values[name] for name in names if name in values}
@@ -68,9 +70,12 @@ def agreement_of_many(
             [label for judged in given.values() for label in judged.values()]
         )
         units = [[judged.get(item) for judged in given.values()] for item in items]
-        alpha = krippendorff_alpha(units, scale=scale, labels=labels, seed=seed)
+        clusters = clusters_of(items, conversations)
+        alpha = krippendorff_alpha(units, scale=scale, labels=labels, clusters=clusters, seed=seed)
+        cluster = dict(zip(items, clusters, strict=True))
         pairs = tuple(
-            _pair(criterion, one, other, given, labels, scale, seed, resamples) for one, other in combinations(given, 2)
+            _pair(criterion, one, other, given, labels, cluster, scale, seed, resamples)
+            for one, other in combinations(given, 2)
         )
         kappas = [pair.kappa for pair in pairs if pair.kappa is not None]
         mean = fsum(kappas) / len(kappas) if kappas else None
@@ -85,6 +90,7 @@ def _pair(
     other: str,
     given: Mapping[str, Mapping[str, str]],
     labels: tuple[str, ...],
+    cluster: Mapping[str, str],
     scale: str,
     seed: int,
     resamples: int,
@@ -95,7 +101,7 @@ def _pair(
     kept = labels if scale != "nominal" else tuple(label for label in labels if label in used)
     return agreement(
         first, second, labels=kept, criterion=criterion, annotators=(one, other), ordinal=scale != "nominal",
-        seed=seed, resamples=resamples,
+        clusters=[cluster[item] for item in shared], seed=seed, resamples=resamples,
     )  # fmt: skip
 
 

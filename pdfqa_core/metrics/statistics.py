@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from math import erfc, fsum, sqrt
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.resampling import bootstrap as cluster_bootstrap
+from pdfqa_core.metrics.resampling import exact_interval
 
 RESAMPLES = 9_999
 LARGE = 2_000  # items; from here on the mean is as good as normal, and resampling would take minutes
@@ -28,49 +30,50 @@ class Summary:
     high: float | None
 
 
-def summarise(values: Sequence[float | None], *, seed: int = 0, resamples: int = RESAMPLES) -> Summary:
+def summarise(
+    values: Sequence[float | None], *, clusters: Sequence[Hashable] = (), seed: int = 0, resamples: int = RESAMPLES
+) -> Summary:
     """Return mean and interval of per-item values, where None stands for an item that could not be scored.
 
-    Source of the interval: bias-corrected and accelerated bootstrap over items, Efron 1987; with LARGE or more items
-    the normal interval, which it then equals.
+    `clusters[i]` names what item i shares with others, as turns share a conversation: clusters are resampled then.
+    Sources of the interval: bias-corrected and accelerated bootstrap over items, Efron 1987; with LARGE or more items
+    the normal interval, which it then equals; percentile bootstrap over clusters, Davison and Hinkley 1997; where all
+    values are 0 or all are 1 the exact one, Clopper and Pearson 1934.
     """
-    scored = [float(value) for value in values if value is not None]
-    low, high = _interval(scored, seed, resamples)
-    mean = fsum(scored) / len(scored) if scored else None
-    return Summary(len(scored), len(values) - len(scored), mean, low, high)
+    groups = _groups(values, clusters)
+    found = _summary(values, groups, seed, resamples)
+    if found.low is not None and found.low == found.high and found.mean is not None and found.mean in (0, 1):
+        exact = exact_interval(found.mean, len(groups))
+        return replace(found, low=exact.low, high=exact.high)
+    return found
 
 
 def paired_difference(
-    first: Sequence[float | None], second: Sequence[float | None], *, seed: int = 0, resamples: int = RESAMPLES
-) -> Summary:
+    first: Sequence[float | None], second: Sequence[float | None], *, clusters: Sequence[Hashable] = (), seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Summary:  # fmt: skip
     """Return the mean of `first[i] - second[i]` with its interval, over the items that both systems were scored on.
 
-    The difference counts as significant at the 5 % level where the interval excludes 0. Raises UsageError if the two
-    differ in length.
+    The difference counts as significant at the 5 % level where the interval excludes 0. `clusters` as in `summarise`.
+    Raises UsageError if the two differ in length.
     """
-    if len(first) != len(second):
-        raise UsageError(f"The systems were scored on {len(first)} and {len(second)} items.", "Use the same items.")
-    differences = [
-        None if one is None or other is None else one - other for one, other in zip(first, second, strict=True)
-    ]
-    return summarise(differences, seed=seed, resamples=resamples)
+    differences = _differences(first, second)
+    return _summary(differences, _groups(differences, clusters), seed, resamples)
 
 
 def permutation_test(
-    first: Sequence[float | None], second: Sequence[float | None], *, seed: int = 0, resamples: int = RESAMPLES
-) -> float | None:
+    first: Sequence[float | None], second: Sequence[float | None], *, clusters: Sequence[Hashable] = (), seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> float | None:  # fmt: skip
     """Return the two-sided p-value of the mean paired difference under random exchange of the systems per item.
 
-    Exact where all exchanges are fewer than `resamples`, by the normal limit with LARGE or more items; None with fewer
-    than two items that both were scored on.
-    Raises UsageError if the two differ in length. Source: Fisher's randomisation test as in Smucker et al. 2007.
+    With `clusters` (as in `summarise`) the systems are exchanged for a whole cluster. Exact where all exchanges are
+    fewer than `resamples`, by the normal limit with LARGE or more items; None with fewer than two that both were scored
+    on. Raises UsageError if the two differ in length. Source: Fisher's randomisation test as in Smucker et al. 2007.
     """
-    if len(first) != len(second):
-        raise UsageError(f"The systems were scored on {len(first)} and {len(second)} items.", "Use the same items.")
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    if len(pairs) < 2:
+    differences = [fsum(group) for group in _groups(_differences(first, second), clusters)]
+    if len(differences) < 2:
         return None
-    differences = [a - b for a, b in pairs]
     if not any(differences):
         return 1.0
     if len(differences) >= LARGE:
@@ -96,16 +99,45 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _interval(scored: list[float], seed: int, resamples: int) -> tuple[float | None, float | None]:
-    if len(scored) < 2:
+def _differences(first: Sequence[float | None], second: Sequence[float | None]) -> list[float | None]:
+    if len(first) != len(second):
+        raise UsageError(f"The systems were scored on {len(first)} and {len(second)} items.", "Use the same items.")
+    return [None if one is None or other is None else one - other for one, other in zip(first, second, strict=True)]
+
+
+def _groups(values: Sequence[float | None], clusters: Sequence[Hashable]) -> list[list[float]]:
+    """Return the values that were scored, those of a cluster together; without clusters each on its own."""
+    groups: dict[Hashable, list[float]] = {}
+    for cluster, value in zip(clusters or range(len(values)), values, strict=True):
+        if value is not None:
+            groups.setdefault(cluster, []).append(float(value))
+    return list(groups.values())
+
+
+def _summary(values: Sequence[float | None], groups: list[list[float]], seed: int, resamples: int) -> Summary:
+    scored = [value for group in groups for value in group]
+    low, high = _interval(groups, scored, seed, resamples)
+    mean = fsum(scored) / len(scored) if scored else None
+    return Summary(len(scored), len(values) - len(scored), mean, low, high)
+
+
+def _interval(
+    groups: list[list[float]], scored: list[float], seed: int, resamples: int
+) -> tuple[float | None, float | None]:
+    if len(groups) < 2:
         return None, None
     if min(scored) == max(scored):
         return scored[0], scored[0]
+    import numpy as np
+
+    if len(groups) < len(scored):
+        sums = np.array([(fsum(group), len(group)) for group in groups])
+        means = cluster_bootstrap(sums, lambda drawn: drawn[:, 0] / drawn[:, 1], seed=seed, resamples=resamples)
+        return means.low, means.high
     if len(scored) >= LARGE:
         mean = fsum(scored) / len(scored)
         error = sqrt(fsum((value - mean) ** 2 for value in scored) / (len(scored) - 1) / len(scored))
         return max(min(scored), mean - _NORMAL_95 * error), min(max(scored), mean + _NORMAL_95 * error)
-    import numpy as np
     from scipy.stats import bootstrap
 
     with warnings.catch_warnings():

@@ -1,22 +1,21 @@
 """Weighted kappa for ordinal scales: a disagreement counts the more, the further the two labels lie apart.
 
 κ_w = 1 - Σ w·observed / Σ w·expected, with w = |i - j| (linear) or (i - j)² (quadratic) over places on the scale.
-Source: Cohen 1968; percentile bootstrap over items.
+Source: Cohen 1968; percentile bootstrap over items or clusters of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.resampling import bootstrap, cluster_sums
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats: TypeAlias = npt.NDArray[np.float64]
+    from pdfqa_core.metrics.resampling import Floats
 
 POWERS = {"linear": 1, "quadratic": 2}
 LINEAR, QUADRATIC = (
@@ -32,7 +31,6 @@ LINEAR, QUADRATIC = (
     )
     for name, power in POWERS.items()
 )
-_LEAST_DEFINED = 0.6  # share of resamples with a value below which there is no interval
 _LONGEST_SCALE = 101  # whole numbers that a scale is filled up to
 
 
@@ -63,35 +61,36 @@ def whole_scale(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def weighted_kappas(
-    first: Sequence[str], second: Sequence[str], scale: Sequence[str], *, seed: int = 0, resamples: int = 10_000
-) -> tuple[WeightedKappa, ...]:
+    first: Sequence[str], second: Sequence[str], scale: Sequence[str], *, clusters: Sequence[Hashable] = (),
+    seed: int = 0, resamples: int = 10_000,
+) -> tuple[WeightedKappa, ...]:  # fmt: skip
     """Return the linearly and the quadratically weighted kappa; `scale` holds all labels from lowest to highest."""
     import numpy as np
 
-    size = len(scale)
-    place = {label: i for i, label in enumerate(scale)}
-    counts = np.zeros((size, size))
-    for one, other in zip(first, second, strict=True):
-        counts[place[one], place[other]] += 1
-    n = int(counts.sum())
-    if n == 0:
+    if not first:
         return tuple(WeightedKappa(name, None) for name in POWERS)
-    cells = np.random.default_rng(seed).multinomial(n, counts.ravel() / n, size=resamples)
-    drawn = cells.reshape(-1, size, size).astype(float)
-    steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+    places = np.arange(len(scale))
+    steps = np.abs(np.subtract.outer(places, places)).astype(float)
+    sums = cluster_sums(confusions(first, second, scale), clusters)
     found = []
     for name, power in POWERS.items():
-        (kappa,) = _kappas(counts[None], steps**power)
-        kappas = _kappas(drawn, steps**power)
-        defined = kappas[np.isfinite(kappas)]
+        (kappa,) = _kappas(sums.sum(axis=0)[None], steps**power)
         if not np.isfinite(kappa):
             found.append(WeightedKappa(name, None))
-        elif len(defined) < _LEAST_DEFINED * resamples:
-            found.append(WeightedKappa(name, float(kappa)))
-        else:
-            low, high = np.percentile(defined, [2.5, 97.5])
-            found.append(WeightedKappa(name, float(kappa), float(low), float(high)))
+            continue
+        interval = bootstrap(sums, partial(_kappas, weights=steps**power), seed=seed, resamples=resamples)
+        found.append(WeightedKappa(name, float(kappa), interval.low, interval.high))
     return tuple(found)
+
+
+def confusions(first: Sequence[str], second: Sequence[str], labels: Sequence[str]) -> Floats:
+    """Return the confusion matrix of each item, a single 1, as (items, labels, labels)."""
+    import numpy as np
+
+    place = {label: i for i, label in enumerate(labels)}
+    cells = np.zeros((len(first), len(labels), len(labels)))
+    cells[range(len(first)), [place[one] for one in first], [place[other] for other in second]] = 1
+    return cells
 
 
 def _kappas(counts: Floats, weights: Floats) -> Floats:

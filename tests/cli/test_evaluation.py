@@ -48,6 +48,7 @@ def test_agreement_is_the_known_kappa(run, csv_file):
     assert (row["n"], row["agreement"]) == (50, pytest.approx(0.7))
     assert row["kappa"] == pytest.approx(0.4)
     assert row["low"] < 0.4 < row["high"]
+    assert row["agreement_low"] < 0.7 < row["agreement_high"]
     assert row["pabak"] == pytest.approx(0.4)
     plain = run("agreement", csv_file).out
     assert "correct  (Ann and Ben, n = 50)" in plain
@@ -57,6 +58,18 @@ def test_agreement_is_the_known_kappa(run, csv_file):
 def test_the_interval_depends_on_nothing_but_its_seed(run, csv_file):
     assert run("agreement", csv_file, "--json").data == run("agreement", csv_file, "--json").data
     assert run("agreement", csv_file, "--json").data != run("agreement", csv_file, "--seed", "1", "--json").data
+
+
+def test_passages_of_a_turn_share_a_cluster(run, csv_file):
+    apart = run("agreement", csv_file, "--json").data["criteria"]["correct"]
+    head, *rows = csv_file.read_text().splitlines()
+    shared = [f"t{place // 10}#{place % 10 // 2},{row.partition(',')[2]}" for place, row in enumerate(rows)]
+    csv_file.write_text("\n".join([head, *shared]))
+    together = run("agreement", csv_file, "--json").data["criteria"]["correct"]
+    assert (together["n"], together["kappa"]) == (apart["n"], apart["kappa"])
+    assert together["high"] - together["low"] > 1.5 * (apart["high"] - apart["low"])
+    many = run("agreement", csv_file, "--json", "--weights", "linear").data["criteria"]["correct"]
+    assert (many["low"], many["high"]) == (together["low"], together["high"])
 
 
 def test_two_of_three_annotators_can_be_named(run, csv_file):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import random
+from dataclasses import replace
 from math import isclose
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement, agreement_by_criterion, landis_koch
+from pdfqa_core.metrics.resampling import clusters_of, turn_of
 
 
 def from_table(table: list[list[int]], labels: str = "yn", **options: int) -> Agreement:
@@ -45,6 +47,13 @@ def test_second_known_answer() -> None:
 def test_complete_disagreement() -> None:
     result = agreement(["1", "0"], ["0", "1"])
     assert (result.kappa, result.agreement, result.pabak, result.words) == (-1, 0, -1, "poor")
+
+
+def test_pabak_counts_the_labels_of_the_scale() -> None:
+    thirds = from_table([[4, 1, 0], [0, 3, 0], [1, 0, 1]], "abc")
+    assert thirds.pabak == pytest.approx((3 * 0.8 - 1) / 2)
+    assert agreement(["a", "b"], ["a", "c"], labels=("a", "b", "c", "d")).pabak == pytest.approx((4 * 0.5 - 1) / 3)
+    assert agreement(["a", "a"], ["a", "a"]).pabak == 1
 
 
 def test_the_kappa_paradox_shows_in_pabak_and_ac1() -> None:
@@ -122,9 +131,58 @@ def test_resamples_without_a_kappa_are_left_out_and_mentioned() -> None:
     some = agreement(["1"] * 9 + ["0"], ["1"] * 9 + ["0"])
     assert (some.kappa, some.low, some.high) == (1, 1, 1)
     assert "had one label only" in some.note
+    assert "see that of the raw agreement" in some.note
     none = agreement(["1", "0"], ["1", "0"])
     assert (none.kappa, none.low, none.high) == (1, None, None)
     assert "too few" in none.note
+
+
+@pytest.mark.parametrize(("second", "low", "high"), [("11010", 0.4782, 1), ("00101", 0, 0.5218)])
+def test_raw_agreement_that_is_whole_has_an_exact_interval(second: str, low: float, high: float) -> None:
+    result = agreement([*"11010"], [*second])
+    assert (result.agreement_low, result.agreement_high) == pytest.approx((low, high), abs=5e-5)
+    (two,) = {agreement([*"11010"], [*"11010"], clusters=clusters).agreement_low for clusters in ("aaabb", "abbba")}
+    assert two == pytest.approx(0.025**0.5)
+
+
+def rated_turns(chance: random.Random, turns: int = 40, passages: int = 5) -> list[tuple[str, str, str]]:
+    """Return (item, label, label): of a turn either all passages are easy to judge, or none is."""
+    found = []
+    for turn in range(turns):
+        same = 0.95 if chance.random() < 0.5 else 0.45
+        for rank in range(1, passages + 1):
+            label = chance.choice("01")
+            other = label if chance.random() < same else "10"[int(label)]
+            found.append((f"t{turn}#{rank}", label, other))
+    return found
+
+
+def test_resampling_turns_covers_what_resampling_passages_misses() -> None:
+    """Kappa of the whole population is 0.4: labels are equally frequent, and 0.7 of them are the same."""
+    chance, held = random.Random(5), {"turns": 0, "passages": 0}
+    rounds = 150
+    for _ in range(rounds):
+        items, first, second = zip(*rated_turns(chance), strict=True)
+        for name, clusters in (("turns", clusters_of(items, {})), ("passages", ())):
+            found = agreement(first, second, clusters=clusters, resamples=400)
+            held[name] += found.low <= 0.4 <= found.high
+    assert held["passages"] / rounds < 0.88
+    assert held["turns"] / rounds > 0.9
+
+
+def test_passages_of_a_turn_are_drawn_together_and_turns_of_many_conversations_too() -> None:
+    items = [f"t{turn}#{rank}" for turn in range(20) for rank in (1, 2)]
+    assert clusters_of([*items, "t0", "no#rank"], {})[-4:] == ["t19", "t19", "t0", "no#rank"]
+    few = {f"t{turn}": f"c{turn % 9}" for turn in range(20)}
+    many = {f"t{turn}": f"c{turn % 10}" for turn in range(20)}
+    assert clusters_of(items, few) == clusters_of(items, {})
+    assert set(clusters_of(items, many)) == {f"c{n}" for n in range(10)}
+    judged = [Judgement(item, name, "passage", value) for item, *values in rated_turns(random.Random(1), 20, 2)
+              for name, value in zip("AB", values, strict=True)]  # fmt: skip
+    by_turn = agreement_by_criterion(judged)[0]
+    by_conversation = agreement_by_criterion([replace(j, conversation=many[turn_of(j.item)]) for j in judged])[0]
+    assert (by_turn.kappa, by_turn.low) != (by_turn.kappa, by_conversation.low)
+    assert by_turn.kappa == by_conversation.kappa
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=2, max_size=30))

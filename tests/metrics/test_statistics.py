@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +28,30 @@ def test_unscored_items_are_counted_and_not_zero() -> None:
 )
 def test_too_little_for_an_interval(values: list[float | None], expected: Summary) -> None:
     assert summarise(values) == expected
+
+
+def test_a_proportion_of_equal_values_has_an_exact_interval() -> None:
+    """Known answers of Clopper and Pearson for 5 of 5 and 0 of 10."""
+    assert (summarise([1.0] * 5).low, summarise([1.0] * 5).high) == (pytest.approx(0.4782, abs=5e-5), 1.0)
+    assert (summarise([0.0] * 10).low, summarise([0.0] * 10).high) == (0.0, pytest.approx(0.3085, abs=5e-5))
+    same = paired_difference([1.0] * 5, [1.0] * 5)
+    assert (same.low, same.high) == (0, 0)  # no proportion: systems that never differ
+
+
+def test_values_that_share_a_conversation_are_drawn_together() -> None:
+    chance = random.Random(2)
+    talks = [chance.random() for _ in range(40)]
+    values = [min(1.0, max(0.0, talk + chance.gauss(0, 0.05))) for talk in talks for _ in range(5)]
+    clusters = [number for number in range(40) for _ in range(5)]
+    apart, together = summarise(values), summarise(values, clusters=clusters)
+    assert together.mean == apart.mean
+    assert together.high - together.low > 1.8 * (apart.high - apart.low)
+    assert summarise([1.0, 1.0, 1.0, None], clusters="aabc").low == pytest.approx(0.025**0.5)
+    assert summarise([1.0, 0.0], clusters="aa").low is None
+    others = [value - chance.gauss(0.02, 0.04) for value in values]
+    assert permutation_test(values, others, clusters=clusters) > 0
+    assert paired_difference(values, others, clusters=clusters).low is not None
+    assert permutation_test([1.0, 1.0], [0.0, 0.0], clusters="aa") is None
 
 
 def test_the_interval_of_a_large_sample_is_close_to_the_normal_one() -> None:
@@ -98,7 +123,7 @@ def test_a_summary_counts_every_item_and_its_interval_holds_the_mean(values):
     found = summarise(values, resamples=99)
     assert found.n + found.unscored == len(values)
     assert (found.mean is None) == (found.n == 0)
-    if found.low is not None:
+    if found.low is not None and {*values} - {None} not in ({0.0}, {1.0}):
         assert found.low - 1e-9 <= found.high
         assert min(v for v in values if v is not None) - 1e-9 <= found.low
         assert found.high <= max(v for v in values if v is not None) + 1e-9

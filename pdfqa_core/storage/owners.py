@@ -17,7 +17,18 @@ from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.database import Database, upsert
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.records import OwnerUse
-from pdfqa_core.storage.tables import conversations, documents, preferences, readings, runs, studies
+from pdfqa_core.storage.tables import (
+    adjudications,
+    annotators,
+    conversations,
+    documents,
+    preferences,
+    ratings,
+    readings,
+    runs,
+    studies,
+    turns,
+)
 
 Preference = str | int | float | bool | None
 
@@ -78,7 +89,11 @@ def _uses(connection: Connection) -> tuple[OwnerUse, ...]:
         _changes(documents, "added_at", size=True),
         _changes(readings, "read_at"),
         _changes(conversations, "changed_at"),
+        _changes(turns, "created_at", conversations),
         _changes(studies, "created_at"),
+        _changes(annotators, "joined_at", studies),
+        _changes(ratings, "rated_at", studies),
+        _changes(adjudications, "decided_at", studies),
         _changes(runs, "created_at"),
         _changes(preferences, "changed_at"),
     ).subquery()
@@ -89,9 +104,14 @@ def _uses(connection: Connection) -> tuple[OwnerUse, ...]:
     return tuple(OwnerUse(row.owner, int(row.documents), int(row.size), row.at) for row in connection.execute(query))
 
 
-def _changes(table: Table, moment: str, *, size: bool = False) -> Any:
+def _changes(table: Table, moment: str, part_of: Table | None = None, *, size: bool = False) -> Any:
+    """Select owner, documents, size and moment of each row; rows that are `part_of` others have the owner of those."""
     amount: Label[Any] = (table.c.size if size else literal(0)).label("size")
-    return select(table.c.owner, literal(int(size)).label("documents"), amount, table.c[moment].label("at"))
+    columns = (literal(int(size)).label("documents"), amount, table.c[moment].label("at"))
+    if part_of is None:
+        return select(table.c.owner, *columns)
+    key = table.c.study_id if part_of is studies else table.c.conversation_id
+    return select(part_of.c.owner, *columns).where(key == part_of.c.id)
 
 
 def _remove(connection: Connection, owner: str) -> None:

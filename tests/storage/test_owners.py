@@ -7,6 +7,9 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import Store
+from pdfqa_core.storage.columns import UtcDateTime
+from pdfqa_core.storage.tables import metadata, turns
+from pdfqa_core.types import Adjudication
 from tests.storage.conftest import NOW, document, pages_of, rating, turn
 
 
@@ -61,6 +64,30 @@ def test_sizes_per_owner(store: Store) -> None:
     assert [(u.owner, u.documents, u.pdf_bytes) for u in uses] == [("you", 1, 10), ("me", 2, 8), ("guest", 0, 0)]
     assert all(datetime.now(UTC) - u.last_change < timedelta(minutes=5) for u in uses)
     assert (store.owners.pdf_bytes("me"), store.owners.pdf_bytes("nobody")) == (8, 0)
+
+
+@pytest.mark.parametrize("change", ["a rating", "a sign-in", "an adjudication", "a turn"])
+def test_a_study_that_is_being_rated_is_not_idle(store: Store, change: str) -> None:
+    fill(store, "me", b"mine")
+    study = store.studies.list("me")[0]
+    week_ago, now = datetime.now(UTC) - timedelta(days=7), datetime.now(UTC)
+    moments = [(table, column) for table in metadata.sorted_tables for column in table.c
+               if isinstance(column.type, UtcDateTime)]  # fmt: skip
+    with store.database.write() as connection:
+        for table, column in moments:
+            connection.execute(table.update().where(column.is_not(None)).values({column.name: week_ago}))
+    match change:
+        case "a rating":
+            store.studies.save_ratings([replace(rating(study.id, "t-me"), rated_at=now)])
+        case "a sign-in":
+            store.studies.sign_in(study.id, "Ben")
+        case "an adjudication":
+            store.studies.adjudicate(Adjudication(study.id, "t-me", "answer", "1", "", now))
+        case "a turn":
+            with store.database.write() as connection:
+                connection.execute(turns.update().values(created_at=now))
+    assert store.owners.purge(24, keep=()) == ()
+    assert [kept.id for kept in store.studies.list("me")] == [study.id]
 
 
 def test_purge_takes_idle_owners_only(store: Store) -> None:

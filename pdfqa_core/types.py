@@ -328,12 +328,36 @@ class GoldItem:
     answerable: bool = True
 
 
+class AppliesTo(StrEnum):
+    """What annotators judge: the turn as a whole, its answer, or each passage that was shown with it."""
+
+    TURN = "turn"
+    ANSWER = "answer"
+    PASSAGE = "passage"
+
+
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A thing that annotators judge, with the values they choose from."""
+    """A question that annotators answer about an item by choosing a value of the scale.
+
+    `scale` holds the values as they are stored and `labels` what their buttons say, both in the order of the buttons.
+    `keys` are the keys of those buttons; of a criterion for passages each of them holds one letter for each passage, by
+    rank, and may end early. `title` and `help` are shown with the buttons. `rest_key` is for passages: the key that
+    gives the last value of the scale to all passages without a value.
+    """
 
     name: str
     scale: tuple[str, ...]
+    labels: tuple[str, ...]
+    keys: tuple[str, ...]
+    applies_to: AppliesTo
+    title: str
+    help: str = ""
+    rest_key: str = ""
+
+    def label(self, value: str) -> str:
+        """Return what the button of a value says; the value itself where it is not on the scale."""
+        return self.labels[self.scale.index(value)] if value in self.scale else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +388,11 @@ class Rating:
     comment: str
     seconds: float
     rated_at: datetime
+
+    @property
+    def turn_id(self) -> str:
+        """The turn that the item is, or belongs to."""
+        return self.item_id.partition("#")[0]
 
 
 @dataclass(frozen=True, slots=True)

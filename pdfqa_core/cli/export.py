@@ -11,7 +11,6 @@ from pathlib import Path
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.exports.conversations import conversations_jsonl, conversations_markdown
-from pdfqa_core.exports.ratings import rating_rows, ratings_csv, ratings_jsonl
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Study
 
@@ -41,23 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("Ratings have no Markdown form.", "Use --format csv or jsonl.")
     workspace = workspace_of(arguments)
     with Services.open(workspace, settings_of(arguments)) as services:
-        store = services.store
         if arguments.what == "conversations":
-            whole = [store.conversations.get(LOCAL_OWNER, c.id) for c in store.conversations.list(LOCAL_OWNER)]
+            conversations = services.conversations
+            whole = [conversations.get(LOCAL_OWNER, one.id) for one in conversations.list(LOCAL_OWNER)]
             data, rows, suffix = conversations_jsonl(whole), len(whole), "jsonl"
             if arguments.format == "markdown":
-                names = {document.id: document.filename for document in store.documents.list(LOCAL_OWNER)}
+                names = {document.id: document.filename for document in services.documents.list(LOCAL_OWNER)}
                 data, suffix = conversations_markdown(whole, names), "md"
         else:
-            study = _study(store.studies.list(LOCAL_OWNER), arguments.study)
-            made = rating_rows(
-                study,
-                store.studies.turns(LOCAL_OWNER, study.id),
-                store.studies.ratings(study.id),
-                store.studies.adjudications(study.id),
-            )
+            study = _study(services.studies.list(LOCAL_OWNER), arguments.study)
             suffix = arguments.format or "csv"
-            data, rows = (ratings_csv(made) if suffix == "csv" else ratings_jsonl(made)), len(made)
+            file = services.studies.file(LOCAL_OWNER, study.id, suffix, None)
+            data, rows = file.data, file.rows
     if str(arguments.output) == "-":
         if arguments.json:
             raise UsageError("--json and --output - both print on standard output.", "Name a file instead.")

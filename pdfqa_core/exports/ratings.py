@@ -57,7 +57,7 @@ def rating_rows(
     agreed = {(decision.item_id, decision.criterion): decision.value for decision in adjudications}
     by_turn: dict[str, list[Rating]] = {}
     for rating in ratings:
-        by_turn.setdefault(rating.item_id.partition("#")[0], []).append(rating)
+        by_turn.setdefault(rating.turn_id, []).append(rating)
     return tuple(
         _row(study, one, rating, agreed.get((rating.item_id, rating.criterion), ""))
         for one in turns

@@ -1,8 +1,8 @@
 """Rating answers by hand: what is judged, in which order, how far it is, and where annotators differ.
 
-An item is one turn of a conversation. An annotator judges its intent, its answer, and each passage that was shown;
-the protocol is MaHuEval (manual human evaluation of conversational question answering). Two annotators work
-independently: neither sees the other's ratings of an item before having finished that item.
+An item is one turn of a conversation. An annotator judges it by a list of criteria; CRITERIA are those of MaHuEval
+(manual human evaluation of conversational question answering): the intent of the question, the answer, and each passage
+that was shown. Whoever wants to know something else adds a criterion: form, keys, agreement and exports follow.
 """
 
 from __future__ import annotations
@@ -16,21 +16,55 @@ from statistics import median
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement, agreement
-from pdfqa_core.storage import Store
-from pdfqa_core.types import Adjudication, Criterion, Rating, Study, Turn
+from pdfqa_core.metrics.resampling import clusters_of
+from pdfqa_core.metrics.weighted_kappa import ordered, whole_scale
+from pdfqa_core.types import AppliesTo, Criterion, Rating, Study, Turn
 
-INTENT = Criterion("intent", ("extractive", "abstractive", "boolean"))
-ANSWER = Criterion("answer", ("0", "1"))
-PASSAGE = Criterion("passage", ("0", "1"))
-CRITERIA = (INTENT, ANSWER, PASSAGE)
+CRITERIA = (
+    Criterion(
+        "intent",
+        scale=("extractive", "abstractive", "boolean"),
+        labels=("extractive", "abstractive", "boolean"),
+        keys=("1", "2", "3"),
+        applies_to=AppliesTo.TURN,
+        title="Intent of the question",
+        help="extractive: the answer stands in the text · abstractive: it has to be put together · boolean: yes or no",
+    ),
+    Criterion(
+        "answer",
+        scale=("1", "0"),
+        labels=("correct", "incorrect"),
+        keys=("Y", "N"),
+        applies_to=AppliesTo.ANSWER,
+        title="Answer",
+    ),
+    Criterion(
+        "passage",
+        scale=("1", "0"),
+        labels=("relevant", "not relevant"),
+        keys=("QWERTUIOPADFGHJKLZVM", ""),
+        applies_to=AppliesTo.PASSAGE,
+        title="Passages",
+        help="relevant for a correct answer?",
+        rest_key="X",
+    ),
+)
+
+Given = Mapping[tuple[str, str], Rating]  # by item and name of the criterion
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One thing to judge: the item it is filed under and the criterion."""
+    """One thing to judge: the item it is filed under, the criterion, and the rank of a passage (0: it is none)."""
 
     item_id: str
     criterion: Criterion
+    rank: int = 0
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What its ratings are known by."""
+        return self.item_id, self.criterion.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +82,28 @@ class AnnotationProgress:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A thing two annotators judged differently: `values` in the order of the pair, and what was agreed since."""
+    """A thing two annotators judged differently: their values and comments in the order of the pair."""
 
-    turn_id: str
-    item_id: str
-    criterion: str
+    turn: Turn
+    judged: Judged
     values: tuple[str, str]
     comments: tuple[str, str]
-    adjudication: Adjudication | None = None
 
 
-def passage_item(turn_id: str, rank: int) -> str:
-    """Return the item id of the passage with this rank in a turn's evidence."""
-    return f"{turn_id}#{rank}"
+def judged(turn: Turn, criteria: Sequence[Criterion]) -> tuple[Judged, ...]:
+    """Return everything that is judged about a turn, by criterion; passages in order of rank."""
+    found: list[Judged] = []
+    for criterion in criteria:
+        if criterion.applies_to is AppliesTo.PASSAGE:
+            found += [Judged(f"{turn.id}#{hit.rank}", criterion, hit.rank) for hit in turn.answer.hits]
+        else:
+            found.append(Judged(turn.id, criterion))
+    return tuple(found)
 
 
-def split_item(item_id: str) -> tuple[str, int | None]:
-    """Return the turn's id, and the rank if the item is a passage. Raises UsageError if it is no item id."""
-    turn_id, mark, rank = item_id.partition("#")
-    if not turn_id or (mark and not (rank.isascii() and rank.isdigit())):
-        raise UsageError(f"{item_id!r} is not an item.", "Items are called TURN or TURN#RANK.")
-    return turn_id, int(rank) if mark else None
-
-
-def judged(turn: Turn) -> tuple[Judged, ...]:
-    """Return everything that is judged about a turn: intent, answer, and each passage in order of rank."""
-    passages = (Judged(passage_item(turn.id, hit.rank), PASSAGE) for hit in turn.answer.hits)
-    return (Judged(turn.id, INTENT), Judged(turn.id, ANSWER), *passages)
+def commented(criteria: Sequence[Criterion]) -> Criterion:
+    """Return the criterion whose ratings keep the comments: the first about the answer, else the first of all."""
+    return next((one for one in criteria if one.applies_to is AppliesTo.ANSWER), criteria[0])
 
 
 def order(study: Study, annotator: str) -> tuple[str, ...]:
@@ -84,34 +113,26 @@ def order(study: Study, annotator: str) -> tuple[str, ...]:
     return tuple(turn_ids)
 
 
-def is_complete(turn: Turn, ratings: Iterable[Rating], annotator: str) -> bool:
-    """Whether the annotator judged everything about the turn; a refused answer without passages has fewer parts."""
-    own = {(rating.item_id, rating.criterion) for rating in ratings if rating.annotator == annotator}
-    return all((one.item_id, one.criterion.name) in own for one in judged(turn))
-
-
 def next_unrated(
-    turns: Sequence[Turn], ratings: Iterable[Rating], annotator: str, order: Sequence[str], after: str | None = None
-) -> str | None:
-    """Return the next turn in `order` that the annotator has not finished, None when all are.
+    turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion], order: Sequence[str], after: str = ""
+) -> str:
+    """Return the next turn in `order` whose annotator has not finished it, empty when all are finished.
 
     Looks behind the turn `after` first, then from the beginning, so that skipped turns come back at the end.
     """
-    done = _done(turns, ratings, annotator)
+    done = _done(turns, given, criteria)
     start = order.index(after) + 1 if after in order else 0
-    return next((turn_id for turn_id in (*order[start:], *order[:start]) if turn_id not in done), None)
+    return next((turn_id for turn_id in (*order[start:], *order[:start]) if turn_id not in done), "")
 
 
-def progress(turns: Sequence[Turn], ratings: Iterable[Rating], annotator: str) -> AnnotationProgress:
-    """Return how many turns the annotator has finished, and how long the others will take."""
-    own = [rating for rating in ratings if rating.annotator == annotator]
-    done = _done(turns, own, annotator)
+def progress(turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion]) -> AnnotationProgress:
+    """Return how many turns an annotator who has given these ratings has finished, and how long the others take."""
+    done = _done(turns, given, criteria)
     if not done:
         return AnnotationProgress(0, len(turns))
     seconds: dict[str, float] = {}
-    for rating in own:
-        turn_id = split_item(rating.item_id)[0]
-        seconds[turn_id] = max(seconds.get(turn_id, 0.0), rating.seconds)
+    for rating in given.values():
+        seconds[rating.turn_id] = max(seconds.get(rating.turn_id, 0.0), rating.seconds)
     per_item = median(seconds[turn_id] for turn_id in done)
     return AnnotationProgress(len(done), len(turns), per_item, ceil(per_item * (len(turns) - len(done)) / 60))
 
@@ -120,29 +141,26 @@ def form_ratings(
     study_id: str,
     turn: Turn,
     annotator: str,
-    values: Mapping[str, str],
+    values: Mapping[tuple[str, str], str],
+    criteria: Sequence[Criterion],
     *,
     rated_at: datetime,
-    intent: str = "",
     comment: str = "",
     seconds: float = 0.0,
 ) -> tuple[Rating, ...]:
-    """Return the ratings that a filled form makes: `values` by item id (the turn's own: its answer), and the intent.
+    """Return the ratings that a filled form makes: `values` by item and criterion. What is not in it is not rated.
 
-    What is not in the form is not rated. The comment belongs to the answer, or to the first thing rated without one.
-    Raises UsageError for an item that is not part of the turn and for a value that is not on the scale.
+    The comment is kept with the rating of the criterion that is `commented`. Raises UsageError for an item that is not
+    part of the turn and for a value that is not on the scale.
     """
-    parts = {(one.item_id, one.criterion.name): one.criterion for one in judged(turn)}
-    given = {(turn.id, INTENT.name): intent} if intent else {}
-    for item_id, value in values.items():
-        given[item_id, ANSWER.name if item_id == turn.id else PASSAGE.name] = value
-    for (item_id, name), value in given.items():
-        if (item_id, name) not in parts:
+    scales = {part.key: part.criterion.scale for part in judged(turn, criteria)}
+    for (item_id, name), value in values.items():
+        if (item_id, name) not in scales:
             raise UsageError(f"The item {item_id!r} is not part of this turn.", "Open the turn again.")
-        scale = parts[item_id, name].scale
-        if value not in scale:
-            raise UsageError(f"{value!r} is no value of {name!r}.", f"Choose one of: {', '.join(scale)}.")
-    place = (turn.id, ANSWER.name) if (turn.id, ANSWER.name) in given else next(iter(given), None)
+        if value not in scales[item_id, name]:
+            choices = ", ".join(scales[item_id, name])
+            raise UsageError(f"{value!r} is no value of {name!r}.", f"Choose one of: {choices}.")
+    with_comment = commented(criteria).name
     return tuple(
         Rating(
             study_id=study_id,
@@ -150,89 +168,15 @@ def form_ratings(
             annotator=annotator,
             criterion=name,
             value=value,
-            comment=comment if (item_id, name) == place else "",
+            comment=comment if name == with_comment else "",
             seconds=seconds,
             rated_at=rated_at,
         )
-        for (item_id, name), value in given.items()
+        for (item_id, name), value in values.items()
     )
 
 
-def ratings_of_others(store: Store, owner: str, study_id: str, annotator: str, turn_id: str) -> tuple[Rating, ...]:
-    """Return what the other annotators said about a turn that this one has finished.
-
-    Raises UsageError if this annotator has not judged everything about it, or it is not part of the study.
-    """
-    turn = next((one.turn for one in store.studies.turns(owner, study_id) if one.turn.id == turn_id), None)
-    if turn is None:
-        raise UsageError(f"The turn {turn_id!r} is not part of this study.", "Open the study again.")
-    name = _known_name(store, study_id, annotator)
-    ratings = store.studies.ratings(study_id)
-    if not is_complete(turn, ratings, name):
-        raise UsageError(
-            "The ratings of others are shown once you have rated everything about this item yourself.",
-            "Rate the intent, the answer and every passage first.",
-        )
-    items = {one.item_id for one in judged(turn)}
-    return tuple(rating for rating in ratings if rating.annotator != name and rating.item_id in items)
-
-
-def disagreements(
-    turns: Sequence[Turn],
-    ratings: Iterable[Rating],
-    pair: tuple[str, str],
-    adjudications: Iterable[Adjudication] = (),
-) -> tuple[Disagreement, ...]:
-    """Return what the two annotators judged differently, in the order of the turns."""
-    given = _by_annotator(ratings)
-    one, other = given.get(pair[0], {}), given.get(pair[1], {})
-    agreed = {(decision.item_id, decision.criterion): decision for decision in adjudications}
-    found = []
-    for turn in turns:
-        for part in judged(turn):
-            key = (part.item_id, part.criterion.name)
-            if key in one and key in other and one[key].value != other[key].value:
-                values = (one[key].value, other[key].value)
-                comments = (one[key].comment, other[key].comment)
-                found.append(Disagreement(turn.id, *key, values, comments, agreed.get(key)))
-    return tuple(found)
-
-
-def agreement_table(
-    ratings: Iterable[Rating], pair: tuple[str, str] | None = None, *, seed: int = 0
-) -> tuple[Agreement, ...]:
-    """Return the agreement of two annotators for intent, answer and passage, over what both have judged.
-
-    `pair` chooses the two and may be left out when just two have rated. Raises UsageError if it is needed.
-    """
-    given = _by_annotator(ratings)
-    if pair is None:
-        if len(given) != 2:
-            raise UsageError(
-                f"Agreement is between two annotators, {len(given)} have rated.",
-                f"Choose two of: {', '.join(given)}." if len(given) > 2 else "A second annotator has to rate first.",
-            )
-        names = tuple(given)
-        pair = (names[0], names[1])
-    one, other = given.get(pair[0], {}), given.get(pair[1], {})
-    table = []
-    for criterion in CRITERIA:
-        shared = [key for key in one if key in other and key[1] == criterion.name]
-        first, second = ([side[key].value for key in shared] for side in (one, other))
-        table.append(
-            agreement(first, second, labels=criterion.scale, criterion=criterion.name, annotators=pair, seed=seed)
-        )
-    return tuple(table)
-
-
-def _done(turns: Sequence[Turn], ratings: Iterable[Rating], annotator: str) -> frozenset[str]:
-    own = {(rating.item_id, rating.criterion) for rating in ratings if rating.annotator == annotator}
-    return frozenset(
-        turn.id for turn in turns if all((part.item_id, part.criterion.name) in own for part in judged(turn))
-    )
-
-
-def _by_annotator(ratings: Iterable[Rating]) -> dict[str, dict[tuple[str, str], Rating]]:
+def by_annotator(ratings: Iterable[Rating]) -> dict[str, dict[tuple[str, str], Rating]]:
     """Return the last rating per annotator, item and criterion."""
     found: dict[str, dict[tuple[str, str], Rating]] = {}
     for rating in ratings:
@@ -240,9 +184,41 @@ def _by_annotator(ratings: Iterable[Rating]) -> dict[str, dict[tuple[str, str], 
     return found
 
 
-def _known_name(store: Store, study_id: str, annotator: str) -> str:
-    wanted = annotator.strip().casefold()
-    for name in store.studies.annotators(study_id):
-        if name.casefold() == wanted:
-            return name
-    raise UsageError(f"{annotator!r} has not signed in to this study.", "Sign in first.")
+def disagreements(
+    turns: Sequence[Turn], one: Given, other: Given, criteria: Sequence[Criterion]
+) -> tuple[Disagreement, ...]:
+    """Return what two annotators judged differently, in the order of the turns."""
+    found = []
+    for turn in turns:
+        for part in judged(turn, criteria):
+            first, second = one.get(part.key), other.get(part.key)
+            if first and second and first.value != second.value:
+                values, comments = (first.value, second.value), (first.comment, second.comment)
+                found.append(Disagreement(turn, part, values, comments))
+    return tuple(found)
+
+
+def agreement_table(
+    one: Given, other: Given, criteria: Sequence[Criterion], *, annotators: tuple[str, str],
+    conversations: Mapping[str, str], seed: int = 0,
+) -> tuple[Agreement, ...]:  # fmt: skip
+    """Return the agreement of two annotators for each criterion, over what both have judged.
+
+    `conversations` gives the conversation of each turn: intervals resample turns, or conversations where they are many.
+    """
+    table = []
+    for criterion in criteria:
+        shared = [key for key in one if key in other and key[1] == criterion.name]
+        first, second = ([side[key].value for key in shared] for side in (one, other))
+        scale = criterion.scale
+        table.append(
+            agreement(
+                first, second, labels=ordered(scale) if whole_scale(scale) else scale, criterion=criterion.name,
+                annotators=annotators, clusters=clusters_of([item for item, _ in shared], conversations), seed=seed,
+            )
+        )  # fmt: skip
+    return tuple(table)
+
+
+def _done(turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion]) -> frozenset[str]:
+    return frozenset(turn.id for turn in turns if all(part.key in given for part in judged(turn, criteria)))

@@ -23,12 +23,12 @@ from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
+from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.studies import Studies
 
 __all__ = ["LOCAL_OWNER", "SAMPLE", "Claim", "PageView", "Picture", "Services"]
 
@@ -47,7 +47,7 @@ class Services:
     answers: AnswerService
     follow_ups: FollowUpService
     conversations: Conversations
-    studies: Studies
+    studies: StudyService
     evaluation: EvaluationService
     visitors: VisitorService
 
@@ -76,7 +76,7 @@ class Services:
             answers,
             FollowUpService(documents, indexes),
             store.conversations,
-            store.studies,
+            StudyService(store.studies, store.conversations),
             EvaluationService(store.runs, documents, indexes, answers, language, tasks),
             VisitorService(store.owners, indexes, passwords, settings.server),
         )

@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import count
 from typing import Any
 
 from pdfqa_core.conversation import rewriters
@@ -39,7 +38,6 @@ from pdfqa_core.types import (
     Sampling,
     StopSignal,
     Stored,
-    Study,
     Token,
     Turn,
 )
@@ -112,7 +110,6 @@ class AnswerService:
         self, store: Store, documents: DocumentService, indexes: IndexService, models: ModelService, tasks: Tasks
     ) -> None:
         self._conversations = store.conversations
-        self._studies = store.studies
         self._documents = documents
         self._indexes = indexes
         self._models = models
@@ -287,20 +284,6 @@ class AnswerService:
     def best_sentence(self, turn: Turn, text: str, settings: Settings) -> Citation | None:
         """Return the sentence of the turn's hits that matches a piece of its answer best; None if none does."""
         return best_sentence(text, turn.answer.hits, self._checker(settings).meaning)
-
-    # ------------------------------------------------------------ studies
-
-    def study_of(self, owner: str, conversation_id: str, turn_id: str) -> Study:
-        """Return a study that holds the turn; one of its whole conversation is made if there is none."""
-        studies = self._studies.list(owner)
-        for study in studies:
-            if turn_id in study.turn_ids:
-                return study
-        title = self._conversations.get(owner, conversation_id).title
-        taken = {study.name for study in studies}
-        numbered = (title if n == 1 else f"{title} ({n})" for n in count(1))
-        name = next(name for name in numbered if name not in taken)
-        return self._studies.create(owner, name, [conversation_id], len(studies))
 
 
 def _title(question: str) -> str:

@@ -129,7 +129,7 @@ class Studies:
             rows = [
                 {
                     "study_id": rating.study_id,
-                    "turn_id": rating.item_id.partition("#")[0],
+                    "turn_id": rating.turn_id,
                     "item_id": rating.item_id,
                     "annotator_key": _key(rating.annotator),
                     "criterion": rating.criterion,
@@ -150,8 +150,7 @@ class Studies:
     def ratings(self, study_id: str, annotator: str | None = None) -> tuple[Rating, ...]:
         """Return the ratings that count, of one annotator or of all: the last per annotator, item and criterion.
 
-        For exports and agreement; what an annotator may see of others goes through
-        `protocols.annotation.ratings_of_others`.
+        Who may see them is not decided here but in `services.studies`.
         """
         counting = (
             select(func.max(ratings.c.id))

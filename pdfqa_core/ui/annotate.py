@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.exports.ratings import rating_rows, ratings_csv, ratings_jsonl
-from pdfqa_core.protocols import annotation
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import Services
-from pdfqa_core.storage import StudyTurn
-from pdfqa_core.types import Rating, Study, Turn
+from pdfqa_core.services.studies import RatingItem
 from pdfqa_core.ui import annotate_view, downloads
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, guarded, live_html, switch
 from pdfqa_core.ui.page_view import main_page, show_page
@@ -144,95 +141,49 @@ class Handlers:
             work = self._opened(work, turn_id)
         return {**self.show(work, session), self.parts.session: replace(session, to_rate=("", ""))}
 
-    def show(self, work: Work, session: Session, message: str = "", study: Study | None = None) -> dict[Any, Any]:
+    def show(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return the whole tab."""
-        store, parts = self.services.store, self.parts
-        studies = store.studies.list(session.owner)
+        parts = self.parts
+        studies = self.services.studies.list(session.owner)
         if work.study_id not in {one.id for one in studies}:
             work = Work(studies[0].id if studies else "")
-        conversations = [c for c in store.conversations.list(session.owner) if c.turn_count]
+        conversations = [c for c in self.services.conversations.list(session.owner) if c.turn_count]
+        signed_in = bool(work.study_id and work.annotator)
         update: dict[Any, Any] = {
+            parts.work: work,
             parts.study: gr.Dropdown(choices=[(s.name, s.id) for s in studies], value=work.study_id or None),
-            parts.conversations: gr.Dropdown(
-                choices=[(f"{c.title} ({c.turn_count})", c.id) for c in conversations],
-            ),
-            parts.message: message,
+            parts.conversations: gr.Dropdown(choices=[(f"{c.title} ({c.turn_count})", c.id) for c in conversations]),
+            parts.message: "",
             parts.page: "",
             parts.name: gr.Textbox(value=""),
+            parts.sign_in: gr.Group(visible=not signed_in),
+            parts.rating: gr.Group(visible=signed_in),
+            parts.who: gr.Button(f"{work.annotator}: sign out"),
+            parts.results: self._results(work, session),
         }
-        signed_in = bool(work.study_id and work.annotator)
-        update[parts.sign_in] = gr.Group(visible=not signed_in)
-        update[parts.rating] = gr.Group(visible=signed_in)
-        update[parts.who] = gr.Button(f"{work.annotator}: sign out")
-        update[parts.results] = self._results(work, session)
-        if not signed_in:
-            hint = START if studies or conversations else NO_TURNS
-            update.update({parts.work: work, parts.item: annotate_view.no_item_html(hint)})
-            return update
-        update.update(self._item(work, session))
+        if signed_in:
+            shown = self._shown(work, session)
+            update |= self._item(work, shown)
+            update[parts.comment] = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
+        else:
+            update[parts.item] = annotate_view.no_item_html(START if studies or conversations else NO_TURNS)
         return update
 
-    def _turns(self, work: Work, session: Session) -> tuple[StudyTurn, ...]:
-        return self.services.studies.turns(session.owner, work.study_id)
+    def _shown(self, work: Work, session: Session) -> RatingItem:
+        return self.services.studies.item(session.owner, work.study_id, work.annotator, work.turn_id)
 
-    def _item(self, work: Work, session: Session) -> dict[Any, Any]:
-        parts, store = self.parts, self.services.store
-        study = store.studies.get(session.owner, work.study_id)
-        turns = self._turns(work, session)
-        ratings = store.studies.ratings(work.study_id, work.annotator)
-        queue = annotation.order(study, work.annotator)
-        progress = annotation.progress([one.turn for one in turns], ratings, work.annotator)
-        one = next((one for one in turns if one.turn.id == work.turn_id), None)
-        if one is None:
-            return {
-                parts.work: work,
-                parts.item: annotate_view.no_item_html("", finished=True, total=progress.total),
-                parts.form: "",
-                parts.bar: annotate_view.bar_html(progress.done, progress),
-                parts.comment: gr.Textbox(value="", interactive=False),
-            }
-        own = annotate_view.own_values(one.turn, ratings, work.annotator)
-        answer = own.get((one.turn.id, "answer"))
+    def _item(self, work: Work, shown: RatingItem) -> dict[Any, Any]:
+        criteria = self.services.studies.criteria
         return {
-            parts.work: work,
-            parts.item: annotate_view.item_html(one, own, work.rank),
-            parts.form: annotate_view.form_html(one.turn, own, work.saved),
-            parts.bar: annotate_view.bar_html(queue.index(one.turn.id) + 1, progress),
-            parts.comment: gr.Textbox(value=answer.comment if answer else "", interactive=True),
+            self.parts.item: annotate_view.item_html(shown, criteria, work.rank),
+            self.parts.form: annotate_view.form_html(shown, criteria, work.saved),
+            self.parts.bar: annotate_view.bar_html(shown.position, shown.progress),
         }
 
     def _results(self, work: Work, session: Session) -> str:
-        """Return progress, and agreement once nobody's open items could be influenced by it."""
         if not work.study_id:
             return ""
-        store = self.services.studies
-        turns = [one.turn for one in self._turns(work, session)]
-        ratings, names = store.ratings(work.study_id), store.annotators(work.study_id)
-        steps = {name: annotation.progress(turns, ratings, name) for name in names}
-        progress = [(name, step.done, step.total) for name, step in steps.items()]
-        waiting = self._waiting(work, turns, ratings, names)
-        names = tuple(name for name, step in steps.items() if step.done == step.total)
-        if len(names) < 2 and not waiting:
-            return annotate_view.results_html(progress, "Agreement appears here when two people have rated.")
-        if waiting:
-            words = f"Agreement appears when everybody has finished; still rating: {', '.join(waiting)}."
-            return annotate_view.results_html(progress, words)
-        pair = (work.annotator, next(n for n in names if n != work.annotator)) if work.annotator else names[:2]
-        pair = tuple(sorted(pair, key=names.index))
-        return annotate_view.results_html(
-            progress,
-            "",
-            annotation.agreement_table(ratings, (pair[0], pair[1])),
-            annotation.disagreements(turns, ratings, (pair[0], pair[1]), store.adjudications(work.study_id)),
-            {turn.id: turn.question for turn in turns},
-        )
-
-    @staticmethod
-    def _waiting(work: Work, turns: Sequence[Turn], ratings: Sequence[Rating], names: Sequence[str]) -> list[str]:
-        """Return who is still rating: those who have begun, and whoever is signed in here."""
-        begun = {rating.annotator for rating in ratings} | {work.annotator}
-        steps = {name: annotation.progress(turns, ratings, name) for name in names if name in begun}
-        return [name for name, step in steps.items() if step.done < step.total]
+        return annotate_view.results_html(self.services.studies.results(session.owner, work.study_id, work.annotator))
 
     # ------------------------------------------------------------ studies and annotators
 
@@ -243,20 +194,15 @@ class Handlers:
     def create(self, name: str, conversations: list[str], work: Work, session: Session) -> dict[Any, Any]:
         """Make a study of the chosen conversations."""
         try:
-            seed = int(time.time())
-            study = self.services.studies.create(session.owner, name, conversations, seed)
+            study = self.services.studies.create(session.owner, name, conversations)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(Work(study.id), session)
 
     def begin(self, study_id: str, name: str, work: Work, session: Session) -> dict[Any, Any]:
         """Sign in by name and open the first unrated item."""
-        store = self.services.studies
         try:
-            if not study_id:
-                raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
-            store.get(session.owner, study_id)
-            annotator = store.sign_in(study_id, name)
+            annotator = self.services.studies.sign_in(session.owner, study_id, name)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(self._next(Work(study_id, annotator), session), session)
@@ -268,12 +214,12 @@ class Handlers:
     # ------------------------------------------------------------ rating
 
     def _next(self, work: Work, session: Session) -> Work:
-        study = self.services.studies.get(session.owner, work.study_id)
-        turns = [one.turn for one in self._turns(work, session)]
-        ratings = self.services.studies.ratings(work.study_id, work.annotator)
-        queue = annotation.order(study, work.annotator)
-        turn_id = annotation.next_unrated(turns, ratings, work.annotator, queue, work.turn_id or None)
-        return self._opened(work, turn_id or "")
+        turn_id = self.services.studies.next(session.owner, work.study_id, work.annotator, work.turn_id)
+        return self._opened(work, turn_id)
+
+    def _step(self, work: Work, session: Session, by: int) -> Work:
+        turn_id = self.services.studies.neighbour(session.owner, work.study_id, work.annotator, work.turn_id, by)
+        return self._opened(work, turn_id)
 
     @staticmethod
     def _opened(work: Work, turn_id: str) -> Work:
@@ -284,10 +230,10 @@ class Handlers:
         data = clicked(event)
         try:
             match data.get("action"):
-                case "intent" | "answer" | "passage" | "rest":
+                case "rate" | "rest":
                     return self._save(data, comment, work, session)
-                case "next" | "skip" | "back" | "item":
-                    self._check_comment(comment, work, session)
+                case "next" | "skip" | "back" | "item" if work.annotator:
+                    self._save_comment(comment, work, session, leaving=True)
             match data.get("action"):
                 case "next":
                     work = self._next(work, session)
@@ -301,74 +247,41 @@ class Handlers:
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
 
-    def _check_comment(self, comment: str, work: Work, session: Session) -> None:
-        """Raise UsageError if leaving the item would lose a comment: it is stored with the answer's rating."""
-        if not comment.strip() or not work.turn_id or not work.annotator:
-            return
-        ratings = self.services.studies.ratings(work.study_id, work.annotator)
-        if not any(r.item_id == work.turn_id and r.criterion == "answer" for r in ratings):
-            raise UsageError(
-                "The comment is not saved yet, because it is kept with the answer's rating.",
-                "Choose correct or incorrect first, or empty the comment.",
-            )
+    def _save(self, data: Mapping[str, str], comment: str, work: Work, session: Session) -> dict[Any, Any]:
+        """Save a choice for the turn on the screen."""
+        place = (session.owner, work.study_id, work.annotator, data["turn"])
+        criterion, seconds = data["criterion"], self._seconds(work)
+        if data["action"] == "rest":
+            saved = self.services.studies.save_rest(*place, criterion, seconds=seconds)
+        else:
+            values = {(data["item"], criterion): data["value"]}
+            saved = self.services.studies.save(*place, values, comment=comment, seconds=seconds)
+        return self._saved(replace(work, saved=saved), session)
 
-    def _step(self, work: Work, session: Session, by: int) -> Work:
-        study = self.services.studies.get(session.owner, work.study_id)
-        queue = annotation.order(study, work.annotator)
-        if work.turn_id not in queue:
-            return self._opened(work, queue[-1])
-        return self._opened(work, queue[(queue.index(work.turn_id) + by) % len(queue)])
-
-    def _turn(self, work: Work, session: Session) -> Turn:
-        turn = next((one.turn for one in self._turns(work, session) if one.turn.id == work.turn_id), None)
-        if turn is None or not work.annotator:
-            raise UsageError("No item is open.", "Sign in, then press “next unrated”.")
-        return turn
-
-    def _save(self, data: dict[str, str], comment: str, work: Work, session: Session) -> dict[Any, Any]:
-        turn = self._turn(replace(work, turn_id=data.get("turn", work.turn_id)), session)  # the one on the screen
-        store = self.services.studies
-        values, intent = {}, ""
-        match data["action"]:
-            case "intent":
-                intent = data["value"]
-            case "answer":
-                values[turn.id] = data["value"]
-            case "passage":
-                values[data["item"]] = data["value"]
-            case "rest":
-                own = annotate_view.own_values(turn, store.ratings(work.study_id, work.annotator), work.annotator)
-                rated = {item for item, criterion in own if criterion == "passage"}
-                ids = [f"{turn.id}#{hit.rank}" for hit in turn.answer.hits]
-                values = {item: "0" for item in ids if item not in rated}
-        comment = comment.strip() if turn.id in values else ""
-        return self._store(turn, values, intent, comment, work, session)
-
-    def _store(
-        self, turn: Turn, values: dict[str, str], intent: str, comment: str, work: Work, session: Session
-    ) -> dict[Any, Any]:
-        now = datetime.now(UTC)
-        ratings: Sequence[Rating] = annotation.form_ratings(
-            work.study_id, turn, work.annotator, values, rated_at=now, intent=intent, comment=comment,
-            seconds=round(time.monotonic() - work.opened, 1),
+    def _save_comment(self, comment: str, work: Work, session: Session, *, leaving: bool = False) -> datetime | None:
+        return self.services.studies.save_comment(
+            session.owner, work.study_id, work.annotator, work.turn_id, comment, seconds=self._seconds(work),
+            leaving=leaving,
         )  # fmt: skip
-        self.services.studies.save_ratings(ratings)
-        work = replace(work, saved=now)
-        update = self._item(work, session)
-        update.pop(self.parts.comment, None)
-        return {**update, self.parts.results: self._results(work, session), self.parts.message: ""}
+
+    @staticmethod
+    def _seconds(work: Work) -> float:
+        return round(time.monotonic() - work.opened, 1)
+
+    def _saved(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Return what a save changes on the screen: all but the comment, which may be being typed."""
+        shown = self._item(work, self._shown(work, session))
+        return {
+            **shown, self.parts.work: work, self.parts.results: self._results(work, session), self.parts.message: "",
+        }  # fmt: skip
 
     def comment(self, comment: str, work: Work, session: Session) -> dict[Any, Any]:
-        """Save the comment with the answer's rating, if there is one yet; else it is saved with it later."""
+        """Save the comment with the rating that keeps it, if there is one yet; else it is saved with it later."""
         try:
-            turn = self._turn(work, session)
-            ratings = self.services.studies.ratings(work.study_id, work.annotator)
-            own = annotate_view.own_values(turn, ratings, work.annotator).get((turn.id, "answer"))
-            if own is None or own.comment == comment.strip():
-                return {self.parts.message: ""}
-            return self._store(turn, {turn.id: own.value}, "", comment.strip(), work, session)
+            saved = self._save_comment(comment, work, session)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
+        return self._saved(replace(work, saved=saved), session) if saved else {self.parts.message: ""}
 
     # ------------------------------------------------------------ pages and files
 
@@ -376,7 +289,7 @@ class Handlers:
         """Show the page of a passage."""
         rank = int(clicked(event).get("rank", 0))
         work = replace(work, rank=0 if rank == work.rank else rank)
-        shown = self._item(work, session)
+        shown = self._item(work, self._shown(work, session))
         return work, shown[self.parts.item], self._page(work, session) if work.rank else ""
 
     def page_clicked(self, work: Work, session: Session, event: gr.EventData) -> str:
@@ -384,7 +297,8 @@ class Handlers:
         return self._page(work, session, clicked(event))
 
     def _page(self, work: Work, session: Session, request: Mapping[str, str] | None = None) -> str:
-        hit = next((h for h in self._turn(work, session).answer.hits if h.rank == work.rank), None)
+        item = self._shown(work, session).item
+        hit = next((h for h in item.turn.answer.hits if h.rank == work.rank), None) if item else None
         if hit is None:
             return ""
         passage = hit.passage
@@ -394,20 +308,6 @@ class Handlers:
         ).html  # fmt: skip
 
     def export(self, kind: str, work: Work, session: Session) -> str:
-        """Write the ratings that may be seen into a file for the browser: one's own, all once everybody is done."""
-        store = self.services.studies
-        study = store.get(session.owner, work.study_id)
-        turns = self._turns(work, session)
-        ratings = store.ratings(work.study_id)
-        plain = [one.turn for one in turns]
-        if self._waiting(work, plain, ratings, store.annotators(work.study_id)):
-            if not work.annotator:
-                raise UsageError(
-                    "Somebody is still rating, so all ratings cannot be shown yet.",
-                    "Sign in to download your own, or use: pdfqa export ratings",
-                )
-            ratings = tuple(rating for rating in ratings if rating.annotator == work.annotator)
-        rows = rating_rows(study, turns, ratings, store.adjudications(work.study_id))
-        data = ratings_csv(rows) if kind == "csv" else ratings_jsonl(rows)
-        name = "".join(c if c.isalnum() else "-" for c in study.name).strip("-") or "study"
-        return downloads.write(f"ratings-{name}.{kind}", data)
+        """Write the ratings that may be seen into a file for the browser."""
+        file = self.services.studies.file(session.owner, work.study_id, kind, work.annotator)
+        return downloads.write(file.name, file.data)

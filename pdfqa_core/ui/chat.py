@@ -353,7 +353,7 @@ class Handlers:
             case "match":
                 yield self._matched(turn, data.get("text", ""), state, session)
             case "rate":
-                study = self.services.answers.study_of(session.owner, state.conversation_id, turn.id)
+                study = self.services.studies.of_turn(session.owner, state.conversation_id, turn.id)
                 yield {self.parts.session: replace(session, to_rate=(study.id, turn.id))}
             case _:
                 yield self.show(_shown_first(state.conversation_id, turn), session)

@@ -292,17 +292,6 @@ def test_a_model_that_did_not_load_is_not_asked(open_services, fake_llm):
     assert fake_llm.history == []
 
 
-def test_the_study_of_a_turn_is_made_once(open_services):
-    services = open_services(LITERAL)
-    first = stored_of(asked(services, METERS))
-    second = stored_of(asked(services, SCREEN, conversation_id=first.conversation_id))
-    study = services.answers.study_of(LOCAL_OWNER, first.conversation_id, first.turn.id)
-    assert (study.name, study.turn_ids) == (METERS, (first.turn.id, second.turn.id))
-    assert services.answers.study_of(LOCAL_OWNER, first.conversation_id, second.turn.id) == study
-    other = stored_of(asked(services, METERS))
-    assert services.answers.study_of(LOCAL_OWNER, other.conversation_id, other.turn.id).name == f"{METERS} (2)"
-
-
 def test_a_long_question_makes_a_short_title(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, "meters " * 40))

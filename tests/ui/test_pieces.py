@@ -8,11 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.annotation import form_ratings
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.types import (
-    Answer,
     Block,
     BlockKind,
     Box,
@@ -23,9 +21,7 @@ from pdfqa_core.types import (
     Passage,
     Progress,
     Span,
-    Turn,
 )  # fmt: skip
-from pdfqa_core.ui.annotate import Handlers, Work
 from pdfqa_core.ui.components import render
 from pdfqa_core.ui.documents import InFlight, left_words, read_words, unsure_words
 from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
@@ -33,26 +29,10 @@ from pdfqa_core.ui.passage_text import marked_words, pieces
 from pdfqa_core.ui.recipe import FIELDS, settings_from, values_of
 from pdfqa_core.ui.retrieval import histogram
 
-TURN = Turn("t", 1, "Q?", "Q?", Answer("A."))
-
-
-def rated(annotator, *, intent="extractive", answer="1"):
-    values = {"t": answer} if answer else {}
-    return form_ratings("s", TURN, annotator, values, rated_at=datetime.now(UTC), intent=intent)
-
 
 def test_a_page_view_opens_where_most_of_the_passage_stands():
     assert main_page(Passage("p", (Span("d", 2, 900, 950), Span("d", 3, 0, 400)), "text")) == 3
     assert main_page(Passage("p", (Span("d", 2, 0, 10),), "text")) == 2
-
-
-def test_agreement_waits_for_those_who_have_begun_and_for_whoever_is_signed_in():
-    names = ("Ada", "Ben", "Cleo")
-    ratings = (*rated("Ada"), *rated("Ben"))
-    assert Handlers._waiting(Work("s"), [TURN], ratings, names) == []  # Cleo has only signed in
-    assert Handlers._waiting(Work("s", "Cleo"), [TURN], ratings, names) == ["Cleo"]
-    begun = (*ratings, *rated("Cleo", answer=""))
-    assert Handlers._waiting(Work("s", "Ada"), [TURN], begun, names) == ["Cleo"]
 
 
 def test_the_form_gives_back_the_settings_it_was_filled_with():

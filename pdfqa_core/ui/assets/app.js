@@ -188,8 +188,8 @@
     if (!target || !target.closest(RATING)) return;
     if (rating) {
       event.stopImmediatePropagation();
-      const { key, action, value, item } = target.dataset;
-      next.push(key ? `[data-key="${key}"]` : `[data-action="${action}"][data-value="${value}"][data-item="${item}"]`);
+      const { key, item, criterion, value } = target.dataset;
+      next.push(key ? `[data-key="${key}"]` : `[data-item="${item}"][data-criterion="${criterion}"][data-value="${value}"]`);
     } else {
       rating = setTimeout(rated, LONGEST);
     }

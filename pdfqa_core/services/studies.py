@@ -1,0 +1,255 @@
+"""Studies: answered questions that several people rate, each without seeing what the others say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.ratings import rating_rows, ratings_csv, ratings_jsonl
+from pdfqa_core.metrics.agreement import Agreement
+from pdfqa_core.protocols import annotation
+from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Disagreement, Given
+from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.storage.records import StudyTurn
+from pdfqa_core.storage.studies import Studies
+from pdfqa_core.types import Criterion, Rating, Study
+
+_FORMATS = {"csv": ratings_csv, "jsonl": ratings_jsonl}
+
+
+@dataclass(frozen=True, slots=True)
+class RatingItem:
+    """The item an annotator has open, None where all are rated, with the annotator's own ratings of the study.
+
+    `position` is its place in the annotator's order, from 1; `comment` is what was saved with it.
+    """
+
+    item: StudyTurn | None
+    given: Given
+    position: int
+    progress: AnnotationProgress
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResults:
+    """How far everybody who signed in is, and what their ratings say, as far as the one who asks may see it.
+
+    `waiting` are those who have not finished. `table` and `disagreements` are empty until nobody can be influenced.
+    """
+
+    progress: tuple[tuple[str, AnnotationProgress], ...]
+    waiting: tuple[str, ...]
+    table: tuple[Agreement, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsFile:
+    """Ratings as a file: its name, its content, and how many ratings it holds."""
+
+    name: str
+    data: bytes
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """A study with all that was said about it."""
+
+    study: Study
+    turns: tuple[StudyTurn, ...]
+    ratings: tuple[Rating, ...]
+    progress: Mapping[str, AnnotationProgress]
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        return tuple(name for name, step in self.progress.items() if step.done < step.total)
+
+    def visible(self, viewer: str | None) -> tuple[Rating, ...]:
+        """Return the ratings that a viewer may see. This alone decides it, for results and for files.
+
+        Everybody's once two or more have signed in and all of them have finished. Until then an annotator sees their
+        own, and who is not signed in ("") nobody's. None is the owner at the command line, who sees all at any time.
+        """
+        if viewer is None or (len(self.progress) > 1 and not self.waiting):
+            return self.ratings
+        return tuple(rating for rating in self.ratings if rating.annotator == viewer)
+
+
+class StudyService:
+    """The studies of a workspace; `criteria` are what annotators are asked.
+
+    Methods raise UsageError where the study is not the owner's, and StorageError.
+    """
+
+    def __init__(
+        self, studies: Studies, conversations: Conversations, criteria: Sequence[Criterion] = CRITERIA
+    ) -> None:
+        self._studies = studies
+        self._conversations = conversations
+        self.criteria = tuple(criteria)
+
+    # ------------------------------------------------------------ studies
+
+    def list(self, owner: str) -> tuple[Study, ...]:
+        """Return the owner's studies, newest first."""
+        return self._studies.list(owner)
+
+    def create(self, owner: str, name: str, conversation_ids: Sequence[str]) -> Study:
+        """Make a study of all turns of these conversations. Raises UsageError as `Studies.create`."""
+        return self._studies.create(owner, name, conversation_ids, int(time.time()))
+
+    def of_turn(self, owner: str, conversation_id: str, turn_id: str) -> Study:
+        """Return a study that holds the turn; one of its whole conversation is made if there is none."""
+        studies = self._studies.list(owner)
+        for study in studies:
+            if turn_id in study.turn_ids:
+                return study
+        title = self._conversations.get(owner, conversation_id).title
+        taken = {study.name for study in studies}
+        numbered = (title if n == 1 else f"{title} ({n})" for n in count(1))
+        name = next(name for name in numbered if name not in taken)
+        return self._studies.create(owner, name, [conversation_id], len(studies))
+
+    # ------------------------------------------------------------ rating
+
+    def sign_in(self, owner: str, study_id: str, name: str) -> str:
+        """Return the annotator's name as it was first spelled. Raises UsageError for names that cannot be."""
+        if not study_id:
+            raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
+        return self._studies.sign_in(self._studies.get(owner, study_id).id, name)
+
+    def item(self, owner: str, study_id: str, annotator: str, turn_id: str) -> RatingItem:
+        """Return an item of the study for its annotator, no item if there is no such turn."""
+        turns, given = self._own(owner, study_id, annotator)
+        step = annotation.progress([one.turn for one in turns], given, self.criteria)
+        item = next((one for one in turns if one.turn.id == turn_id), None)
+        queue = self._queue(owner, study_id, annotator)
+        kept = given.get((turn_id, annotation.commented(self.criteria).name))
+        position = queue.index(turn_id) + 1 if item else step.done
+        return RatingItem(item, given, position, step, kept.comment if kept else "")
+
+    def next(self, owner: str, study_id: str, annotator: str, after: str = "") -> str:
+        """Return the next turn that the annotator has not finished, behind `after` first; empty if there is none."""
+        turns, given = self._own(owner, study_id, annotator)
+        queue = self._queue(owner, study_id, annotator)
+        return annotation.next_unrated([one.turn for one in turns], given, self.criteria, queue, after)
+
+    def neighbour(self, owner: str, study_id: str, annotator: str, turn_id: str, by: int) -> str:
+        """Return the turn so many places further in the annotator's order; from no turn the last."""
+        queue = self._queue(owner, study_id, annotator)
+        return queue[(queue.index(turn_id) + by) % len(queue)] if turn_id in queue else queue[-1]
+
+    def save(
+        self, owner: str, study_id: str, annotator: str, turn_id: str, values: Mapping[tuple[str, str], str], *,
+        comment: str = "", seconds: float = 0.0,
+    ) -> datetime:  # fmt: skip
+        """Save values by item and criterion; return when. The comment goes with the rating that keeps comments.
+
+        Raises UsageError for an item that is not part of the turn, a value off the scale, an annotator unknown here.
+        """
+        turns, _ = self._own(owner, study_id, annotator)
+        item = next((one for one in turns if one.turn.id == turn_id), None)
+        if item is None or not annotator:
+            raise UsageError("No item is open.", "Sign in, then press “next unrated”.")
+        now = datetime.now(UTC)
+        ratings = annotation.form_ratings(
+            study_id, item.turn, annotator, values, self.criteria, rated_at=now, comment=comment.strip(),
+            seconds=seconds,
+        )  # fmt: skip
+        self._studies.save_ratings(ratings)
+        return now
+
+    def save_rest(
+        self, owner: str, study_id: str, annotator: str, turn_id: str, criterion: str, *, seconds: float = 0.0
+    ) -> datetime:
+        """Give the last value of a criterion's scale to all passages of the turn that have none yet; return when."""
+        shown = self.item(owner, study_id, annotator, turn_id)
+        parts = annotation.judged(shown.item.turn, self.criteria) if shown.item else ()
+        values = {
+            part.key: part.criterion.scale[-1]
+            for part in parts
+            if part.criterion.name == criterion and part.key not in shown.given
+        }
+        return self.save(owner, study_id, annotator, turn_id, values, seconds=seconds)
+
+    def save_comment(
+        self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str, *, seconds: float = 0.0,
+        leaving: bool = False,
+    ) -> datetime | None:  # fmt: skip
+        """Save a comment that has changed with the rating that keeps it; return when, None if nothing was saved.
+
+        Without that rating it waits in the form. Raises UsageError if the annotator is `leaving` and it would be lost.
+        """
+        comment = comment.strip()
+        criterion = annotation.commented(self.criteria)
+        key = (turn_id, criterion.name)
+        own = self._own(owner, study_id, annotator)[1].get(key)
+        if own is not None and own.comment != comment:
+            values = {key: own.value}
+            return self.save(owner, study_id, annotator, turn_id, values, comment=comment, seconds=seconds)
+        if own is None and comment and turn_id and leaving:
+            raise UsageError(
+                f"The comment is not saved yet, because it is kept with the {criterion.name}'s rating.",
+                f"Choose {' or '.join(criterion.labels)} first, or empty the comment.",
+            )
+        return None
+
+    # ------------------------------------------------------------ results
+
+    def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
+        """Return how far everybody is, and what two of them agree on as far as the viewer may see it.
+
+        `viewer` is an annotator, who is one of the two, or empty.
+        """
+        found = self._rated(owner, study_id)
+        by_name = annotation.by_annotator(found.visible(viewer))
+        names = [name for name in found.progress if name in by_name]
+        steps = tuple(found.progress.items())
+        if len(names) < 2:
+            return StudyResults(steps, found.waiting)
+        pair = (names[0], viewer if viewer in names[1:] else names[1])
+        one, other = by_name[pair[0]], by_name[pair[1]]
+        talks = {turn.turn.id: turn.conversation_id for turn in found.turns}
+        table = annotation.agreement_table(one, other, self.criteria, annotators=pair, conversations=talks)
+        turns = [turn.turn for turn in found.turns]
+        return StudyResults(steps, found.waiting, table, annotation.disagreements(turns, one, other, self.criteria))
+
+    def file(self, owner: str, study_id: str, suffix: str, viewer: str | None) -> RatingsFile:
+        """Return the ratings that the viewer may see as "csv" or "jsonl"; `viewer` None is the owner, who sees all.
+
+        Raises UsageError if the viewer is not signed in and may not see any yet.
+        """
+        found = self._rated(owner, study_id)
+        ratings = found.visible(viewer)
+        if viewer == "" and not ratings:
+            raise UsageError(
+                "All ratings can be seen once two people or more have signed in and rated everything.",
+                "Sign in to download your own, or use: pdfqa export ratings",
+            )
+        rows = rating_rows(found.study, found.turns, ratings, self._studies.adjudications(study_id))
+        name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
+        return RatingsFile(f"ratings-{name}.{suffix}", _FORMATS[suffix](rows), len(rows))
+
+    def _own(self, owner: str, study_id: str, annotator: str) -> tuple[tuple[StudyTurn, ...], Given]:
+        """Return the turns of a study and the annotator's own ratings."""
+        ratings = self._studies.ratings(study_id, annotator)
+        return self._studies.turns(owner, study_id), annotation.by_annotator(ratings).get(annotator, {})
+
+    def _queue(self, owner: str, study_id: str, annotator: str) -> tuple[str, ...]:
+        return annotation.order(self._studies.get(owner, study_id), annotator)
+
+    def _rated(self, owner: str, study_id: str) -> _Rated:
+        study, turns = self._studies.get(owner, study_id), self._studies.turns(owner, study_id)
+        ratings = self._studies.ratings(study_id)
+        given, plain = annotation.by_annotator(ratings), [one.turn for one in turns]
+        progress = {
+            name: annotation.progress(plain, given.get(name, {}), self.criteria)
+            for name in self._studies.annotators(study_id)
+        }
+        return _Rated(study, turns, ratings, progress)

@@ -1,0 +1,205 @@
+"""Studies: who rates what, and who may see which ratings."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.agreement import agreement_by_criterion
+from pdfqa_core.metrics.long_format import read_judgements
+from pdfqa_core.protocols.annotation import CRITERIA, judged
+from pdfqa_core.services.studies import StudyService
+from pdfqa_core.storage import Store
+from pdfqa_core.types import AppliesTo, Criterion
+from pdfqa_core.ui.annotate_view import form_html, item_html, results_html
+from tests.storage.conftest import turn
+
+STYLE = Criterion(
+    "style",
+    scale=("3", "2", "1"),
+    labels=("clear", "middling", "muddled"),
+    keys=("7", "8", "9"),
+    applies_to=AppliesTo.ANSWER,
+    title="How is it written?",
+    help="for a reader in a hurry",
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "workspace") as opened:
+        yield opened
+
+
+def study_of(store: Store, *turn_ids: str, passages: int = 2) -> str:
+    """Make a study of one conversation with these turns; return its id."""
+    conversation = store.conversations.create("me", "Talk")
+    for turn_id in turn_ids:
+        asked = turn(turn_id, *(f"passage {n}" for n in range(passages)))
+        store.conversations.append_turn("me", conversation.id, asked)
+    return StudyService(store.studies, store.conversations).create("me", "Pilot", [conversation.id]).id
+
+
+def rate(studies: StudyService, study_id: str, name: str, *turn_ids: str, choose: int = 0) -> None:
+    """Sign in and give everything about these turns a value of its scale."""
+    studies.sign_in("me", study_id, name)
+    for turn_id in turn_ids:
+        item = studies.item("me", study_id, name, turn_id).item
+        assert item is not None
+        values = {part.key: part.criterion.scale[choose] for part in judged(item.turn, studies.criteria)}
+        studies.save("me", study_id, name, turn_id, values)
+
+
+@pytest.fixture
+def studies(store: Store) -> StudyService:
+    return StudyService(store.studies, store.conversations)
+
+
+def annotators_in(studies: StudyService, study_id: str, viewer: str | None) -> set[str]:
+    data = studies.file("me", study_id, "csv", viewer).data.decode("utf-8-sig")
+    return {row["annotator"] for row in csv.DictReader(io.StringIO(data))}
+
+
+def test_nobody_sees_the_ratings_of_others_before_all_who_signed_in_have_finished(
+    store: Store, studies: StudyService
+) -> None:
+    study_id = study_of(store, "t1", "t2")
+
+    def expect_hidden(*waiting: str) -> None:
+        found = studies.results("me", study_id, "Ada")
+        assert (found.table, found.disagreements, found.waiting) == ((), (), waiting)
+        assert annotators_in(studies, study_id, "Ada") == {"Ada"}
+        assert annotators_in(studies, study_id, "Ben") <= {"Ben"}
+        assert studies.results("me", study_id, "").table == ()
+        with pytest.raises(UsageError, match="once two people or more have signed in and rated everything"):
+            studies.file("me", study_id, "csv", "")
+
+    rate(studies, study_id, "Ada", "t1", "t2")
+    expect_hidden()  # only one has rated: the next may be looking
+    studies.sign_in("me", study_id, "Ben")
+    expect_hidden("Ben")  # he has signed in and not begun
+    rate(studies, study_id, "Ben", "t1")
+    expect_hidden("Ben")
+    rate(studies, study_id, "Ben", "t2", choose=-1)
+    for viewer in ("Ada", "Ben", ""):
+        found = studies.results("me", study_id, viewer)
+        assert ([row.criterion for row in found.table], found.waiting) == (["intent", "answer", "passage"], ())
+        assert [one.turn.id for one in found.disagreements] == ["t2"] * 4
+        assert annotators_in(studies, study_id, viewer) == {"Ada", "Ben"}
+    studies.sign_in("me", study_id, "Cleo")
+    expect_hidden("Cleo")
+    assert annotators_in(studies, study_id, None) == {"Ada", "Ben"}  # the owner, at the command line
+
+
+def test_an_annotator_is_compared_with_the_first_of_the_others(store: Store, studies: StudyService) -> None:
+    study_id = study_of(store, "t1")
+    for name in ("Ada", "Ben", "Cleo"):
+        rate(studies, study_id, name, "t1")
+    pairs = {viewer: studies.results("me", study_id, viewer).table[0].annotators for viewer in ("", "Ben", "Cleo")}
+    assert pairs == {"": ("Ada", "Ben"), "Ben": ("Ada", "Ben"), "Cleo": ("Ada", "Cleo")}
+
+
+def test_items_come_in_the_annotators_order_until_all_are_rated(store: Store, studies: StudyService) -> None:
+    study_id = study_of(store, "t1", "t2", "t3")
+    studies.sign_in("me", study_id, "Ada")
+    seen = [studies.next("me", study_id, "Ada")]
+    assert studies.item("me", study_id, "Ada", seen[0]).position == 1
+    skipped = studies.neighbour("me", study_id, "Ada", seen[0], 1)
+    assert studies.neighbour("me", study_id, "Ada", skipped, -1) == seen[0]
+    for _ in range(3):
+        rate(studies, study_id, "Ada", seen[-1])
+        seen.append(studies.next("me", study_id, "Ada", seen[-1]))
+    assert (sorted(seen[:3]), seen[1], seen[3]) == (["t1", "t2", "t3"], skipped, "")
+    finished = studies.item("me", study_id, "Ada", "")
+    assert (finished.item, finished.position, finished.progress.done) == (None, 3, 3)
+    assert studies.neighbour("me", study_id, "Ada", "", -1) == seen[2]
+
+
+def test_the_comment_is_kept_with_the_rating_of_the_answer(store: Store, studies: StudyService) -> None:
+    study_id = study_of(store, "t1")
+    place = ("me", study_id, studies.sign_in("me", study_id, "Ada"), "t1")
+    assert studies.save_comment(*place, " why ") is None
+    with pytest.raises(UsageError, match="kept with the answer's rating") as raised:
+        studies.save_comment(*place, "why", leaving=True)
+    assert raised.value.hint == "Choose correct or incorrect first, or empty the comment."
+    studies.save(*place, {("t1", "intent"): "boolean"}, comment="why")
+    studies.save(*place, {("t1", "answer"): "1"}, comment=" why ")
+    assert studies.item(*place).comment == "why"
+    assert studies.save_comment(*place, "why ", leaving=True) is None
+    assert studies.save_comment(*place, "page 7") is not None
+    assert studies.item(*place).comment == "page 7"
+    assert [r.value for r in store.studies.rating_history(study_id)] == ["boolean", "1", "1"]
+
+
+def test_every_passage_is_on_the_screen_and_the_others_are_those_without_a_value(
+    store: Store, studies: StudyService
+) -> None:
+    study_id = study_of(store, "t1", passages=23)
+    place = ("me", study_id, studies.sign_in("me", study_id, "Ada"), "t1")
+    shown = studies.item(*place)
+    form, item = form_html(shown, CRITERIA, None), item_html(shown, CRITERIA, 0)
+    assert 'data-key="m"' in form
+    for rank in range(1, 24):
+        assert f'data-item="t1#{rank}"' in form
+        assert f"passage {rank - 1}" in item
+    studies.save(*place, {("t1#22", "passage"): "1"})
+    studies.save_rest(*place, "passage")
+    values = {key: rating.value for key, rating in studies.item(*place).given.items()}
+    assert values == {(f"t1#{rank}", "passage"): str(int(rank == 22)) for rank in range(1, 24)}
+    assert "Still open: intent, answer." in form_html(studies.item(*place), CRITERIA, None)
+
+
+def test_a_new_criterion_is_rated_compared_and_exported(store: Store) -> None:
+    studies = StudyService(store.studies, store.conversations, (*CRITERIA, STYLE))
+    study_id = study_of(store, "t1", "t2")
+    studies.sign_in("me", study_id, "Ada")
+    form = form_html(studies.item("me", study_id, "Ada", "t1"), studies.criteria, None)
+    for words in ("How is it written?", "for a reader in a hurry", ">clear<", 'data-key="7"', 'data-value="3"'):
+        assert words in form.replace("</kbd>", ">")
+    rate(studies, study_id, "Ada", "t1", "t2")
+    studies.save("me", study_id, "Ada", "t2", {("t2", "style"): "2"})
+    pressed = form_html(studies.item("me", study_id, "Ada", "t2"), studies.criteria, None)
+    assert 'data-key="8" aria-pressed="true"' in pressed
+    rate(studies, study_id, "Ben", "t1", "t2")
+    results = studies.results("me", study_id, "Ben")
+    style = results.table[-1]
+    assert (style.criterion, style.n, style.labels, style.agreement) == ("style", 2, ("1", "2", "3"), 0.5)
+    assert [(one.judged.criterion, one.values) for one in results.disagreements] == [(STYLE, ("2", "3"))]
+    assert "Ada: <b>middling</b> · Ben: <b>clear</b>" in results_html(results)
+    exported = agreement_by_criterion(read_judgements(studies.file("me", study_id, "csv", None).data))
+    assert {one.criterion: one.agreement for one in exported} == {
+        "intent": 1, "answer": 1, "passage": 1, "style": 0.5,
+    }  # fmt: skip
+
+
+def test_the_study_of_a_turn_is_made_once(store: Store, studies: StudyService) -> None:
+    one, two = (store.conversations.create("me", "Talk") for _ in range(2))
+    for conversation, turn_id in ((one, "t1"), (one, "t2"), (two, "t3")):
+        store.conversations.append_turn("me", conversation.id, turn(turn_id))
+    made = studies.of_turn("me", one.id, "t1")
+    assert (made.name, made.turn_ids) == ("Talk", ("t1", "t2"))
+    assert studies.of_turn("me", one.id, "t2") == made
+    assert studies.of_turn("me", two.id, "t3").name == "Talk (2)"
+
+
+def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudyService) -> None:
+    study_id = study_of(store, "t1")
+    rate(studies, study_id, "Ada", "t1")
+    for call in (
+        lambda: studies.sign_in("you", study_id, "Ada"),
+        lambda: studies.item("you", study_id, "Ada", "t1"),
+        lambda: studies.next("you", study_id, "Ada"),
+        lambda: studies.results("you", study_id, "Ada"),
+        lambda: studies.file("you", study_id, "csv", "Ada"),
+    ):
+        with pytest.raises(UsageError, match="no such study"):
+            call()
+    with pytest.raises(UsageError, match="No item is open"):
+        studies.save("you", study_id, "Ada", "t1", {("t1", "answer"): "1"})
+    with pytest.raises(UsageError, match="has not signed in"):
+        studies.save("me", study_id, "Eve", "t1", {("t1", "answer"): "1"})

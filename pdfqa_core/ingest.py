@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.extraction.process.worker import ReadResult
 from pdfqa_core.time_left import TimeLeft
 from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
 
@@ -24,46 +25,7 @@ class Source:
     filename: str
 
 
-class ReadResult(Protocol):
-    """What reading a PDF gives (see `extraction.process.worker`)."""
-
-    @property
-    def state(self) -> DocumentState:
-        """How reading ended."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why, in plain words; empty if all is well."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """The document's title."""
-        ...
-
-    @property
-    def page_count(self) -> int:
-        """How many pages the file has."""
-        ...
-
-    @property
-    def pages(self) -> tuple[Page, ...]:
-        """What was read."""
-        ...
-
-    @property
-    def authors(self) -> str:
-        """Who wrote it, as the file says."""
-        ...
-
-    @property
-    def pages_without_text(self) -> tuple[int, ...]:
-        """1-based numbers of pages without text."""
-        ...
-
-
-class Documents(Protocol):
+class DocumentStore(Protocol):
     """What this module needs of the storage of documents."""
 
     def list(self, owner: str) -> tuple[Document, ...]:
@@ -103,7 +65,7 @@ def short_name(name: str) -> str:
 
 def ingest(
     sources: Sequence[Source],
-    documents: Documents,
+    documents: DocumentStore,
     store_pdf: Callable[[Path], str],
     read: Read,
     *,
@@ -117,15 +79,14 @@ def ingest(
 ) -> Iterator[Progress | Document]:
     """Yield the progress of each file and its Document when it is finished; one bad file does not stop the others.
 
-    Up to `workers` files are read side by side, each in a thread that calls `read`; what they report comes out mixed,
-    each phase a word and the file's (shortened) name, with the seconds that all files may still take. What is stored is
+    Up to `workers` files are read side by side, each in a thread that calls `read`. Their progress comes out mixed: a
+    phase is a word and the file's (shortened) name, its seconds are those that all files may still take. Documents are
     stored in the thread of the caller.
 
-    A file whose hash is known and that can be used already is not read again, unless `again` is set, or `tried` (the
-    ids that have been read under the name `extractor`; None: all) does not hold it. Files over `max_bytes` are not
-    copied into the workspace; one that cannot be opened yields a Document without an id, which is not stored. Ends
-    early, between files, when `stop` is set; within a file, what `read` raises then is passed on, and nothing is kept
-    of the files that are not finished.
+    A file whose hash is known and that can be used already is read again only if `again` is set or `tried` lacks it
+    (the ids that have been read under the name `extractor`; None: all). Files over `max_bytes` are not copied into the
+    workspace; one that cannot be opened yields a Document without an id, which is not stored. When `stop` is set, no
+    further file is begun, what `read` raises is passed on, and nothing is kept of the files that are not finished.
     """
     known = {d.id: d for d in documents.list(owner) if tried is None or d.id in tried}
     batch = _Batch(read, known, owner, extractor, max_bytes, again, stop)
@@ -147,9 +108,9 @@ def ingest(
 
 
 def _finish(
-    outcome: _Outcome, document: Document, batch: _Batch, documents: Documents, store_pdf: Callable[[Path], str]
+    outcome: _Outcome, document: Document, batch: _Batch, documents: DocumentStore, store_pdf: Callable[[Path], str]
 ) -> Iterator[Progress | Document]:
-    """Store what has come of a file, and yield it."""
+    """Store how a file ended, and yield its document."""
     result = outcome.result
     if result is not None:
         if batch.ended():
@@ -166,10 +127,10 @@ def _finish(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What has come of a file; its thread goes on when it is `taken`.
+    """How a file ended; its thread goes on when this is `taken`.
 
-    `document` is None for a file with the same bytes as another one that is not finished. `result` is what is to be
-    stored with the document; without it, only one that `is_new` is.
+    `document` is None for a file with the same bytes as another one that is not finished. The pages of `result` are
+    stored with the document; a document without result is stored only if it `is_new`.
     """
 
     source: Source
@@ -180,7 +141,7 @@ class _Outcome:
 
 
 class _Batch:
-    """Files that are read in threads; what comes of them is handed to one generator."""
+    """Files that are read in threads; their progress and their outcomes are handed to one generator."""
 
     def __init__(
         self, read: Read, known: dict[str, Document], owner: str, extractor: str, max_bytes: int, again: bool,
@@ -213,7 +174,7 @@ class _Batch:
         outcome.taken.set()
 
     def run(self, sources: Sequence[Source], workers: int) -> Iterator[Progress | _Outcome]:
-        """Yield what is reported and what comes of each file. Raises what `read` raises."""
+        """Yield the progress and the outcome of each file. Raises what `read` raises."""
         self._unfinished = len(sources)
         self._time = TimeLeft([_size(source.path) for source in sources])
         threading.Thread(target=self._work, args=(sources, workers), name="ingest", daemon=True).start()

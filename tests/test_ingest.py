@@ -11,27 +11,21 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.extraction.process.worker import ReadResult
 from pdfqa_core.ingest import Source, ingest, sha256, short_name
 from pdfqa_core.storage import Store
 from pdfqa_core.types import Block, Document, DocumentState, Page, Progress
 
 
-@dataclass(frozen=True)
-class Result:
-    state: DocumentState = DocumentState.READY
-    reason: str = ""
-    title: str = "Its title"
-    page_count: int = 1
-    pages: tuple[Page, ...] = ()
-    pages_without_text: tuple[int, ...] = ()
-    authors: str = "Its author"
+def result(state=DocumentState.READY, reason="", title="Its title", page_count=1, pages=()):
+    return ReadResult(state, reason, title, page_count, pages, authors="Its author")
 
 
 @dataclass
 class Reader:
     """Reads a file as one page with its text; the names in `results` end otherwise."""
 
-    results: dict[str, Result] = field(default_factory=dict)
+    results: dict[str, ReadResult] = field(default_factory=dict)
     read: list[str] = field(default_factory=list)
 
     def __call__(self, source, document_id, unfinished, report):
@@ -39,7 +33,7 @@ class Reader:
         report(Progress(f"Reading {source.filename}", 1, 1))
         text = source.path.read_text()
         page = Page(document_id, 1, "1", 595, 842, text, blocks=(Block(0, len(text)),))
-        return self.results.get(source.filename, Result(pages=(page,)))
+        return self.results.get(source.filename, result(pages=(page,)))
 
 
 @pytest.fixture
@@ -88,7 +82,7 @@ def test_a_file_becomes_a_document_with_pages_and_its_original(run, store, file)
 
 def test_a_file_without_a_title_is_called_by_its_name(run, file):
     assert (
-        documents(run([file("x", "my report.pdf")], Reader({"my report.pdf": Result(title="")})))[0].title
+        documents(run([file("x", "my report.pdf")], Reader({"my report.pdf": result(title="")})))[0].title
         == "my report"
     )
 
@@ -132,7 +126,7 @@ def test_a_known_file_is_read_with_an_extractor_that_has_not_been_tried_on_it(ru
 
 def test_a_known_file_that_could_not_be_used_is_read_again(run, store, file):
     source = file("x", "locked.pdf")
-    locked = Result(DocumentState.ENCRYPTED, "locked.pdf is protected by a password.", pages=())
+    locked = result(DocumentState.ENCRYPTED, "locked.pdf is protected by a password.", pages=())
     run([source], Reader({"locked.pdf": locked}))
     assert store.documents.list("me")[0].state is DocumentState.ENCRYPTED
     run([source], Reader())
@@ -147,7 +141,7 @@ def test_another_owner_gets_the_file_too(run, store, file):
 
 
 def test_a_bad_file_does_not_stop_the_others(run, store, file):
-    broken = Result(DocumentState.BROKEN, "bad.pdf is damaged.", "bad", 0)
+    broken = result(DocumentState.BROKEN, "bad.pdf is damaged.", "bad", 0)
     sources = [file("a", "a.pdf"), file("b", "bad.pdf"), file("c", "c.pdf")]
     found = documents(run(sources, Reader({"bad.pdf": broken})))
     assert [(d.filename, d.state) for d in found] == [
@@ -229,7 +223,7 @@ class Together:
         self.unfinished.append(unfinished)
         report(Progress(f"Reading {source.filename}", 1, 2))
         self.barrier.wait()
-        return Result(title=source.filename)
+        return result(title=source.filename)
 
 
 def test_files_are_read_side_by_side_and_stored_by_the_caller(store, file):
@@ -259,8 +253,8 @@ def test_files_are_read_side_by_side_and_stored_by_the_caller(store, file):
 def test_a_file_that_fails_beside_others_does_not_stop_them(store, file):
     def read(source, document_id, unfinished, report):
         if source.filename == "b.pdf":
-            return Result(DocumentState.BROKEN, "b.pdf is damaged.")
-        return Result()
+            return result(DocumentState.BROKEN, "b.pdf is damaged.")
+        return result()
 
     sources = [file(name, f"{name}.pdf") for name in "abcd"]
     found = documents(
@@ -287,7 +281,7 @@ def test_stop_ends_all_files_that_are_read_and_keeps_the_finished(store, file):
 
     def read(source, document_id, unfinished, report):
         if source.filename == "a.pdf":
-            return Result()
+            return result()
         reading.append(source.filename)
         if len(reading) == 2:
             stop.set()
@@ -316,7 +310,7 @@ def test_nobody_waits_any_more(store, file):
         report(Progress(f"Reading {source.filename}", 1, 1))
         if source.filename == "d.pdf":
             gone.set()
-        return Result()
+        return result()
 
     events = ingest(
         [file(name, f"{name}.pdf") for name in "abcd"], store.documents, store.store_pdf, read, owner="me",
@@ -362,7 +356,7 @@ def test_names_are_made_fit_to_be_shown(name, shown):
 def test_a_name_of_five_megabytes_is_shortened_everywhere(run, store, file):
     long = "The annual report " * 290_000 + "2024 final.pdf"
     assert len(long) > 5_000_000
-    broken = Result(DocumentState.BROKEN, "")
+    broken = result(DocumentState.BROKEN, "")
 
     def read(source, document_id, unfinished, report):
         report(Progress(f"Reading {source.filename}", 1, 1))

@@ -12,7 +12,7 @@ from joblib import cpu_count
 from pdfqa_core import ingest as ingestion
 from pdfqa_core.errors import PdfQAError, StoppedError, StorageError, UsageError
 from pdfqa_core.extraction.process.slots import Slots
-from pdfqa_core.extraction.process.worker import Limits, read_document
+from pdfqa_core.extraction.process.worker import Limits, ReadResult, read_document
 from pdfqa_core.services import readings
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.sample import sample_pdf, sample_questions
@@ -118,7 +118,7 @@ class DocumentService:
 
         def read(
             source: ingestion.Source, document_id: str, unfinished: int, on_progress: Callable[[Progress], None]
-        ) -> ingestion.ReadResult:
+        ) -> ReadResult:
             secret = password or self._passwords.get(owner, document_id)
             if not self._slots.free:
                 on_progress(Progress(f"queueing {source.filename}"))

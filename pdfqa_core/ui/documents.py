@@ -133,10 +133,10 @@ class InFlight:
         self._steps: dict[str, Progress] = {}
 
     def take(self, event: Progress | Document) -> None:
-        """Take note of an event of reading; phases end with the name of their file."""
+        """Take note of an event of reading; phases are a word and the name of their file."""
         if isinstance(event, Document):
             self._finished += 1
-            self._steps = {key: step for key, step in self._steps.items() if not key.endswith(event.filename)}
+            self._steps.pop(event.filename, None)
         else:
             self._steps[event.phase.partition(" ")[2]] = event
 

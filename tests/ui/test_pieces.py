@@ -197,3 +197,12 @@ def test_files_that_are_read_side_by_side_have_a_bar_each():
     work.take(Document("d", "t", "a.pdf", 10, datetime.now(UTC), "me"))
     assert "a.pdf" not in work.html()
     assert "1 of 3" in work.html()
+
+
+def test_a_finished_file_leaves_the_bar_of_one_whose_name_ends_alike():
+    work = InFlight(2)
+    work.take(Progress("Reading annual report.pdf", 1, 10))
+    work.take(Progress("Reading report.pdf", 1, 10))
+    work.take(Document("d", "t", "report.pdf", 10, datetime.now(UTC), "me"))
+    assert "Reading annual report.pdf" in work.html()
+    assert "Reading report.pdf" not in work.html()

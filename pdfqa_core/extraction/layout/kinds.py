@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pdfqa_core.extraction.layout.formulas import SIGNS
 from pdfqa_core.extraction.raw_page import TextLine
@@ -58,14 +58,6 @@ class BlockDraft:
     def text(self) -> str:
         """The lines joined by spaces."""
         return " ".join(line.text for line in self.lines)
-
-
-@dataclass(slots=True)
-class _Contents:
-    """Entries of a table of contents: the indexes of their lines, entry by entry, and the pages they name."""
-
-    entries: list[list[int]] = field(default_factory=list)
-    pages: list[int] = field(default_factory=list)
 
 
 def contents_entries(lines: Sequence[TextLine]) -> dict[int, bool]:

@@ -5,8 +5,9 @@ A part that offers strategies makes one `Registry`; each strategy's file registe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 from pdfqa_core.errors import UsageError
 
@@ -18,15 +19,18 @@ class Registry(Generic[T]):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._entries: dict[str, T] = {}
+        self._entries: dict[str, tuple[T, str]] = {}
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that files a class or function under `name`. Raises UsageError if the name is taken."""
+    def register(self, name: str, words: str = "") -> Callable[[T], T]:
+        """Return a decorator that files a class or function under `name`; `words` explain it beside the choice.
+
+        Raises UsageError if the name is taken.
+        """
 
         def decorate(entry: T) -> T:
             if name in self._entries:
                 raise UsageError(f"Two entries are called {name!r} among the {self.kind}s.")
-            self._entries[name] = entry
+            self._entries[name] = entry, words
             return entry
 
         return decorate
@@ -34,7 +38,7 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """Return the entry called `name`. Raises UsageError with the names that exist."""
         try:
-            return self._entries[name]
+            return self._entries[name][0]
         except KeyError:
             raise UsageError(
                 f"There is no {self.kind} called {name!r}.", f"Choose one of: {', '.join(self._entries)}."
@@ -43,3 +47,19 @@ class Registry(Generic[T]):
     def names(self) -> tuple[str, ...]:
         """Return all names in order of registration."""
         return tuple(self._entries)
+
+    def words(self, name: str) -> str:
+        """Return the line that explains the entry called `name`."""
+        return self._entries[name][1]
+
+    def parameters(self, name: str) -> frozenset[str]:
+        """Return the parameters of the entry called `name`, a class; what it is given and asked follows from them.
+
+        Raises UsageError for an unknown name.
+        """
+        return frozenset(inspect.signature(self.get(name)).parameters)  # type: ignore[arg-type]
+
+    def accepted(self, name: str, offered: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the offered values that the entry called `name` has parameters for."""
+        known = self.parameters(name)
+        return {key: value for key, value in offered.items() if key in known}

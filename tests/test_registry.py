@@ -4,7 +4,8 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.registry import Registry
-from pdfqa_core.services import Services, choices
+from pdfqa_core.services import choices
+from pdfqa_core.settings import Settings
 
 
 @pytest.fixture
@@ -55,5 +56,25 @@ def test_a_name_is_taken_once(colours):
     ],
 )
 def test_the_choices_of_the_program(kind, some):
-    assert some <= set(Services.names(kind))
-    assert len([registry for registry in choices.REGISTRIES if registry.kind == kind]) == 1
+    assert some <= set(choices.names(kind))
+    assert all(choices.REGISTRIES[kind].words(name) for name in choices.names(kind))
+
+
+def test_what_a_strategy_is_given_follows_from_its_parameters(colours):
+    @colours.register("mixed", "of two")
+    class Mixed:
+        def __init__(self, first, second=0):
+            self.parts = first, second
+
+    assert colours.words("mixed") == "of two"
+    assert colours.accepted("mixed", {"second": 2, "third": 3}) == {"second": 2}
+
+
+def test_settings_of_strategies_that_are_not_chosen_are_not_in_use():
+    late = Settings().changed("retrieval", retriever="late_interaction")
+    assert choices.in_use(late)["retrieval", "k1"] is False
+    used = choices.in_use(late.changed("retrieval", first_stage="bm25"))
+    assert used["retrieval", "k1"]
+    assert used["retrieval", "late_model"]
+    assert not used["retrieval", "weight"]
+    assert ("retrieval", "k") not in used

@@ -43,6 +43,13 @@ class Chunking(ABC):
         return f"{self.name}({values})"
 
     @property
+    def words(self) -> str:
+        """What the passages are, for people; two chunkers that cut differently never have the same words."""
+        values = [(f, getattr(self, f.name)) for f in fields(self) if f.name != "tokenize"]
+        others = ", ".join(f"{f.name.replace('_', ' ')} {value}" for f, value in values if value != f.default)
+        return f"{self.name} ({others})" if others else self.name
+
+    @property
     @abstractmethod
     def longest_atom(self) -> int:
         """The length above which a single word is cut: no passage may be longer than this."""

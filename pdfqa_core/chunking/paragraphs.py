@@ -7,13 +7,9 @@ from itertools import groupby
 from typing import ClassVar
 
 from pdfqa_core.chunking.base import Chunking, check_at_least, chunkers
-from pdfqa_core.chunking.snippets import cut
-from pdfqa_core.chunking.stream import Stream
+from pdfqa_core.chunking.stream import Stream, cut
 from pdfqa_core.errors import UsageError
 from pdfqa_core.types import BlockKind
-
-SHORTEST = 20
-LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +25,27 @@ class _Group:
         return _Group(self.first, other.last, self.body + other.body, self.total + other.total)
 
 
-@chunkers.register("paragraphs")
+@chunkers.register("paragraphs", "each paragraph of the page is a passage")
 @dataclass(frozen=True, kw_only=True)
 class Paragraphs(Chunking):
     """One passage per block of text; of uneven length, as documents are.
 
     A heading is no passage of its own: it opens the passage of the text below it. A paragraph that a page border (or a
-    header in between) broke in mid-sentence is mended. Text under `min_length` (default 20), such as a list item, is
-    joined with its neighbours: with what follows while the whole is too short, else to what precedes as long as that
-    stays within half of `max_length`. A block above `max_length` (default 300) is cut at sentence ends.
+    header in between) broke in mid-sentence is mended. Text under `shortest`, such as a list item, is joined with its
+    neighbours: with what follows while the whole is too short, else to what precedes as long as that stays within half
+    of `longest`. A block above `longest` is cut at sentence ends.
     """
 
     name: ClassVar[str] = "paragraphs"
 
-    min_length: int | None = None
-    max_length: int | None = None
+    shortest: int = 20
+    longest: int = 300
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least(self.name, min_length=self.shortest, max_length=self.longest)
+        check_at_least(self.name, shortest=self.shortest, longest=self.longest)
         if self.shortest > self.longest:
-            raise UsageError(f"min_length ({self.shortest}) is above max_length ({self.longest}).")
-
-    @property
-    def shortest(self) -> int:
-        """The length below which text is joined with its neighbours."""
-        return SHORTEST if self.min_length is None else self.min_length
-
-    @property
-    def longest(self) -> int:
-        """The length above which a block is cut."""
-        return LONGEST if self.max_length is None else self.max_length
+            raise UsageError(f"shortest ({self.shortest}) is above longest ({self.longest}).")
 
     @property
     def longest_atom(self) -> int:

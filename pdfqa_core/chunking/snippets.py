@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pdfqa_core.chunking.base import Chunking, check_at_least, chunkers
-from pdfqa_core.chunking.stream import Stream
+from pdfqa_core.chunking.stream import Stream, cut
 from pdfqa_core.errors import UsageError
 
 
-@chunkers.register("snippets")
+@chunkers.register("snippets", "pieces of one length, ending at a sentence end where a range is given")
 @dataclass(frozen=True, kw_only=True)
 class Snippets(Chunking):
     """Disjoint passages of `length`, or of `min_length` to `max_length` where these two are given.
@@ -39,6 +38,12 @@ class Snippets(Chunking):
             raise UsageError(f"min_length ({self.min_length}) is above max_length ({self.max_length}).")
 
     @property
+    def words(self) -> str:
+        """Their length, or its range."""
+        length = self.length if self.min_length is None else f"{self.min_length} to {self.max_length}"
+        return f"snippets of {length} {self.unit}"
+
+    @property
     def longest_atom(self) -> int:
         """A word longer than a snippet is cut."""
         return self.length if self.max_length is None else self.max_length
@@ -48,21 +53,3 @@ class Snippets(Chunking):
         if self.min_length is None or self.max_length is None:
             return cut(stream, 0, len(stream.atoms), None, self.length)
         return cut(stream, 0, len(stream.atoms), self.min_length, self.max_length)
-
-
-def cut(stream: Stream, first: int, last: int, shortest: int | None, longest: int) -> list[tuple[int, int]]:
-    """Return the atoms `first` to `last` cut into ranges of at most `longest`.
-
-    Where `shortest` is set, a range ends at the last sentence end that leaves it that long; without one it is full.
-    """
-    found = []
-    while first < last:
-        end = min(last, stream.fit(first, longest))
-        if shortest is not None and end < last:
-            earliest = bisect_left(stream.offsets, stream.offsets[first] + shortest)
-            place = bisect_right(stream.sentence_ends, end) - 1
-            if place >= 0 and stream.sentence_ends[place] >= max(earliest, first + 1):
-                end = stream.sentence_ends[place]
-        found.append((first, end))
-        first = end
-    return found

@@ -7,7 +7,7 @@ the passage gets another span; its text is the spans' texts joined by `JOINER`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -236,3 +236,21 @@ class Stream:
         spans = self.spans(first, last)
         text = JOINER.join(self.texts[span.page][span.start : span.end] for span in spans)
         return Passage(passage_id(recipe, spans), spans, text)
+
+
+def cut(stream: Stream, first: int, last: int, shortest: int | None, longest: int) -> list[tuple[int, int]]:
+    """Return the atoms `first` to `last` cut into ranges of at most `longest`.
+
+    Where `shortest` is set, a range ends at the last sentence end that leaves it that long; without one it is full.
+    """
+    found = []
+    while first < last:
+        end = min(last, stream.fit(first, longest))
+        if shortest is not None and end < last:
+            earliest = bisect_left(stream.offsets, stream.offsets[first] + shortest)
+            place = bisect_right(stream.sentence_ends, end) - 1
+            if place >= 0 and stream.sentence_ends[place] >= max(earliest, first + 1):
+                end = stream.sentence_ends[place]
+        found.append((first, end))
+        first = end
+    return found

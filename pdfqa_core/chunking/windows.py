@@ -11,7 +11,7 @@ from pdfqa_core.chunking.stream import Stream
 from pdfqa_core.errors import UsageError
 
 
-@chunkers.register("windows")
+@chunkers.register("windows", "a window that slides over the text, so that neighbours overlap")
 @dataclass(frozen=True, kw_only=True)
 class Windows(Chunking):
     """Windows of `size` that move on by `step`; n words make 1 + ceil((n - size) / step) of them, 1 if n <= size.
@@ -30,6 +30,11 @@ class Windows(Chunking):
         check_at_least(self.name, size=self.size, step=self.step)
         if self.step > self.size:
             raise UsageError(f"step ({self.step}) is above size ({self.size}): text would be left out.")
+
+    @property
+    def words(self) -> str:
+        """Their size and their step."""
+        return f"windows of {self.size} {self.unit}, step {self.step}"
 
     @property
     def longest_atom(self) -> int:

@@ -7,7 +7,8 @@ import types
 from pathlib import Path
 from typing import Literal, Union, get_args, get_origin
 
-from pdfqa_core.settings import Section, Settings, load, read_settings, workspace_path
+from pdfqa_core.services import choices
+from pdfqa_core.settings import Section, Settings, Shown, load, read_settings, workspace_path
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
     """Add one option for every setting of the sections (`chunking`: --chunker, --unit, …)."""
+    looks = {(section, name): shown for section, name, shown in Settings().shown()}
     for section in sections:
         model: type[Section] = Settings.model_fields[section].annotation  # type: ignore[assignment]
         group = parser.add_argument_group(f"{section} settings")
@@ -27,7 +29,8 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
                 flags.insert(0, "-k")
             kind = _plain(field.annotation)
             default = "none" if field.default in ("", None) else field.default
-            text = f"{field.description or name.replace('_', ' ')} (default: {default})".replace("%", "%%")
+            known = _strategies(looks[section, name])
+            text = f"{field.description or name.replace('_', ' ')}{known} (default: {default})".replace("%", "%%")
             destination = f"{section}.{name}"
             if kind is bool:
                 group.add_argument(
@@ -36,7 +39,14 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
             elif get_origin(kind) is Literal:
                 group.add_argument(*flags, dest=destination, choices=get_args(kind), help=text)
             else:
-                group.add_argument(*flags, dest=destination, type=kind, metavar=kind.__name__.upper(), help=text)
+                metavar = "NAME" if known else kind.__name__.upper()
+                group.add_argument(*flags, dest=destination, type=kind, metavar=metavar, help=text)
+
+
+def _strategies(shown: Shown) -> str:
+    """Return what can be chosen, in words; empty where a setting names no strategy."""
+    names = choices.names(shown.of, shown.without) if shown.of else ()
+    return "".join(f" {name}: {choices.REGISTRIES[shown.of].words(name)}." for name in names)
 
 
 def _plain(annotation: object) -> type:

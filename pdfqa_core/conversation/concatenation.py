@@ -31,7 +31,7 @@ LONGEST_ANSWER = 20  # sentences of an answer that are compared with the questio
 NEW_TOPIC_NOTE = "Taken as a new topic: the earlier questions played no part in the search."
 
 
-@rewriters.register("concatenation")
+@rewriters.register("concatenation", "searched with terms of earlier questions")
 class Concatenation:
     """Adds the last `turns` questions to a question, each with a weight, for words and for embeddings.
 

@@ -118,7 +118,7 @@ def _runs(text: str, length: int = 5) -> set[tuple[str, ...]]:
     return {tuple(found[i : i + length]) for i in range(len(found) - length + 1)}
 
 
-@rewriters.register("llm")
+@rewriters.register("llm", "rewritten by the language model")
 class LLMRewriter:
     """Asks the language model for a standalone question; `turns` is how many questions it is shown.
 

@@ -18,7 +18,7 @@ from pdfqa_core.extraction.whole import read_whole
 from pdfqa_core.types import Page
 
 
-@extractors.register("direct")
+@extractors.register("direct", "the text in the file")
 class DirectExtractor:
     """Reads born-digital PDFs: reading order, paragraphs, headings and margins from the geometry of the characters."""
 

@@ -31,7 +31,7 @@ POLL = 0.05  # seconds between two looks at a stop signal
 _log = logging.getLogger(__name__)
 
 
-@engines.register("llama_cpp")
+@engines.register("llama_cpp", "runs a GGUF file in this program")
 class LlamaCpp:
     """A model file, loaded at first use and kept.
 

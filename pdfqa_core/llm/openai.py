@@ -76,7 +76,7 @@ def base_url(url: str) -> str:
     return url.strip().rstrip("/") + ("/v1" if parts.path in ("", "/") else "")
 
 
-@engines.register("openai")
+@engines.register("openai", "asks an OpenAI-compatible server")
 class OpenAICompatible:
     """A model behind `url`.
 

@@ -24,7 +24,7 @@ from pdfqa_core.types import (
 )
 
 
-@readers.register("extractive")
+@readers.register("extractive", "the best sentences, word for word")
 class ExtractiveReader:
     """Answers with at most `count` sentences of the first `passages` hits, in their order, each of them cited.
 

@@ -45,7 +45,7 @@ class _Reply:
     first_token: float | None = None
 
 
-@readers.register("generative")
+@readers.register("generative", "the language model writes")
 class GenerativeReader:
     """Writes an answer with a language model.
 

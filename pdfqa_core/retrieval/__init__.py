@@ -5,6 +5,7 @@
 chunkers or readers.
 """
 
+from pdfqa_core.retrieval import bm25, dense, hybrid, fusion, convex, late_interaction  # noqa: F401, I001 - the page's order
 from pdfqa_core.retrieval.base import IndexRetriever, PageRange, Searcher, page_range, retrievers
 from pdfqa_core.retrieval.bm25 import BM25
 from pdfqa_core.retrieval.build import RetrievalModels, make_retriever, needs_embeddings, prepared

@@ -49,7 +49,8 @@ class Found(NamedTuple):
 class IndexRetriever(ABC):
     """Searches an index; the fields of a subclass (but `index`) are its parameters, keyword only.
 
-    `needs_embeddings` says whether the index must have been opened with embeddings.
+    `needs_embeddings` says whether the index must have been opened with embeddings. A field `first` is a retriever
+    whose candidates this one orders, a field `token_encoder` the model of late interaction.
     """
 
     name: ClassVar[str]

@@ -72,7 +72,7 @@ def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
     return best if matched[best].all() else top(scores, k, np.flatnonzero(matched))
 
 
-@retrievers.register("bm25")
+@retrievers.register("bm25", "counts matching words; instant, no encoder")
 @dataclass(frozen=True, eq=False)
 class BM25(IndexRetriever):
     """BM25Okapi as rank-bm25 defines it; finds only passages that share a term with the question."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Protocol
 
 from pdfqa_core.errors import UsageError
@@ -13,8 +12,8 @@ from pdfqa_core.retrieval.index import Index
 from pdfqa_core.retrieval.rerank import PairScorer, Reranked
 from pdfqa_core.retrieval.token_encoder import TokenEncoder
 
-LATE = "late_interaction"
 ALL_PASSAGES = "none"
+TOKEN_ENCODER, FIRST = "token_encoder", "first"  # parameters of retrievers that are made of settings
 
 
 class RetrievalModels(Protocol):
@@ -32,23 +31,32 @@ class RetrievalModels(Protocol):
 def needs_embeddings(parameters: Mapping[str, Any]) -> bool:
     """Whether the index has to be opened with embeddings for the retriever that the parameters describe."""
     name = parameters["retriever"]
-    if name == LATE and parameters.get("first_stage", ALL_PASSAGES) != ALL_PASSAGES:
-        name = parameters["first_stage"]
-    return bool(retrievers.get(name).needs_embeddings)
+    return bool(retrievers.get(_first(name, parameters) or name).needs_embeddings)
 
 
 def prepared(parameters: Mapping[str, Any]) -> str:
     """Return a name for what the retriever prepares beside the passages and embeddings of an index; "" for nothing."""
-    return f"{LATE} {parameters.get('late_model', '')}" if parameters["retriever"] == LATE else ""
+    tokens = TOKEN_ENCODER in retrievers.parameters(parameters["retriever"])
+    return f"tokens {parameters.get('late_model', '')}" if tokens else ""
+
+
+def _first(name: str, parameters: Mapping[str, Any]) -> str:
+    """Return the name of the retriever whose candidates the one called `name` orders; "" for none."""
+    chosen = parameters.get("first_stage", ALL_PASSAGES)
+    if FIRST not in retrievers.parameters(name) or chosen == ALL_PASSAGES:
+        return ""
+    if FIRST in retrievers.parameters(chosen):
+        raise UsageError(f"{chosen} cannot be the first stage of {name}.", "Choose another retriever, or none.")
+    return str(chosen)
 
 
 def make_retriever(index: Index, parameters: Mapping[str, Any], models: RetrievalModels) -> Searcher:
     """Return the retriever that the parameters describe.
 
-    `retriever` names it; its own parameters go by the names of its fields. Of late interaction: `late_model` (path or
-    hub name), `first_stage` (another retriever's name, or "none"). For all: `reranker` (path or hub name, "" for none),
-    `rerank_candidates`, `per_page` (hits of one page, 0 for any number), `merge_overlaps`. Models are loaded when they
-    are first used. Raises UsageError.
+    `retriever` names it; its own parameters go by the names of its fields. A field `token_encoder` is made of
+    `late_model` (path or hub name), a field `first` of `first_stage` (another retriever's name, or "none"). For all:
+    `reranker` (path or hub name, "" for none), `rerank_candidates`, `per_page` (hits of one page, 0 for any number),
+    `merge_overlaps`. Models are loaded when they are first used. Raises UsageError.
     """
     name = parameters["retriever"]
     found: Searcher = _plain(index, name, parameters, models)
@@ -60,15 +68,10 @@ def make_retriever(index: Index, parameters: Mapping[str, Any], models: Retrieva
 
 
 def _plain(index: Index, name: str, parameters: Mapping[str, Any], models: RetrievalModels) -> IndexRetriever:
-    strategy = retrievers.get(name)
-    declared = {field.name for field in fields(strategy)}
-    own = {key: value for key, value in parameters.items() if key in declared}
-    if name == LATE:
-        own["token_encoder"] = models.token_encoder(parameters.get("late_model", ""))
-        first = parameters.get("first_stage", ALL_PASSAGES)
-        if first == LATE:
-            raise UsageError(f"The first stage of {LATE} is {LATE} itself.", "Choose another retriever, or none.")
-        if first != ALL_PASSAGES:
-            own["first"] = _plain(index, first, parameters, models)
-    made: IndexRetriever = strategy(index, **own)
+    own = retrievers.accepted(name, parameters)
+    if TOKEN_ENCODER in retrievers.parameters(name):
+        own[TOKEN_ENCODER] = models.token_encoder(parameters.get("late_model", ""))
+    if first := _first(name, parameters):
+        own[FIRST] = _plain(index, first, parameters, models)
+    made: IndexRetriever = retrievers.get(name)(index, **own)
     return made

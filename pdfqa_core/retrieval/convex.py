@@ -15,7 +15,7 @@ from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.types import Query
 
 
-@retrievers.register("convex")
+@retrievers.register("convex", "adds up the scores of both, brought to one scale")
 @dataclass(frozen=True, eq=False)
 class ConvexCombination(BothLists):
     """score(p) = weight · norm(cos) + (1 - weight) · norm(BM25) over the union of the `candidates` best of each list.

@@ -91,7 +91,7 @@ class Semantic:
         return rows[best], cosines[best]
 
 
-@retrievers.register("dense")
+@retrievers.register("dense", "compares meanings by an encoder")
 @dataclass(frozen=True, eq=False)
 class Dense(IndexRetriever):
     """Cosine similarity of sentence embeddings. Source: Reimers and Gurevych 2019, "Sentence-BERT"."""

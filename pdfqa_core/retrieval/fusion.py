@@ -15,7 +15,7 @@ from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.types import Query
 
 
-@retrievers.register("rrf")
+@retrievers.register("rrf", "adds up the ranks of both")
 @dataclass(frozen=True, eq=False)
 class ReciprocalRankFusion(BothLists):
     """score(p) = Σ over both lists of 1 / (rrf_k + rank of p), for the `candidates` best of each list.

@@ -14,7 +14,7 @@ from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.types import Query
 
 
-@retrievers.register("hybrid")
+@retrievers.register("hybrid", "meaning times matching words (LaPraDoR)")
 @dataclass(frozen=True, eq=False)
 class Hybrid(BothLists):
     """score(q, p) = max(cos(q, p), 0) · BM25(q, p) over the union of the `candidates` best of each list.

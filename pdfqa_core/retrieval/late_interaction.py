@@ -16,7 +16,7 @@ from pdfqa_core.retrieval.token_store import TokenStore
 from pdfqa_core.types import Query, StopSignal
 
 
-@retrievers.register("late_interaction")
+@retrievers.register("late_interaction", "compares every word's meaning; takes most time and disk (ColBERT)")
 @dataclass(frozen=True, eq=False)
 class LateInteraction(IndexRetriever):
     """MaxSim of ColBERT: score(q, p) = Σ over question tokens of the largest cosine with a passage token.

@@ -1,7 +1,8 @@
-"""The strategies that can be chosen: which registry holds them, and which setting names them."""
+"""The strategies that can be chosen, the settings that name them, and which settings the chosen ones have."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pdfqa_core.chunking import chunkers
@@ -13,21 +14,60 @@ from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import retrievers
 from pdfqa_core.settings import Settings
 
-REGISTRIES: tuple[Registry[Any], ...] = (extractors, chunkers, retrievers, readers, rewriters, engines)
+REGISTRIES: Mapping[str, Registry[Any]] = {
+    registry.kind: registry for registry in (extractors, chunkers, retrievers, readers, rewriters, engines)
+}
+
+# Starting points of a recipe, by the name that people choose.
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "Quick": {"chunking": {"chunker": "paragraphs"}, "retrieval": {"retriever": "bm25", "k": 5}},
+    "Balanced": {
+        "chunking": {"chunker": "windows", "unit": "words", "size": 120, "step": 60, "headings": True},
+        "retrieval": {"retriever": "hybrid", "k": 5},
+    },
+    "Thorough": {
+        "chunking": {"chunker": "windows", "unit": "words", "size": 200, "step": 50, "headings": True},
+        "retrieval": {"retriever": "hybrid", "k": 10, "candidates": 300},
+    },
+}
 
 
-def names(kind: str) -> tuple[str, ...]:
-    """Return the names of the strategies of a kind ("extractor", "chunker", "retriever", "reader", "rewriter")."""
-    return next(registry.names() for registry in REGISTRIES if registry.kind == kind)
+def names(kind: str, without: str = "") -> tuple[str, ...]:
+    """Return the names of the strategies of a kind ("extractor", "chunker", "retriever", "reader", "rewriter").
+
+    Those that have a parameter called `without` are left out.
+    """
+    registry = REGISTRIES[kind]
+    return tuple(name for name in registry.names() if without not in registry.parameters(name))
 
 
 def check(settings: Settings) -> None:
     """Raise UsageError if the settings name a strategy that does not exist."""
-    extractors.get(settings.extraction.extractor)
-    if settings.chunking.read_by:
-        extractors.get(settings.chunking.read_by)
-    chunkers.get(settings.chunking.chunker)
-    retrievers.get(settings.retrieval.retriever)
-    readers.get(settings.reading.reader)
-    rewriters.get(settings.conversation.rewriter)
-    engines.get(settings.llm.engine)
+    for section, name, shown in settings.shown():
+        value = getattr(getattr(settings, section), name)
+        if shown.of and (shown.also is None or value != shown.also[0]):
+            REGISTRIES[shown.of].get(value)
+
+
+def in_use(settings: Settings) -> dict[tuple[str, str], bool]:
+    """Return, for each setting that is a parameter of some strategy of its section, whether the chosen one has it.
+
+    What a strategy does with the help of another, such as a first stage, it does with the parameters of both.
+    """
+    found: dict[tuple[str, str], bool] = {}
+    for section in Settings.model_fields:
+        values = getattr(settings, section)
+        looks = {name: shown for of, name, shown in settings.shown() if of == section}
+        kind = next((name for name, shown in looks.items() if shown.of == name), None)
+        if kind is None:
+            continue
+        registry = REGISTRIES[kind]
+        parameters = {name: registry.parameters(name) for name in registry.names()}
+        used = parameters[getattr(values, kind)]
+        for name, shown in looks.items():
+            if shown.of == kind and shown.parameter in used:
+                used = used.union(parameters.get(getattr(values, name), ()))
+        known = frozenset[str]().union(*parameters.values())
+        given = {name: shown.parameter or name for name, shown in looks.items()}
+        found |= {(section, name): parameter in used for name, parameter in given.items() if parameter in known}
+    return found

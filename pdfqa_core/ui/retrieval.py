@@ -16,8 +16,7 @@ import gradio as gr
 from pdfqa_core.chunking import JOINER
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import page_range
-from pdfqa_core.services import Services
-from pdfqa_core.services.choices import names as strategies
+from pdfqa_core.services import Services, choices
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
@@ -26,19 +25,7 @@ from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarde
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import Piece, pieces
-from pdfqa_core.ui.recipe import (
-    CHUNKERS,
-    FIELDS,
-    PRESETS,
-    READ_BY,
-    REFUSALS,
-    RETRIEVERS,
-    UNSET,
-    build_form,
-    ordered,
-    settings_from,
-    values_of,
-)
+from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, build_form, settings_from
 from pdfqa_core.ui.refusal_chart import refusal_chart
 from pdfqa_core.ui.session import Session, Shown
 
@@ -102,8 +89,9 @@ def _bars(hit: Hit, best: float) -> tuple[tuple[float, str], ...]:
 class Handlers:
     """What the tab does."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, form: Form) -> None:
         self.services = services
+        self.form = form
 
     def preview(self, session: Session) -> str:
         """Return the count of passages, their lengths, the first of them, and whether the index is built."""
@@ -145,9 +133,9 @@ class Handlers:
         choices = [(d.title or d.filename, d.id) for d in documents]
         return self.preview(session), gr.Dropdown(choices=choices, value=chosen)
 
-    def fill(self, session: Session) -> tuple[Any, ...]:
+    def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""
-        return self._filled(session.settings)
+        return self.form.filled(session.settings)
 
     def scope_changed(self, scope: list[str], session: Session) -> Session:
         """Remember which documents are searched, here and in the chat."""
@@ -156,49 +144,26 @@ class Handlers:
     def changed(self, session: Session, *values: Any) -> tuple[Any, ...]:
         """Take the form's values into the session and show what they make."""
         try:
-            session = replace(session, settings=self._settings(session, values))
-            return session, self.preview(session), *self._visible(session.settings)
+            taken = replace(session, settings=self._settings(session, values))
+            return taken, self.preview(taken), *self.form.filled(taken.settings, session.settings)
         except PdfQAError as error:
-            return session, error_html(error), *[gr.skip() for _ in self._visible(session.settings)]
+            return session, error_html(error), *[gr.skip() for _ in self.form.all]
 
     def _settings(self, session: Session, values: Sequence[Any]) -> Settings:
-        return settings_from(values, session.settings, models=not self.services.settings.server.demo)
+        return settings_from(values, session.settings, models=self.form.models)
 
     def preset(self, name: str, session: Session) -> tuple[Any, ...]:
         """Set the form to a preset."""
         settings = session.settings
-        for section, fields in PRESETS.get(name, {}).items():
+        for section, fields in choices.PRESETS.get(name, {}).items():
             settings = settings.changed(section, **fields)
         session = replace(session, settings=settings)
-        return session, self.preview(session), *self._filled(settings)
-
-    @staticmethod
-    def _curve(settings: Settings) -> str:
-        return refusal_chart(settings.reading.refusal, settings.reading.confidence_threshold)
+        return session, self.preview(session), *self.form.filled(settings)
 
     @staticmethod
     def evidence_moved(refusal: str, threshold: float | None) -> Any:
         """Return the curve with the threshold where the slider is."""
         return gr.skip() if threshold is None else refusal_chart(refusal, threshold)
-
-    @staticmethod
-    def _groups(settings: Settings) -> tuple[Any, ...]:
-        return tuple(gr.Group(visible=settings.chunking.chunker == chunker) for chunker in ("snippets", "windows"))
-
-    def _visible(self, settings: Settings) -> tuple[Any, ...]:
-        return *self._groups(settings), *(gr.Radio(info=words) for words in _explained(settings).values())
-
-    def _filled(self, settings: Settings) -> tuple[Any, ...]:
-        """Return curve, groups and all fields; each once, because of two updates of one the page may take either."""
-        explained = _explained(settings)
-        return (
-            self._curve(settings),
-            *self._groups(settings),
-            *(
-                gr.Radio(value=value, info=explained[name]) if name in explained else value
-                for (_, name), value in zip(FIELDS, values_of(settings), strict=True)
-            ),
-        )
 
     def build_index(self, session: Session, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Build the index of the form's recipe with progress; Stop keeps what is finished."""
@@ -233,9 +198,9 @@ class Handlers:
             return
         try:
             wanted = page_range(pages) if pages.strip() else None
-            retrievers = [session.settings.retrieval.retriever, *([other] if other in RETRIEVERS else [])]
+            chosen = [session.settings.retrieval.retriever, other]
             columns = []
-            for name in dict.fromkeys(retrievers):
+            for name in dict.fromkeys(name for name in chosen if name in choices.names("retriever")):
                 settings = session.settings.changed("retrieval", retriever=name)
                 for step in self.services.indexes.build(session.owner, settings):
                     yield work_html(step), gr.skip()
@@ -287,25 +252,13 @@ class Handlers:
         return Passage(wanted, spans, text)
 
 
-def _explained(settings: Settings) -> dict[str, str]:
-    """Return the line below each field whose chosen value is explained."""
-    return {
-        "read_by": READ_BY.get(settings.chunking.read_by, ""),
-        "chunker": CHUNKERS.get(settings.chunking.chunker, ""),
-        "retriever": RETRIEVERS.get(settings.retrieval.retriever, ""),
-        "refusal": REFUSALS.get(settings.reading.refusal, ""),
-    }
-
-
 def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
     """Build the tab; return what fills it when it is opened, and what fills its form when the page is loaded."""
-    handlers = Handlers(services)
-    settings = services.settings
     switch("retrieval-columns", "Recipe", "Test")
     with gr.Row(elem_classes=["pq-columns"], elem_id="retrieval-columns"):
         with gr.Column():
-            preset = gr.Radio(list(PRESETS), label="Preset", info="A starting point; change anything below")
-            form, groups = build_form(services, settings)
+            preset = gr.Radio(list(choices.PRESETS), label="Preset", info="A starting point; change anything below")
+            form = build_form(services.settings, models=not services.settings.server.demo)
             preview = live_html(elem_id="retrieval-preview")
             work = live_html(elem_id="retrieval-work")
             with gr.Row():
@@ -320,10 +273,7 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
                     elem_id="retrieval-question",
                 )
                 other = gr.Dropdown(
-                    ["nothing", *ordered(strategies("retriever"), RETRIEVERS)],
-                    value="nothing",
-                    label="Compare with",
-                    scale=2,
+                    ["nothing", *choices.names("retriever")], value="nothing", label="Compare with", scale=2
                 )
                 search = gr.Button("Search", variant="primary", scale=1, min_width=88, elem_id="retrieval-search")
             with gr.Row(equal_height=True):
@@ -336,17 +286,17 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
                 )
             hits = live_html(render("hits", columns=(), message=TRY), elem_id="retrieval-hits")
             page = live_html(elem_id="retrieval-page")
-    shown = [session, preview, *groups, *(form[name] for name in _explained(settings))]
-    fields = [form[name] for _, name in FIELDS]
+    handlers = Handlers(services, form)
+    shown, fields = [session, preview, *form.all], list(form.fields.values())
     for field in fields:
         taken = field.input(
             handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last"
         )
         taken.failure(lambda: error_html(UNSET), None, preview, **AT_ONCE)  # Gradio refuses a slider without a number
-    curve, evidence = form["refusal_curve"], [form["refusal"], form["confidence_threshold"]]
+    evidence = [form.fields[place] for place in JUDGED]
     for field in evidence:
-        field.input(handlers.evidence_moved, evidence, curve, trigger_mode="always_last", **AT_ONCE)
-    preset.input(guarded(handlers.preset), [preset, session], [session, preview, curve, *groups, *fields], **QUIET)
+        field.input(handlers.evidence_moved, evidence, form.curve, trigger_mode="always_last", **AT_ONCE)
+    preset.input(guarded(handlers.preset), [preset, session], shown, **QUIET)
     build_button.click(
         handlers.build_index, [session, *fields], [work, build_button, stop, preview], concurrency_limit=None, **QUIET
     )
@@ -356,4 +306,4 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
     hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], [curve, *groups, *fields])
+    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], form.all)

@@ -72,9 +72,7 @@ ANY = st.one_of(
     st.builds(
         lambda a, b: Snippets(min_length=min(a, b), max_length=max(a, b)), st.integers(1, 30), st.integers(1, 30)
     ),
-    st.builds(
-        lambda a, b: Paragraphs(min_length=min(a, b), max_length=max(a, b)), st.integers(1, 30), st.integers(1, 60)
-    ),
+    st.builds(lambda a, b: Paragraphs(shortest=min(a, b), longest=max(a, b)), st.integers(1, 30), st.integers(1, 60)),
     st.builds(
         lambda size, step: Windows(size=size, step=min(size, step), unit="tokens", tokenize=pairs_tokenizer),
         st.integers(1, 30),
@@ -166,7 +164,7 @@ def test_token_windows_never_exceed_their_size(data, size):
 @given(PAGES, st.integers(1, 20), st.integers(0, 60))
 def test_paragraphs_are_disjoint_and_bounded(data, shortest, more):
     pages = pages_of(data)
-    passages = Paragraphs(min_length=shortest, max_length=shortest + more).chunk(pages)
+    passages = Paragraphs(shortest=shortest, longest=shortest + more).chunk(pages)
     assert all(count_words(p) <= shortest + more for p in passages)
     assert disjoint([s for p in passages for s in p.spans])
 
@@ -288,7 +286,7 @@ def test_a_heading_opens_the_passage_below_it():
 def test_list_items_stay_with_the_paragraph_that_introduces_them():
     items = [(BlockKind.LIST, ["•", "item", str(i)], " ") for i in range(5)]
     page = page_of(1, [(BlockKind.TEXT, ["The", "plan", "covers:"], " "), *items, (BlockKind.TEXT, ["x"] * 50, " ")])
-    first, second = Paragraphs(min_length=12).chunk([page])
+    first, second = Paragraphs(shortest=12).chunk([page])
     assert first.text.startswith("The plan covers:")
     assert first.text.endswith("item 4")
     assert second.text.split() == ["x"] * 50
@@ -307,7 +305,7 @@ def test_a_paragraph_broken_by_a_page_border_is_one_passage():
 def test_a_note_below_a_paragraph_broken_by_a_page_border_comes_after_it(aside):
     first = page_of(1, [(BlockKind.TEXT, "The plan covers all of".split(), " "), (aside, ["1", "Since", "2020."], " ")])
     second = page_of(2, [(BlockKind.TEXT, "the costs of care.".split(), " "), (BlockKind.TEXT, ["It", "ends."], " ")])
-    whole, note, rest = (p.text for p in Paragraphs(min_length=1).chunk([first, second]))
+    whole, note, rest = (p.text for p in Paragraphs(shortest=1).chunk([first, second]))
     assert whole == JOINER.join(["The plan covers all of", "the costs of care."])
     assert (note, rest) == ("1 Since 2020.", "It ends.")
 
@@ -315,7 +313,7 @@ def test_a_note_below_a_paragraph_broken_by_a_page_border_comes_after_it(aside):
 def test_a_note_below_a_whole_sentence_stays_where_it_is():
     first = page_of(1, [(BlockKind.TEXT, ["It", "ends."], " "), (BlockKind.FOOTNOTE, ["1", "Since", "2020."], " ")])
     second = page_of(2, [(BlockKind.TEXT, ["the", "costs."], " ")])
-    assert [p.text for p in Paragraphs(min_length=1).chunk([first, second])] == [
+    assert [p.text for p in Paragraphs(shortest=1).chunk([first, second])] == [
         "It ends.",
         "1 Since 2020.",
         "the costs.",
@@ -345,7 +343,7 @@ def test_the_recipe_names_all_parameters_and_changes_the_ids():
         lambda: Snippets(length=0),
         lambda: Snippets(min_length=3),
         lambda: Snippets(min_length=4, max_length=3),
-        lambda: Paragraphs(min_length=400),
+        lambda: Paragraphs(shortest=400),
         lambda: Windows(unit="tokens"),
         lambda: Windows(unit="pages"),
         lambda: Windows().chunk([replace(text_pages(1)[0], document_id=i) for i in "ab"]),

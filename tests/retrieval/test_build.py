@@ -62,7 +62,7 @@ def test_a_first_stage_narrows_late_interaction(index):
     hits = make_retriever(index, settings, Models()).search("vaccine dress copay balance", 9)
     assert len(hits) == 4
     assert {"bm25", "late_interaction"} == set(hits[0].parts)
-    with pytest.raises(UsageError, match="itself"):
+    with pytest.raises(UsageError, match="cannot be the first stage"):
         make_retriever(index, {**settings, "first_stage": "late_interaction"}, Models())
 
 

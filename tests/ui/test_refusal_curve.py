@@ -18,8 +18,8 @@ def test_the_curve_follows_the_slider_and_keeps_its_place(page: Page) -> None:
     curve = page.locator("#refusal-curve")
     curves = refusal_curves("retrieval")
     expect(curve.locator("polyline")).to_have_count(len(curves))
-    number = page.locator("#recipe-evidence input[type=number]")
-    slider = page.locator("#recipe-evidence input[type=range]")
+    number = page.locator("#recipe-confidence-threshold input[type=number]")
+    slider = page.locator("#recipe-confidence-threshold input[type=range]")
     for words in curve.locator("p.words").all_text_contents():
         assert re.search(r"turns away \d+ % of the questions that cannot be answered, and \d+ % of those", words)
     slider.focus()

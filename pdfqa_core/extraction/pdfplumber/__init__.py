@@ -29,7 +29,7 @@ from pdfqa_core.types import Page
 _UNKNOWN = re.compile(r"\(cid:\d+\)")  # pdfminer's text of a glyph that stands for no known character
 
 
-@extractors.register("pdfplumber")
+@extractors.register("pdfplumber", "the text in the file, read by pdfplumber; slower")
 class PdfplumberExtractor:
     """Reads born-digital PDFs through pdfplumber, in its own reading order and with its own tables."""
 

@@ -28,7 +28,7 @@ DETECTION_DPI = 110
 """Resolution at which text is looked for; it is read at `raster.DPI`."""
 
 
-@extractors.register("visual")
+@extractors.register("visual", "OCR where the file has no usable text; slow")
 class VisualExtractor:
     """Reads scanned pages: draws them, finds lines and regions, recognises the text, puts it in reading order."""
 

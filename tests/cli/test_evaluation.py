@@ -7,6 +7,7 @@ import io
 import json
 import re
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -234,7 +235,12 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     monkeypatch.setenv("PDFQA_MODEL", str(tmp_path / "none.gguf"))
     done = run("doctor", "--json")
     checks = {row["name"]: row for row in done.data["checks"]}
-    assert list(checks) == ["machine", "packages", "workspace", "reading PDFs", "OCR", "encoder", "language model"]
+    assert list(checks) == [
+        "machine", "packages", "workspace", "reading PDFs", "OCR", "sentences (nltk)", "search by words (rank-bm25)",
+        "search in large indexes (hnswlib)", "tables (pandas)", "agreement (scikit-learn)", "encoder", "language model",
+    ]  # fmt: skip
+    for package in ("rank-bm25", "nltk", "pandas", "hnswlib", "scikit-learn"):
+        assert f"{package} {version(package)}" in checks["packages"]["detail"]
     assert done.status == 1
     assert [name for name, row in checks.items() if not row["ok"]] == ["language model"]
     assert checks["language model"]["hint"] == "Check the path."
@@ -249,5 +255,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 7
+    assert done.out.count("ok  ") == 12
     assert "NO " not in done.out

@@ -6,11 +6,14 @@ retrieval or embedding models. Source: the three ways of building an index from 
 snippets of bounded length, sliding windows) as compared for question answering over PDFs.
 """
 
-from pdfqa_core.chunking.base import chunkers
+from pdfqa_core.chunking.base import Chunking, chunkers
 from pdfqa_core.chunking.headings import with_headings
 from pdfqa_core.chunking.paragraphs import Paragraphs
 from pdfqa_core.chunking.snippets import Snippets
+from pdfqa_core.chunking.stream import Tokenize
 from pdfqa_core.chunking.tables import JOINER
 from pdfqa_core.chunking.windows import Windows
 
-__all__ = ["JOINER", "Paragraphs", "Snippets", "Windows", "chunkers", "with_headings"]
+__all__ = [
+    "JOINER", "Chunking", "Paragraphs", "Snippets", "Tokenize", "Windows", "chunkers", "with_headings",
+]  # fmt: skip

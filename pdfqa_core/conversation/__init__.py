@@ -1,6 +1,6 @@
 """Follow-up question to standalone question.
 
-A rewriter's class attribute `needs_llm` says whether it must be given a language model (`llm=`).
+A rewriter that has a parameter `llm` is given the language model.
 """
 
 from pdfqa_core.conversation.base import rewriters

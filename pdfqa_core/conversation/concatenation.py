@@ -41,8 +41,6 @@ class Concatenation:
     (`relation`; `encode` makes vectors of questions, None: judged by words; `new_topic` is the threshold).
     """
 
-    needs_llm = False
-
     def __init__(self, *, turns: int = 5, encode: Encode | None = None, new_topic: float = NEW_TOPIC) -> None:
         self.turns = turns
         self.encode = encode

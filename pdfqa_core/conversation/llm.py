@@ -128,8 +128,6 @@ class LLMRewriter:
     writes or chooses is searched for beside the question as typed and the earlier ones.
     """
 
-    needs_llm = True
-
     def __init__(
         self, llm: LLM, *, turns: int = 5, max_tokens: int = 96, encode: Encode | None = None,
         new_topic: float = NEW_TOPIC,

@@ -12,8 +12,6 @@ from pdfqa_core.types import Rewritten, StopSignal
 class NoRewriting:
     """Leaves every question alone."""
 
-    needs_llm = False
-
     def rewrite(
         self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
     ) -> Rewritten:

@@ -1,7 +1,7 @@
 """Question and hits to an answer with citations.
 
-A reader's class attribute `needs_llm` says whether it must be given a language model (`llm=`); one that needs none
-always works and is what to fall back to.
+A reader that has a parameter `llm` is given the language model; one that has none always works and is what to fall
+back to.
 """
 
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers

@@ -32,7 +32,6 @@ class ExtractiveReader:
     not given. Of `checker` only the meaning is used: what is literal is supported.
     """
 
-    needs_llm = False
     llm = None
 
     def __init__(self, *, passages: int = 2, count: int = 3, checker: Checker | None = None) -> None:

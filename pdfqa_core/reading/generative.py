@@ -57,8 +57,6 @@ class GenerativeReader:
     The model's progress (loading, waiting, reading) is passed on.
     """
 
-    needs_llm = True
-
     def __init__(
         self,
         llm: LLM,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.pipeline import Judge, ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
 from pdfqa_core.reading.best_sentence import best_sentence
+from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -125,24 +126,29 @@ class AnswerService:
             raise ModelError("The language model is not available.", status.detail)
         return self._models.loaded.llm()
 
+    def _made(
+        self, registry: Registry[Any], name: str, offered: Mapping[str, Any], fallback: str
+    ) -> tuple[Any, str, str]:
+        """Return a strategy and its name; where it needs a language model and there is none, the fallback and why."""
+        why = ""
+        if "llm" in registry.parameters(name):
+            try:
+                offered = {**offered, "llm": self._llm()}
+            except ModelError as error:
+                name, why = fallback, str(error)
+        return registry.get(name)(**registry.accepted(name, offered)), name, why
+
     def _reader(self, settings: Settings) -> tuple[Reader, str, tuple[str, ...]]:
         """Return the reader and its name: that of the settings, or where there is no model the extractive one."""
         reading, llm = settings.reading, settings.llm
-        checker = self._checker(settings)
-        strategy: Any = readers.get(reading.reader)
-        if not strategy.needs_llm:
-            return strategy(passages=reading.passages, checker=checker), reading.reader, ()
-        try:
-            reader: Reader = strategy(
-                self._llm(), passages=reading.passages, prompt_tokens=reading.prompt_tokens, max_tokens=llm.max_tokens,
-                sampling=_sampling(llm), type_of=None if reading.question_type == "auto" else reading.question_type,
-                instruction=reading.instruction, checker=checker,
-            )  # fmt: skip
-        except ModelError as error:
-            note = f"Answered word for word from the passages, because there is no language model: {error}"
-            fallback: Any = readers.get("extractive")
-            return fallback(passages=reading.passages, checker=checker), "extractive", (note,)
-        return reader, reading.reader, ()
+        offered = {
+            "passages": reading.passages, "prompt_tokens": reading.prompt_tokens, "max_tokens": llm.max_tokens,
+            "sampling": _sampling(llm), "type_of": None if reading.question_type == "auto" else reading.question_type,
+            "instruction": reading.instruction, "checker": self._checker(settings),
+        }  # fmt: skip
+        reader, name, why = self._made(readers, reading.reader, offered, "extractive")
+        note = f"Answered word for word from the passages, because there is no language model: {why}"
+        return reader, name, (note,) if why else ()
 
     def _checker(self, settings: Settings) -> Checker:
         """Return what compares answers with passages: by meaning too where the retriever has an encoder."""
@@ -177,19 +183,13 @@ class AnswerService:
     def rewriter(self, settings: Settings) -> tuple[Rewriter, str]:
         """Return the rewriter of the settings, or where there is no model the concatenation one and why."""
         chosen = settings.conversation
-        strategy: Any = rewriters.get(chosen.rewriter)
-        options: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
+        offered: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
         if self._indexes.needs_embeddings(settings):
             encoder = self._models.loaded.encoder(settings.retrieval.embedding_model)
-            options["encode"] = partial(encoder.encode, question=True)
-        if not strategy.needs_llm:
-            return strategy(**options), ""
-        try:
-            return strategy(self._llm(), **options), ""
-        except ModelError as error:
-            fallback: Any = rewriters.get("concatenation")
-            note = f"Completed with words of the questions before, because there is no language model: {error}"
-            return fallback(**options), note
+            offered["encode"] = partial(encoder.encode, question=True)
+        rewriter, _, why = self._made(rewriters, chosen.rewriter, offered, "concatenation")
+        note = f"Completed with words of the questions before, because there is no language model: {why}"
+        return rewriter, note if why else ""
 
     # ------------------------------------------------------------ questions
 

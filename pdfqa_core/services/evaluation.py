@@ -207,14 +207,14 @@ def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> 
 
     Raises UsageError for an unknown name.
     """
-    from pdfqa_core.services import choices
+    from pdfqa_core.services import choices, recipes
 
     found: dict[str, Settings] = {}
     for chunker in chunkers or (base.chunking.chunker,):
         for retriever in retrievers or (base.retrieval.retriever,):
             settings = base.changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
             choices.check(settings)
-            found[IndexService.recipe_name(settings)] = settings
+            found[recipes.name_of(settings)] = settings
     return found
 
 

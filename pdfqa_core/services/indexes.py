@@ -9,13 +9,11 @@ import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pdfqa_core.background import in_background
-from pdfqa_core.chunking import chunkers, with_headings
+from pdfqa_core.chunking import Chunking, with_headings
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.loaded_models import Models
 from pdfqa_core.retrieval import (
@@ -28,9 +26,10 @@ from pdfqa_core.retrieval import (
     needs_embeddings,
     prepared,
 )
+from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.settings import ChunkingSettings, Section, Settings
+from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query, StopSignal
 
@@ -60,12 +59,11 @@ class IndexService:
 
     # ------------------------------------------------------------ passages
 
-    def _chunker(self, settings: Settings) -> Any:
-        strategy = chunkers.get(settings.chunking.chunker)
-        parameters = _declared(strategy, settings.chunking)
-        if settings.chunking.unit == "tokens":
-            parameters["tokenize"] = self._models.encoder(settings.retrieval.embedding_model).token_spans
-        return strategy(**parameters)
+    def _chunker(self, settings: Settings) -> Chunking:
+        def tokenize(text: str) -> Sequence[tuple[int, int]]:
+            return self._models.encoder(settings.retrieval.embedding_model).token_spans(text)
+
+        return recipes.chunker(settings, tokenize)
 
     def passages(self, owner: str, settings: Settings, document_ids: Sequence[str] = ()) -> list[Passage]:
         """Return the passages that the settings make of the owner's documents (of some of them)."""
@@ -99,23 +97,6 @@ class IndexService:
             found[document.id] = len(self._passages_of(document, reading, settings)) if known is None else known
         return found
 
-    @staticmethod
-    def recipe_name(settings: Settings) -> str:
-        """Return the name of a recipe as people read it: "hybrid over windows of 120 words, step 60, with headings"."""
-        chunking = settings.chunking
-        unit = chunking.unit
-        match chunking.chunker:
-            case "windows":
-                passages = f"windows of {chunking.size} {unit}, step {chunking.step}"
-            case "snippets" if chunking.min_length:
-                passages = f"snippets of {chunking.min_length} to {chunking.max_length} {unit}"
-            case "snippets":
-                passages = f"snippets of {chunking.length} {unit}"
-            case name:
-                passages = name
-        text = f" as read by {chunking.read_by}" if chunking.read_by else ""
-        return f"{settings.retrieval.retriever} over {passages}{', with headings' if chunking.headings else ''}{text}"
-
     # ------------------------------------------------------------ indexes
 
     def _owner_folder(self, owner: str) -> Path:
@@ -130,7 +111,7 @@ class IndexService:
         """Return what names the index of a recipe over an owner's documents as they are now."""
         documents = sorted((d.id, _source(d, reading)) for d, reading in self._documents.readable(owner, settings))
         model = settings.retrieval.embedding_model if self.needs_embeddings(settings) else "none"
-        recipe = _fingerprint(settings, self._documents.wanted_reading(settings))
+        recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
         more = prepared(settings.retrieval.model_dump())
         return hashlib.sha256(json.dumps([recipe, model, more, documents]).encode()).hexdigest()
 
@@ -191,7 +172,7 @@ class IndexService:
         }
         encoder = self._models.encoder(settings.retrieval.embedding_model) if embeddings else None
         index = Index.open_or_build(
-            self._index_root(owner), _fingerprint(settings, self._documents.wanted_reading(settings)), providers,
+            self._index_root(owner), recipes.fingerprint(settings, self._documents.wanted_reading(settings)), providers,
             encoder=encoder, embeddings=embeddings, sources={d.id: _source(d, reading) for d, reading in documents},
             on_progress=report, stop=stop,
         )  # fmt: skip
@@ -253,34 +234,11 @@ class IndexService:
         return self.retriever(index, settings).search(question, k, documents, pages=pages)
 
 
-def _declared(strategy: Any, section: Section) -> dict[str, Any]:
-    """Return the settings of a section that the strategy, a dataclass, has parameters for."""
-    known = {field.name for field in fields(strategy)}
-    return {name: value for name, value in section.model_dump().items() if name in known}
-
-
 def _made_of(document: Document, reading: Reading, settings: Settings) -> tuple[str, str]:
     """Return what passages of a document are kept under."""
-    return document.id, _fingerprint(settings, _source(document, reading))
+    return document.id, recipes.fingerprint(settings, _source(document, reading))
 
 
 def _source(document: Document, reading: Reading) -> str:
     """Return a name for what passages are made of: the text of a reading, and the title above them."""
     return json.dumps([reading.extractor, reading.version, document.title])
-
-
-def _fingerprint(settings: Settings, *others: str) -> str:
-    """Return a name for everything that the passages depend on; settings the chunker does not have are left out.
-
-    Lengths in tokens depend on whose tokens they are.
-    """
-    chunking: ChunkingSettings = settings.chunking
-    parts = {
-        "chunker": chunking.chunker,
-        "headings": chunking.headings,
-        **_declared(chunkers.get(chunking.chunker), chunking),
-        "others": others,
-    }
-    if parts.get("unit") == "tokens":
-        parts["tokenizer"] = settings.retrieval.embedding_model
-    return json.dumps(parts, sort_keys=True)

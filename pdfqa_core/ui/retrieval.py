@@ -16,7 +16,7 @@ import gradio as gr
 from pdfqa_core.chunking import JOINER
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import page_range
-from pdfqa_core.services import Services, choices
+from pdfqa_core.services import Services, choices, recipes
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
@@ -117,7 +117,7 @@ class Handlers:
             longest=max(lengths, default=0),
             documents=len(names),
             built=built,
-            recipe=services.indexes.recipe_name(settings),
+            recipe=recipes.name_of(settings),
             unread=len(services.documents.unread(session.owner, settings)),
             notes=services.documents.reading_notes(session.owner, settings) if built else (),
             estimate="" if seconds < 2 else f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min",

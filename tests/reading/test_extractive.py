@@ -9,7 +9,7 @@ BOOK = "Employees get 25 days of leave. The deductible is not part of this book.
 
 def test_it_is_registered_and_needs_no_model():
     assert readers.get("extractive") is ExtractiveReader
-    assert not ExtractiveReader.needs_llm
+    assert "llm" not in readers.parameters("extractive")
 
 
 def test_the_best_sentences_are_given_word_for_word_and_cited():

@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.indexes import OPEN_INDEXES, IndexService
+from pdfqa_core.services.indexes import OPEN_INDEXES
 from pdfqa_core.types import Progress
 from tests.services.helpers import (
     BM25,
@@ -45,23 +45,6 @@ def test_every_chunker_makes_passages_that_are_the_text_of_their_spans(services,
 def test_without_headings(services):
     passages = services.indexes.passages(LOCAL_OWNER, BM25.changed("chunking", headings=False))
     assert {passage.heading for passage in passages} == {""}
-
-
-@pytest.mark.parametrize(
-    ("chunking", "name"),
-    [
-        ({}, "bm25 over windows of 120 words, step 60, with headings"),
-        ({"headings": False}, "bm25 over windows of 120 words, step 60"),
-        ({"chunker": "snippets", "length": 80}, "bm25 over snippets of 80 words, with headings"),
-        (
-            {"chunker": "snippets", "min_length": 40, "max_length": 90, "unit": "tokens"},
-            "bm25 over snippets of 40 to 90 tokens, with headings",
-        ),
-        ({"chunker": "paragraphs"}, "bm25 over paragraphs, with headings"),
-    ],
-)
-def test_the_name_of_a_recipe(chunking, name):
-    assert IndexService.recipe_name(BM25.changed("chunking", **chunking)) == name
 
 
 def test_search_before_the_index_is_built_is_told(services):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import StoppedError, UsageError
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services import LOCAL_OWNER, recipes
 from pdfqa_core.services.readings import Claim, name_of, stands, wanted
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.types import Block, DocumentState, Page, Progress, Span
@@ -88,8 +88,8 @@ def test_a_recipe_uses_the_reading_it_wants(services):
     assert services.indexes.ready(LOCAL_OWNER, BM25)
     assert services.indexes.search(LOCAL_OWNER, "seals", BM25) == []
     assert services.documents.pages(LOCAL_OWNER, only(services).id, BY_VISUAL)[0].text == "seals sleep on the quay"
-    assert Settings().chunking.read_by not in services.indexes.recipe_name(BM25).split()
-    assert services.indexes.recipe_name(BY_VISUAL).endswith("with headings as read by visual")
+    assert Settings().chunking.read_by not in recipes.name_of(BM25).split()
+    assert recipes.name_of(BY_VISUAL).endswith("with headings as read by visual")
 
 
 def test_another_text_of_the_same_reading_makes_another_index(services):

@@ -1,0 +1,53 @@
+"""Names of recipes, and which settings have an effect."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER, choices, recipes
+from pdfqa_core.settings import Settings
+from tests.services.helpers import BM25
+
+
+@pytest.mark.parametrize(
+    ("chunking", "name"),
+    [
+        ({}, "bm25 over windows of 120 words, step 60, with headings"),
+        ({"headings": False}, "bm25 over windows of 120 words, step 60"),
+        ({"chunker": "snippets", "length": 80}, "bm25 over snippets of 80 words, with headings"),
+        (
+            {"chunker": "snippets", "min_length": 40, "max_length": 90, "unit": "tokens"},
+            "bm25 over snippets of 40 to 90 tokens, with headings",
+        ),
+        ({"chunker": "paragraphs"}, "bm25 over paragraphs, with headings"),
+    ],
+)
+def test_the_name_of_a_recipe(chunking, name):
+    assert recipes.name_of(BM25.changed("chunking", **chunking)) == name
+
+
+@pytest.mark.parametrize("chunker", choices.names("chunker"))
+@pytest.mark.parametrize("retriever", choices.names("retriever"))
+def test_two_recipes_never_have_one_name(chunker, retriever):
+    base = Settings().changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
+    others = {
+        "unit": "tokens", "length": 99, "size": 99, "step": 33, "headings": False, "read_by": "visual", "k": 9,
+        "k1": 2.0, "b": 0.5, "language": "german", "stemming": True, "stop_words": False, "candidates": 9, "rrf_k": 9,
+        "weight": 0.3, "exact_below": 9, "late_model": "x", "first_stage": "bm25", "reranker": "x", "per_page": 2,
+        "merge_overlaps": True,
+    }  # fmt: skip
+    used = choices.in_use(base)
+    for section, name, _ in base.shown():
+        if name in others:
+            changed = base.changed(section, **{name: others[name]})
+            differs = recipes.name_of(changed) != recipes.name_of(base)
+            assert differs is used.get((section, name), True), name
+
+
+def test_the_range_of_snippets_changes_snippets_only(services):
+    ranged = BM25.changed("chunking", min_length=30, max_length=60)
+    for chunker, same in (("paragraphs", True), ("windows", True), ("snippets", False)):
+        plain, other = (settings.changed("chunking", chunker=chunker) for settings in (BM25, ranged))
+        assert (recipes.name_of(plain) == recipes.name_of(other)) is same
+        passages = [services.indexes.passages(LOCAL_OWNER, settings) for settings in (plain, other)]
+        assert (passages[0] == passages[1]) is same

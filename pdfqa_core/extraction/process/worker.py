@@ -92,7 +92,7 @@ def read_document(
     Raises StoppedError within 2 s after `stop` is set, UsageError for an unknown extractor, PdfQAError where the
     extractor cannot work on this machine; never for a bad PDF.
     """
-    extractors.get(extractor)
+    module = extractors.get(extractor).__module__  # where the child finds it, whoever wrote it
     limits = limits or Limits()
     name = filename or path.name
     title = Path(name).stem
@@ -103,6 +103,7 @@ def read_document(
             "document_id": document_id,
             "filename": name,
             "extractor": extractor,
+            "module": module,
             "password": password,
             "tables": tables,
             "visual_pages": visual_pages,

@@ -7,6 +7,7 @@ and "hint".
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from pathlib import Path
@@ -56,6 +57,7 @@ def _read(job: dict[str, Any], out: IO[bytes]) -> None:
         job["max_pages"], job["max_characters"], name, on_page, job["tables"], job["visual_pages"], job["workers"],
         job["memory_mb"], job["page_seconds"],
     )  # fmt: skip
+    importlib.import_module(job["module"])  # registers the extractor
     pages = tuple(extractors.get(job["extractor"])(options).extract(path, job["document_id"], password=password))
     for page in pages:
         write_frame(out, PAGE, encode_page(page))

@@ -60,7 +60,7 @@ class IndexService:
     # ------------------------------------------------------------ passages
 
     def _chunker(self, settings: Settings) -> Chunking:
-        def tokenize(text: str) -> Sequence[tuple[int, int]]:
+        def tokenize(text: str) -> list[tuple[int, int]]:
             return self._models.encoder(settings.retrieval.embedding_model).token_spans(text)
 
         return recipes.chunker(settings, tokenize)

@@ -128,7 +128,7 @@ def test_ratings_of_the_study(pdfqa, kept):
 
 def test_every_rating_that_was_changed_since(services, kept):
     (study,) = services.studies.list(LOCAL_OWNER)
-    history = services.studies.rating_history(study.id)
+    history = services.store.studies.rating_history(study.id)
     assert has(lines(write_jsonl(history)), kept.lines("rating-history.jsonl"))
 
 

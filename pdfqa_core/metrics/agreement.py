@@ -311,11 +311,7 @@ def _kappas(confusion: Floats) -> Floats:
 def _interval_note(interval: Interval, resamples: int) -> str:
     if interval.low is None:
         return "The items are too few or too much alike for an interval."
-    notes = []
-    if interval.low == interval.high:
-        notes.append("No resample has another kappa, so its interval has no width; see that of the raw agreement.")
     if interval.undefined > resamples / 100:
-        notes.append(
-            f"{interval.undefined:,} of {resamples:,} resamples had one label only and were left out of the interval."
-        )
-    return " ".join(notes)
+        left_out = f"{interval.undefined:,} of {resamples:,} resamples"
+        return f"{left_out} had one label only and were left out of the interval."
+    return ""

@@ -65,7 +65,8 @@ def bootstrap(sums: Floats, statistic: Callable[[Floats], Any], *, seed: int, re
     """Return the 2.5th and 97.5th percentile of a statistic over resamples of as many clusters as there are.
 
     `statistic` takes the sums over the drawn clusters, (resamples, …), and returns a value for each, NaN where it is
-    undefined. Clusters with the same `sums` are drawn as one kind, from a multinomial distribution: the same, faster.
+    undefined. An interval without width would say that the value is certain, so there is none then. Clusters with the
+    same `sums` are drawn as one kind, from a multinomial distribution: the same, and faster.
     """
     import numpy as np
 
@@ -81,10 +82,11 @@ def bootstrap(sums: Floats, statistic: Callable[[Floats], Any], *, seed: int, re
     values = np.concatenate(found)
     defined = values[np.isfinite(values)]
     undefined = resamples - len(defined)
-    if len(defined) < LEAST_DEFINED * resamples:
-        return Interval(undefined=undefined)
-    low, high = np.percentile(defined, [2.5, 97.5])
-    return Interval(float(low), float(high), undefined)
+    if len(defined) >= LEAST_DEFINED * resamples:
+        low, high = np.percentile(defined, [2.5, 97.5])
+        if low < high:
+            return Interval(float(low), float(high), undefined)
+    return Interval(undefined=undefined)
 
 
 def exact_interval(value: float, n: int) -> Interval:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -109,18 +110,11 @@ def build(services: Services, session: gr.State) -> Shown:
     comment.blur(handlers.comment, [comment, work, session], outputs, **AT_ONCE)
     item.click(guarded(handlers.item_clicked), [work, session], [work, item, page], **AT_ONCE)
     page.click(guarded(handlers.page_clicked), [work, session], page, **AT_ONCE)
-    fetch = "() => setTimeout(() => document.querySelector('#annotate-file').click(), 300)"
+    fetch = "(error) => error || setTimeout(() => document.querySelector('#annotate-file').click(), 300)"
     for button, kind in ((csv, "csv"), (jsonl, "jsonl")):
-        made = button.click(guarded(_exporting(handlers, kind)), [work, session], file, **AT_ONCE)
-        made.success(None, None, None, js=fetch)
+        made = button.click(partial(handlers.export, kind), [work, session], [file, message], **AT_ONCE)
+        made.success(None, message, None, js=fetch)
     return Shown(handlers.arrive, [work, session], outputs)
-
-
-def _exporting(handlers: Handlers, kind: str) -> Any:
-    def export(work: Work, session: Session) -> str:
-        return handlers.export(kind, work, session)
-
-    return export
 
 
 class Handlers:
@@ -307,7 +301,10 @@ class Handlers:
             passage=passage, request=request,
         ).html  # fmt: skip
 
-    def export(self, kind: str, work: Work, session: Session) -> str:
-        """Write the ratings that may be seen into a file for the browser."""
-        file = self.services.studies.file(session.owner, work.study_id, kind, work.annotator)
-        return downloads.write(file.name, file.data)
+    def export(self, kind: str, work: Work, session: Session) -> tuple[Any, str]:
+        """Write the ratings that may be seen into a file for the browser; return it, or why there is none."""
+        try:
+            file = self.services.studies.file(session.owner, work.study_id, kind, work.annotator)
+        except PdfQAError as error:
+            return gr.skip(), error_html(error)
+        return downloads.write(file.name, file.data), ""

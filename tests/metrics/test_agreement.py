@@ -128,13 +128,19 @@ def test_the_interval_depends_on_the_seed_only() -> None:
 
 
 def test_resamples_without_a_kappa_are_left_out_and_mentioned() -> None:
-    some = agreement(["1"] * 9 + ["0"], ["1"] * 9 + ["0"])
-    assert (some.kappa, some.low, some.high) == (1, 1, 1)
+    some = agreement(["1"] * 9 + ["0"] * 2, ["1"] * 8 + ["0"] * 3)
+    assert some.low < some.kappa < some.high
     assert "had one label only" in some.note
-    assert "see that of the raw agreement" in some.note
     none = agreement(["1", "0"], ["1", "0"])
     assert (none.kappa, none.low, none.high) == (1, None, None)
     assert "too few" in none.note
+
+
+def test_kappa_has_no_interval_where_resampling_tells_nothing() -> None:
+    whole = agreement([*"1100101"], [*"1100101"])
+    assert (whole.kappa, whole.low, whole.high) == (1, None, None)
+    assert "too much alike for an interval" in whole.note
+    assert whole.agreement_low == pytest.approx(0.025 ** (1 / 7))
 
 
 @pytest.mark.parametrize(("second", "low", "high"), [("11010", 0.4782, 1), ("00101", 0, 0.5218)])

@@ -179,26 +179,28 @@ class StudyService:
         return self.save(owner, study_id, annotator, turn_id, values, seconds=seconds)
 
     def save_comment(
-        self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str, *, seconds: float = 0.0,
-        leaving: bool = False,
-    ) -> datetime | None:  # fmt: skip
+        self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str, *, seconds: float = 0.0
+    ) -> datetime | None:
         """Save a comment that has changed with the rating that keeps it; return when, None if nothing was saved.
 
-        Without that rating it waits in the form. Raises UsageError if the annotator is `leaving` and it would be lost.
+        Without that rating it waits in the form.
         """
-        comment = comment.strip()
-        criterion = annotation.commented(self.criteria)
-        key = (turn_id, criterion.name)
+        key = (turn_id, annotation.commented(self.criteria).name)
         own = self._own(owner, study_id, annotator)[1].get(key)
-        if own is not None and own.comment != comment:
-            values = {key: own.value}
-            return self.save(owner, study_id, annotator, turn_id, values, comment=comment, seconds=seconds)
-        if own is None and comment and turn_id and leaving:
+        if own is None or own.comment == comment.strip():
+            return None
+        values = {key: own.value}
+        return self.save(owner, study_id, annotator, turn_id, values, comment=comment, seconds=seconds)
+
+    def check_comment(self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str) -> None:
+        """Raise UsageError if leaving the item would lose its comment: there is no rating yet to keep it with."""
+        criterion = annotation.commented(self.criteria)
+        given = self._own(owner, study_id, annotator)[1]
+        if turn_id and comment.strip() and (turn_id, criterion.name) not in given:
             raise UsageError(
                 f"The comment is not saved yet, because it is kept with the {criterion.name}'s rating.",
                 f"Choose {' or '.join(criterion.labels)} first, or empty the comment.",
             )
-        return None
 
     # ------------------------------------------------------------ results
 

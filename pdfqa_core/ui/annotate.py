@@ -227,7 +227,9 @@ class Handlers:
                 case "rate" | "rest":
                     return self._save(data, comment, work, session)
                 case "next" | "skip" | "back" | "item" if work.annotator:
-                    self._save_comment(comment, work, session, leaving=True)
+                    self.services.studies.check_comment(
+                        session.owner, work.study_id, work.annotator, work.turn_id, comment
+                    )
             match data.get("action"):
                 case "next":
                     work = self._next(work, session)
@@ -252,12 +254,6 @@ class Handlers:
             saved = self.services.studies.save(*place, values, comment=comment, seconds=seconds)
         return self._saved(replace(work, saved=saved), session)
 
-    def _save_comment(self, comment: str, work: Work, session: Session, *, leaving: bool = False) -> datetime | None:
-        return self.services.studies.save_comment(
-            session.owner, work.study_id, work.annotator, work.turn_id, comment, seconds=self._seconds(work),
-            leaving=leaving,
-        )  # fmt: skip
-
     @staticmethod
     def _seconds(work: Work) -> float:
         return round(time.monotonic() - work.opened, 1)
@@ -272,7 +268,9 @@ class Handlers:
     def comment(self, comment: str, work: Work, session: Session) -> dict[Any, Any]:
         """Save the comment with the rating that keeps it, if there is one yet; else it is saved with it later."""
         try:
-            saved = self._save_comment(comment, work, session)
+            saved = self.services.studies.save_comment(
+                session.owner, work.study_id, work.annotator, work.turn_id, comment, seconds=self._seconds(work)
+            )
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self._saved(replace(work, saved=saved), session) if saved else {self.parts.message: ""}

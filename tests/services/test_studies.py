@@ -125,12 +125,13 @@ def test_the_comment_is_kept_with_the_rating_of_the_answer(store: Store, studies
     place = ("me", study_id, studies.sign_in("me", study_id, "Ada"), "t1")
     assert studies.save_comment(*place, " why ") is None
     with pytest.raises(UsageError, match="kept with the answer's rating") as raised:
-        studies.save_comment(*place, "why", leaving=True)
+        studies.check_comment(*place, "why")
     assert raised.value.hint == "Choose correct or incorrect first, or empty the comment."
     studies.save(*place, {("t1", "intent"): "boolean"}, comment="why")
     studies.save(*place, {("t1", "answer"): "1"}, comment=" why ")
     assert studies.item(*place).comment == "why"
-    assert studies.save_comment(*place, "why ", leaving=True) is None
+    studies.check_comment(*place, "why")
+    assert studies.save_comment(*place, "why ") is None
     assert studies.save_comment(*place, "page 7") is not None
     assert studies.item(*place).comment == "page 7"
     assert [r.value for r in store.studies.rating_history(study_id)] == ["boolean", "1", "1"]

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
-from pdfqa_core.reading.answerability import Judgement
+from pdfqa_core.reading.answerability import Answerability
 from pdfqa_core.types import (
     Answer,
     Done,
@@ -35,7 +35,7 @@ class Judge(Protocol):
 
     def judge(
         self, question: str, hits: Sequence[Hit], *, stop: StopSignal | None = None
-    ) -> Generator[Progress, None, Judgement]:
+    ) -> Generator[Progress, None, Answerability]:
         """Yield Progress, return the judgement."""
         ...
 
@@ -122,7 +122,7 @@ def ask(
             yield done(answer)
 
 
-def _judged(answer: Answer, hits: tuple[Hit, ...], found: Judgement | None) -> Answer:
+def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) -> Answer:
     """Return the answer with its hits and what was judged of them; a judgement that was stopped says nothing."""
     if found is None or not found.signals:
         return replace(answer, hits=hits)

@@ -19,7 +19,7 @@ _ITEM_NAMES = ("item", "id", "item_id", "_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class JudgementTable:
     """The judgements of a table; `left_out` counts those that were empty or not among the wanted values."""
 
     judgements: tuple[Judgement, ...]
@@ -43,7 +43,7 @@ def read_ratings(
     item: str = "",
     criterion: str = CRITERION,
     values: Sequence[str] = (),
-) -> Table:
+) -> JudgementTable:
     """Return the judgements of a table, parted by commas, semicolons or tabs, in the long or the wide format.
 
     The long format is known by its columns. Of a wide table `columns` are the annotators and `item` names the rows, by
@@ -65,7 +65,7 @@ def read_ratings(
             "No row holds a judgement that counts.",
             f"Values in the file: {found}." if found else "All cells are empty.",
         )
-    return Table(kept, empty + len(given) - len(kept))
+    return JudgementTable(kept, empty + len(given) - len(kept))
 
 
 def _long(table: CsvTable) -> tuple[Judgement, ...]:

@@ -28,7 +28,7 @@ MODEL_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Answerability:
     """`confidence` in 0..1 that the passages answer the question, made of `signals`; `notes` are for the user."""
 
     confidence: float
@@ -118,28 +118,28 @@ class Judge:
 
     def judge(
         self, question: str, hits: Sequence[Hit], *, stop: StopSignal | None = None
-    ) -> Generator[Progress, None, Judgement]:
+    ) -> Generator[Progress, None, Answerability]:
         """Yield Progress, return the judgement; one that was stopped has no signals."""
         try:
             model = None
             if self.reader is not None:
                 model = model_confidence((yield from model_log_odds(self.reader, question, hits, stop=stop)))
         except StoppedError:
-            return Judgement(0.0)
+            return Answerability(0.0)
         except ModelError as error:
             alone = self._by_retrieval(question, hits)
             note = f"Judged by the search alone, because the model could not be asked: {error.what}"
-            return Judgement(alone.confidence, alone.signals, (note,))
+            return Answerability(alone.confidence, alone.signals, (note,))
         if model is None:
             return self._by_retrieval(question, hits)
         if self.refusal == MODEL:
-            return Judgement(model, {MODEL: model})
+            return Answerability(model, {MODEL: model})
         found = self.retrieval(question, hits)
-        return Judgement(combined(found, model), {RETRIEVAL: found, MODEL: model})
+        return Answerability(combined(found, model), {RETRIEVAL: found, MODEL: model})
 
-    def _by_retrieval(self, question: str, hits: Sequence[Hit]) -> Judgement:
+    def _by_retrieval(self, question: str, hits: Sequence[Hit]) -> Answerability:
         found = self.retrieval(question, hits)
-        return Judgement(found, {RETRIEVAL: found})
+        return Answerability(found, {RETRIEVAL: found})
 
 
 def _logistic(x: float) -> float:

@@ -2,7 +2,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import GenerativeReader
-from pdfqa_core.reading.answerability import CAN_ANSWER, CONTENT_FREE, Judge, Judgement, combined, model_confidence
+from pdfqa_core.reading.answerability import CAN_ANSWER, CONTENT_FREE, Answerability, Judge, combined, model_confidence
 from pdfqa_core.types import Progress
 from tests.reading.helpers import hits
 
@@ -26,7 +26,7 @@ def decisions(fake_llm, bias, answer):
 
 def test_retrieval_asks_no_model(fake_llm):
     found, seen = judged(Judge("retrieval", lambda q, h: 0.8, GenerativeReader(fake_llm)))
-    assert found == Judgement(0.8, {"retrieval": 0.8})
+    assert found == Answerability(0.8, {"retrieval": 0.8})
     assert seen == []
     assert fake_llm.history == []
 
@@ -105,7 +105,7 @@ def test_a_stopped_judgement_says_nothing(fake_llm):
     ],
 )
 def test_the_signal_that_speaks_against_an_answer_is_named(signals, words):
-    reason = Judgement(0.3, signals).reason(0.45)
+    reason = Answerability(0.3, signals).reason(0.45)
     assert reason.startswith(words)
     assert "0.30" in reason
     assert "0.45" in reason

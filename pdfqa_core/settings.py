@@ -11,51 +11,16 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.looks import ANSWERING, EVIDENCE, MODELS, MORE, WORDS, Looks, setting
 
 CHOICES = "models.json"  # in the workspace: what was chosen on the Models tab
 WHICH_MODEL = ("engine", "model", "url")  # settings that the environment can overrule only together
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How a setting of the recipe stands on the page; its widget follows from its type. Without `label` it does not.
-
-    `note` is the line below it; `group` the title of the fold that it lies in ("": always in view), where settings of a
-    lower `order` come first; `beside`: in one row with the setting before; `slider`: its least and most value and its
-    step; `dropdown`: choices that are rarely changed.
-
-    A setting that names a strategy says of which kind (`of`), which other value it may have (`also`: the value, its
-    label, its words) and which parameter the strategies offered here may not have (`without`). `words` explain the
-    choices of other settings. `parameter` is what strategies call the setting, or what is made of it, where that is
-    another name. `local`: only on one's own computer, since a visitor of a demo must not load files of the server.
-    """
-
-    label: str = ""
-    note: str = ""
-    group: str = ""
-    order: int = 0
-    beside: bool = False
-    slider: tuple[float, float, float] | None = None
-    dropdown: bool = False
-    placeholder: str = ""
-    of: str = ""
-    also: tuple[str, str, str] | None = None
-    without: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)
-    parameter: str = ""
-    local: bool = False
-
-
-def setting(default: Any, description: str, shown: Shown | None = None, **limits: Any) -> Any:
-    """Return a field with its help for the command line, how it stands on the page, and its limits (ge, le, …)."""
-    return Field(default, description=description, json_schema_extra=asdict(shown or Shown()), **limits)
 
 
 class Section(BaseModel):
@@ -67,7 +32,7 @@ class Section(BaseModel):
 class ExtractionSettings(Section):
     """How PDFs are read, and the limits that a file may not exceed."""
 
-    extractor: str = setting("direct", "Reads the text of PDFs.", Shown(of="extractor"))
+    extractor: str = setting("direct", "Reads the text of PDFs.", Looks(of="extractor"))
     tables: bool = Field(True, description="Find tables and keep their rows and columns.")
     visual_pages: Literal["auto", "all"] = Field(
         "auto", description="Pages that extractor visual reads by OCR; auto: only those without usable text."
@@ -81,29 +46,26 @@ class ExtractionSettings(Section):
     page_seconds: int = Field(60, ge=1, description="Seconds more for each page that is read by OCR.")
 
 
-ANSWERING, EVIDENCE, WORDS, MODELS, MORE = GROUPS = ("Answering", "Evidence shown", "Words", "Models", "More")
-
-
 class ChunkingSettings(Section):
     """How pages become passages. Lengths are in `unit`."""
 
-    chunker: str = setting("windows", "Makes passages of pages.", Shown("Passages", of="chunker"))
+    chunker: str = setting("windows", "Makes passages of pages.", Looks("Passages", of="chunker"))
     unit: Literal["words", "tokens"] = setting(
         "words", "What lengths are counted in; tokens: those of the embedding model.",
-        Shown("Lengths in", "tokens: of the embedding model", MORE),
+        Looks("Lengths in", "tokens: of the embedding model", MORE),
     )  # fmt: skip
-    length: int = setting(120, "Snippet length when no minimum and maximum are given.", Shown("Length"), ge=5, le=2000)
-    min_length: int | None = setting(None, "Shortest snippet.", Shown("or from", beside=True), ge=1, le=2000)
-    max_length: int | None = setting(None, "Longest snippet.", Shown("to", beside=True), ge=5, le=4000)
-    size: int = setting(120, "Window size.", Shown("Window size"), ge=5, le=2000)
-    step: int = setting(60, "How far a window moves on.", Shown("Step", beside=True), ge=1, le=2000)
+    length: int = setting(120, "Snippet length when no minimum and maximum are given.", Looks("Length"), ge=5, le=2000)
+    min_length: int | None = setting(None, "Shortest snippet.", Looks("or from", beside=True), ge=1, le=2000)
+    max_length: int | None = setting(None, "Longest snippet.", Looks("to", beside=True), ge=5, le=4000)
+    size: int = setting(120, "Window size.", Looks("Window size"), ge=5, le=2000)
+    step: int = setting(60, "How far a window moves on.", Looks("Step", beside=True), ge=1, le=2000)
     headings: bool = setting(
         True, "Index passages with the document's title and the nearest heading.",
-        Shown("Index with title and heading", "Helps when documents resemble each other", order=1),
+        Looks("Index with title and heading", "Helps when documents resemble each other", order=1),
     )  # fmt: skip
     read_by: str = setting(
         "", "Extractor whose reading of the documents is used; empty: the one that counts for each.",
-        Shown("Text", order=-1, of="extractor", also=("", "as read", "as each document was read")),
+        Looks("Text", order=-1, of="extractor", also=("", "as read", "as each document was read")),
     )  # fmt: skip
 
     @model_validator(mode="after")
@@ -120,11 +82,11 @@ class ChunkingSettings(Section):
 class RetrievalSettings(Section):
     """How passages are found."""
 
-    retriever: str = setting("hybrid", "Finds the passages that fit a question.", Shown("Retriever", of="retriever"))
-    k: int = setting(5, "Passages shown as evidence.", Shown("Passages found (k)", slider=(1, 20, 1)), ge=1, le=100)
-    k1: float = setting(1.5, "BM25 term saturation.", Shown("BM25 k1", "term saturation", WORDS, 1), ge=0)
+    retriever: str = setting("hybrid", "Finds the passages that fit a question.", Looks("Retriever", of="retriever"))
+    k: int = setting(5, "Passages shown as evidence.", Looks("Passages found (k)", slider=(1, 20, 1)), ge=1, le=100)
+    k1: float = setting(1.5, "BM25 term saturation.", Looks("BM25 k1", "term saturation", WORDS, 1), ge=0)
     b: float = setting(
-        0.75, "BM25 length normalisation.", Shown("BM25 b", "length normalisation", WORDS, 1, beside=True), ge=0, le=1
+        0.75, "BM25 length normalisation.", Looks("BM25 b", "length normalisation", WORDS, 1, beside=True), ge=0, le=1
     )
     language: Literal[
         "none", "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek",
@@ -132,36 +94,36 @@ class RetrievalSettings(Section):
         "russian", "spanish", "swedish", "turkish",
     ] = setting(
         "english", "Language of stop words and stems in BM25.",
-        Shown("Language", "Whose stop words and stems BM25 knows", WORDS, dropdown=True),
+        Looks("Language", "Whose stop words and stems BM25 knows", WORDS, dropdown=True),
     )  # fmt: skip
     stemming: bool = setting(
         False, "BM25 compares Snowball stems instead of words.",
-        Shown("Compare stems", "“insured” finds “insurance”, and sometimes too much", WORDS),
+        Looks("Compare stems", "“insured” finds “insurance”, and sometimes too much", WORDS),
     )  # fmt: skip
     stop_words: bool = setting(
         True, "BM25 leaves the language's stop words out of questions.",
-        Shown("Leave out stop words", "“the”, “of”, … of the question", WORDS),
+        Looks("Leave out stop words", "“the”, “of”, … of the question", WORDS),
     )  # fmt: skip
     embedding_model: str = setting(
         "", "Path or hub name of the encoder; empty: the bundled one.",
-        Shown(
+        Looks(
             "Encoder", "Folder or hub name of a sentence-transformers model", MODELS, local=True,
             placeholder="the bundled all-MiniLM-L6-v2",
         ),
     )  # fmt: skip
     candidates: int = setting(
-        100, "Candidates that combining retrievers take from each list.", Shown("Candidates", "per list", MORE), ge=1
+        100, "Candidates that combining retrievers take from each list.", Looks("Candidates", "per list", MORE), ge=1
     )
     rrf_k: int = setting(
-        60, "Constant of reciprocal rank fusion.", Shown("RRF constant", group=MORE, beside=True), ge=1
+        60, "Constant of reciprocal rank fusion.", Looks("RRF constant", group=MORE, beside=True), ge=1
     )
     weight: float = setting(
         0.5, "Share of the similarity in convex; the rest is BM25's.",
-        Shown("Weight of meaning", "the rest is BM25's", MORE, beside=True), ge=0, le=1,
+        Looks("Weight of meaning", "the rest is BM25's", MORE, beside=True), ge=0, le=1,
     )  # fmt: skip
     exact_below: int = setting(
         50_000, "Passages below which dense search is exact; from there on an HNSW graph is searched.",
-        Shown(
+        Looks(
             "Dense search is exact below (passages)", "Then the question is compared with every passage; in a larger "
             "index an HNSW graph is searched: faster, but it may miss a few", MORE,
         ),
@@ -169,42 +131,42 @@ class RetrievalSettings(Section):
     )  # fmt: skip
     late_model: str = setting(
         "", "Path or hub name of a ColBERT; empty: the bundled encoder, untrained.",
-        Shown(
+        Looks(
             "Late interaction", "Folder or hub name of a ColBERT model", MODELS, local=True,
             placeholder="the bundled encoder, untrained for it", parameter="token_encoder",
         ),
     )  # fmt: skip
     first_stage: str = setting(
         "none", "Retriever whose candidates late_interaction orders; none: all.",
-        Shown(
+        Looks(
             "First stage", group=MORE, dropdown=True, of="retriever", without="first", parameter="first",
             also=("none", "none", "every passage is compared"),
         ),
     )  # fmt: skip
     reranker: str = setting(
         "", "Path or hub name of a cross-encoder that reads the best hits again.",
-        Shown(
+        Looks(
             "Re-ranker", "Folder or hub name of a cross-encoder that reads the best hits again", MODELS, local=True,
             placeholder="none",
         ),
     )  # fmt: skip
     rerank_candidates: int = setting(
-        20, "Hits that the re-ranker reads.", Shown("Hits read again", "by the re-ranker", MORE), ge=1, le=1000
+        20, "Hits that the re-ranker reads.", Looks("Hits read again", "by the re-ranker", MORE), ge=1, le=1000
     )
     per_page: int = setting(
         0, "Most hits that begin on one page; 0: any number.",
-        Shown("Most of one page", "0: any number", EVIDENCE, slider=(0, 10, 1)), ge=0,
+        Looks("Most of one page", "0: any number", EVIDENCE, slider=(0, 10, 1)), ge=0,
     )  # fmt: skip
     merge_overlaps: bool = setting(
         False, "Show overlapping passages as one.",
-        Shown("Overlapping passages as one", "Fewer repetitions, longer passages", EVIDENCE),
+        Looks("Overlapping passages as one", "Fewer repetitions, longer passages", EVIDENCE),
     )  # fmt: skip
 
 
 class LLMSettings(Section):
     """Which language model answers, and how it is run."""
 
-    engine: str = setting("llama_cpp", "Runs the language model.", Shown(of="engine"))
+    engine: str = setting("llama_cpp", "Runs the language model.", Looks(of="engine"))
     model: str = Field("smollm2-135m", description="Name from the catalogue, or path of a GGUF file.")
     url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
     context_size: int = Field(4096, ge=512, le=131072)
@@ -214,7 +176,7 @@ class LLMSettings(Section):
     chat_template: str = Field("", description="Form of the prompt (chatml, llama-3, …); empty: the model's own.")
     max_tokens: int = setting(
         256, "Longest answer in tokens.",
-        Shown("Longest answer (tokens)", group=ANSWERING, slider=(16, 1024, 16)), ge=1, le=8192,
+        Looks("Longest answer (tokens)", group=ANSWERING, slider=(16, 1024, 16)), ge=1, le=8192,
     )  # fmt: skip
     temperature: float = Field(0.0, ge=0, le=2, description="0: always the most likely token.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Repeats a random answer.")
@@ -236,10 +198,10 @@ class LLMSettings(Section):
 class ReadingSettings(Section):
     """How passages become an answer."""
 
-    reader: str = setting("generative", "Makes an answer of passages.", Shown("Reader", group=ANSWERING, of="reader"))
+    reader: str = setting("generative", "Makes an answer of passages.", Looks("Reader", group=ANSWERING, of="reader"))
     passages: int = setting(
         2, "Passages that go into the prompt.",
-        Shown(
+        Looks(
             "Passages read", "More may help a larger model; each costs time before the first word", ANSWERING,
             slider=(1, 10, 1),
         ),
@@ -247,7 +209,7 @@ class ReadingSettings(Section):
     )  # fmt: skip
     refusal: Literal["none", "retrieval", "model", "combined"] = setting(
         "retrieval", "What judges whether the passages answer a question before it is answered.",
-        Shown(
+        Looks(
             "Evidence judged by", group=ANSWERING,
             words={
                 "none": "every question is answered",
@@ -259,7 +221,7 @@ class ReadingSettings(Section):
     )  # fmt: skip
     confidence_threshold: float = setting(
         0.45, "Confidence of that judgement below which evidence is missing; 0: never.",
-        Shown(
+        Looks(
             "Evidence needed", "Below this the answer is “insufficient context”; 0: always answer", ANSWERING,
             slider=(0, 1, 0.01),
         ),
@@ -267,24 +229,24 @@ class ReadingSettings(Section):
     )  # fmt: skip
     citation_threshold: float = setting(
         0.55, "Match with a passage from which on a sentence counts as supported.",
-        Shown("Supported from", "How well a sentence must match its passage", ANSWERING, 1, slider=(0, 1, 0.01)),
+        Looks("Supported from", "How well a sentence must match its passage", ANSWERING, 1, slider=(0, 1, 0.01)),
         ge=0, le=1,
     )  # fmt: skip
     partly_threshold: float = setting(
         0.45, "Match from which on a sentence is partly supported and cited.",
-        Shown("Partly supported from", "Below this it counts as not found", ANSWERING, 1, True, slider=(0, 1, 0.01)),
+        Looks("Partly supported from", "Below this it counts as not found", ANSWERING, 1, True, slider=(0, 1, 0.01)),
         ge=0, le=1,
     )  # fmt: skip
     check_meaning: bool = setting(
         True, "Compare answers with passages by meaning too, where the retriever has an encoder.",
-        Shown(
+        Looks(
             "Compare meaning too", "Answers with passages, where the retriever has an encoder; else words alone",
             ANSWERING, 1,
         ),
     )  # fmt: skip
     prompt_tokens: int = setting(
         0, "Tokens of the passages that the model reads, best sentences first; 0: all.",
-        Shown(
+        Looks(
             "Evidence read (tokens)", "The best sentences of the passages, as many as fit; 0: whole passages",
             ANSWERING, 1,
         ),
@@ -292,14 +254,14 @@ class ReadingSettings(Section):
     )  # fmt: skip
     question_type: Literal["auto", "extractive", "abstractive", "boolean"] = setting(
         "auto", "Kind of answer asked for; auto: by the words of the question.",
-        Shown(
+        Looks(
             "Questions", "What kind of answer the prompt asks for: a fact, a description, yes or no; auto: by the "
             "question", ANSWERING, 1, parameter="type_of",
         ),
     )  # fmt: skip
     instruction: str = setting(
         "", "Own end of the prompt; empty: by type of question.",
-        Shown("Instruction", "The end of the prompt", ANSWERING, 1, placeholder="by the type of the question"),
+        Looks("Instruction", "The end of the prompt", ANSWERING, 1, placeholder="by the type of the question"),
         max_length=2000,
     )  # fmt: skip
 
@@ -309,7 +271,7 @@ class ConversationSettings(Section):
 
     rewriter: str = setting(
         "concatenation", "Makes follow-up questions ones that can be searched for.",
-        Shown("Follow-up questions", group=ANSWERING, of="rewriter"),
+        Looks("Follow-up questions", group=ANSWERING, of="rewriter"),
     )  # fmt: skip
     turns: int = Field(5, ge=0, le=20, description="Earlier turns that are taken into account.")
     new_topic: float = Field(
@@ -339,11 +301,11 @@ class Settings(Section):
     conversation: ConversationSettings = ConversationSettings()
     server: ServerSettings = ServerSettings()
 
-    def shown(self) -> Iterator[tuple[str, str, Shown]]:
+    def looks(self) -> Iterator[tuple[str, str, Looks]]:
         """Yield section, name and looks of every setting, in the order of declaration."""
         for section in type(self).model_fields:
             for name, info in type(getattr(self, section)).model_fields.items():
-                yield section, name, Shown(**(info.json_schema_extra or {}))
+                yield section, name, Looks(**(info.json_schema_extra or {}))
 
     def fingerprint(self) -> str:
         """Return 12 hex digits that name all settings which can change an answer (not where the page is served)."""

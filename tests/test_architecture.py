@@ -24,6 +24,7 @@ LADDER = (
     ("extraction", "chunking", "retrieval", "llm", "reading", "conversation", "metrics", "storage"),
     (
         "settings",
+        "looks",
         "registry",
         "text",
         "page_codec",

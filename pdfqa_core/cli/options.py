@@ -7,8 +7,9 @@ import types
 from pathlib import Path
 from typing import Literal, Union, get_args, get_origin
 
+from pdfqa_core.looks import Looks
 from pdfqa_core.services import choices
-from pdfqa_core.settings import Section, Settings, Shown, load, read_settings, workspace_path
+from pdfqa_core.settings import Section, Settings, load, read_settings, workspace_path
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
     """Add one option for every setting of the sections (`chunking`: --chunker, --unit, …)."""
-    looks = {(section, name): shown for section, name, shown in Settings().shown()}
+    looks = {(section, name): look for section, name, look in Settings().looks()}
     for section in sections:
         model: type[Section] = Settings.model_fields[section].annotation  # type: ignore[assignment]
         group = parser.add_argument_group(f"{section} settings")
@@ -43,10 +44,10 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
                 group.add_argument(*flags, dest=destination, type=kind, metavar=metavar, help=text)
 
 
-def _strategies(shown: Shown) -> str:
+def _strategies(look: Looks) -> str:
     """Return what can be chosen, in words; empty where a setting names no strategy."""
-    names = choices.names(shown.of, shown.without) if shown.of else ()
-    return "".join(f" {name}: {choices.REGISTRIES[shown.of].words(name)}." for name in names)
+    names = choices.names(look.of, look.without) if look.of else ()
+    return "".join(f" {name}: {choices.REGISTRIES[look.of].words(name)}." for name in names)
 
 
 def _plain(annotation: object) -> type:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pdfqa_core.text import sentences
+
 # Only the first sentence is looked at: an answer may end with what it does not cover. Each pattern stands for a way in
 # which instruction models decline; "not covered" and the like are left out, they are answers about insurance.
 _SOURCE = r"\b(passages?|context|text|documents?|excerpts?) (above |provided |given )?"
@@ -24,10 +26,9 @@ _DECLINES = (
     r"\bnot possible to (answer|determine)\b",
 )
 _DECLINE = re.compile("|".join(_DECLINES), re.IGNORECASE)
-_FIRST_SENTENCE = re.compile(r".*?(?:[.!?](?=\s|$)|\n|$)", re.DOTALL)
 
 
 def declines(reply: str) -> bool:
     """Return whether the reply's first sentence declines to answer."""
-    first = _FIRST_SENTENCE.match(reply.strip().replace("’", "'"))
-    return first is not None and _DECLINE.search(first[0]) is not None
+    line = reply.strip().replace("’", "'").partition("\n")[0]
+    return any(_DECLINE.search(line[start:end]) for start, end in sentences(line)[:1])

@@ -72,12 +72,9 @@ def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
     return best if matched[best].all() else top(scores, k, np.flatnonzero(matched))
 
 
-@retrievers.register("bm25", "counts matching words; instant, no encoder")
 @dataclass(frozen=True, eq=False)
-class BM25(IndexRetriever):
-    """BM25Okapi as rank-bm25 defines it; finds only passages that share a term with the question."""
-
-    name: ClassVar[str] = "bm25"
+class LexicalRetriever(IndexRetriever):
+    """A retriever that compares words."""
 
     k1: float = 1.5
     b: float = 0.75
@@ -92,6 +89,14 @@ class BM25(IndexRetriever):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._lexical.prepare()
+
+
+@retrievers.register("bm25", "counts matching words; instant, no encoder")
+@dataclass(frozen=True, eq=False)
+class BM25(LexicalRetriever):
+    """BM25Okapi as rank-bm25 defines it; finds only passages that share a term with the question."""
+
+    name: ClassVar[str] = "bm25"
 
     def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
         scores, matched = self._lexical.scores(query)

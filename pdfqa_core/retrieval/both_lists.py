@@ -3,44 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
 
-from pdfqa_core.retrieval.analysis import Analyser
-from pdfqa_core.retrieval.base import IndexRetriever, check_candidates
-from pdfqa_core.retrieval.bm25 import Lexical
-from pdfqa_core.retrieval.dense import Semantic
-from pdfqa_core.retrieval.encoder import OnProgress
-from pdfqa_core.types import StopSignal
+import numpy as np
+
+from pdfqa_core.retrieval.base import Found, check_candidates, union
+from pdfqa_core.retrieval.bm25 import LexicalRetriever, best_matching
+from pdfqa_core.retrieval.dense import SemanticRetriever
+from pdfqa_core.retrieval.postings import Floats, Ints, Mask
+from pdfqa_core.types import Query
 
 
 @dataclass(frozen=True, eq=False)
-class BothLists(IndexRetriever):
-    """A retriever with BM25 (fields as in `BM25`) and embeddings; the `candidates` best of each list are combined."""
+class Candidates:
+    """The passages `rows` of either list, their scores, and whether they hold a term of the question.
 
-    needs_embeddings: ClassVar[bool] = True
+    `lists` are the rows of the lexical and the semantic list, best first. Both scores are exact for every passage.
+    """
 
-    k1: float = 1.5
-    b: float = 0.75
-    language: str = "english"
-    stemming: bool = False
-    stop_words: bool = True
+    lists: tuple[Ints, Ints]
+    rows: Ints
+    bm25: Floats
+    cosines: Floats
+    matched: Mask
+
+    def found(self, order: Ints, scores: Floats) -> list[Found]:
+        """Return the candidates at these places with the scores that were made of the two."""
+        return [
+            Found(int(self.rows[i]), float(scores[i]), {"bm25": float(self.bm25[i]), "dense": float(self.cosines[i])})
+            for i in order
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class BothLists(LexicalRetriever, SemanticRetriever):
+    """A retriever with BM25 and embeddings; the `candidates` best of each list are combined."""
+
     candidates: int = 100
-    exact_below: int = 50_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_candidates(self.name, self.candidates)
-        self._lexical.prepare()
 
-    @cached_property
-    def _lexical(self) -> Lexical:
-        return Lexical(self.index, self.k1, self.b, Analyser(self.language, self.stemming, self.stop_words))
-
-    @cached_property
-    def _semantic(self) -> Semantic:
-        return Semantic(self.index, self.exact_below)
-
-    def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
-        """Build the graph of a large index. Raises ModelError, StoppedError."""
-        self._semantic.prepare(on_progress, stop)
+    def _candidates(self, query: Query, k: int, rows: Ints) -> Candidates:
+        bm25, matched = self._lexical.scores(query)
+        vector = self._semantic.vector(query)
+        wide = max(k, self.candidates)
+        lists = (best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
+        both = union(*lists)
+        cosines = self._semantic.cosines(vector, both).astype(np.float64)
+        return Candidates(lists, both, bm25[both], cosines, matched[both])

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval.base import Found, retrievers, union
-from pdfqa_core.retrieval.bm25 import best_matching
+from pdfqa_core.retrieval.base import Found, retrievers
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.types import Query
@@ -35,17 +34,10 @@ class ConvexCombination(BothLists):
             raise UsageError(f"weight of convex is {self.weight}.", "It must be between 0 and 1.")
 
     def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
-        bm25, matched = self._lexical.scores(query)
-        vector = self._semantic.vector(query)
-        wide = max(k, self.candidates)
-        both = union(best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
-        cosines = self._semantic.cosines(vector, both).astype(np.float64)
-        scores = self.weight * _normalised(cosines, -1.0) + (1 - self.weight) * _normalised(bm25[both], 0.0)
-        order = np.argsort(-scores, kind="stable")[:k]
-        return [
-            Found(int(both[i]), float(scores[i]), {"bm25": float(bm25[both[i]]), "dense": float(cosines[i])})
-            for i in order
-        ]
+        both = self._candidates(query, k, rows)
+        meaning, words = _normalised(both.cosines, -1.0), _normalised(both.bm25, 0.0)
+        scores = self.weight * meaning + (1 - self.weight) * words
+        return both.found(np.argsort(-scores, kind="stable")[:k], scores)
 
 
 def _normalised(scores: Floats, least: float) -> Floats:

@@ -91,12 +91,10 @@ class Semantic:
         return rows[best], cosines[best]
 
 
-@retrievers.register("dense", "compares meanings by an encoder")
 @dataclass(frozen=True, eq=False)
-class Dense(IndexRetriever):
-    """Cosine similarity of sentence embeddings. Source: Reimers and Gurevych 2019, "Sentence-BERT"."""
+class SemanticRetriever(IndexRetriever):
+    """A retriever that compares meanings."""
 
-    name: ClassVar[str] = "dense"
     needs_embeddings: ClassVar[bool] = True
 
     exact_below: int = 50_000
@@ -108,6 +106,14 @@ class Dense(IndexRetriever):
     def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
         """Build the graph of a large index. Raises ModelError, StoppedError."""
         self._semantic.prepare(on_progress, stop)
+
+
+@retrievers.register("dense", "compares meanings by an encoder")
+@dataclass(frozen=True, eq=False)
+class Dense(SemanticRetriever):
+    """Cosine similarity of sentence embeddings. Source: Reimers and Gurevych 2019, "Sentence-BERT"."""
+
+    name: ClassVar[str] = "dense"
 
     def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
         vector = self._semantic.vector(query)

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval.base import Found, retrievers, union
-from pdfqa_core.retrieval.bm25 import best_matching
+from pdfqa_core.retrieval.base import Found, retrievers
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.types import Query
@@ -34,17 +33,8 @@ class ReciprocalRankFusion(BothLists):
             raise UsageError(f"rrf_k is {self.rrf_k}.", "It must be 0 or more.")
 
     def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
-        bm25, matched = self._lexical.scores(query)
-        vector = self._semantic.vector(query)
-        wide = max(k, self.candidates)
-        lists = (best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
-        both = union(*lists)
-        cosines = self._semantic.cosines(vector, both)
-        scores = np.zeros(len(both))
-        for ranked in lists:
-            scores[np.searchsorted(both, ranked)] += 1 / (self.rrf_k + np.arange(1, len(ranked) + 1))
-        order = np.argsort(-scores, kind="stable")[:k]
-        return [
-            Found(int(both[i]), float(scores[i]), {"bm25": float(bm25[both[i]]), "dense": float(cosines[i])})
-            for i in order
-        ]
+        both = self._candidates(query, k, rows)
+        scores = np.zeros(len(both.rows))
+        for ranked in both.lists:
+            scores[np.searchsorted(both.rows, ranked)] += 1 / (self.rrf_k + np.arange(1, len(ranked) + 1))
+        return both.found(np.argsort(-scores, kind="stable")[:k], scores)

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pdfqa_core.retrieval.base import Found, retrievers, union
-from pdfqa_core.retrieval.bm25 import best_matching
+from pdfqa_core.retrieval.base import Found, retrievers
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.types import Query
@@ -28,16 +27,8 @@ class Hybrid(BothLists):
     name: ClassVar[str] = "hybrid"
 
     def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
-        bm25, matched = self._lexical.scores(query)
-        vector = self._semantic.vector(query)
-        wide = max(k, self.candidates)
-        both = union(best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
-        cosines = self._semantic.cosines(vector, both).astype(np.float64)
-        lexical, found = bm25[both], matched[both]
-        scores = np.where(found, np.maximum(cosines, 0) * np.maximum(lexical, 0), cosines - 2)
+        both = self._candidates(query, k, rows)
+        products = np.maximum(both.cosines, 0) * np.maximum(both.bm25, 0)
+        scores = np.where(both.matched, products, both.cosines - 2)
         # Best score first, then similarity, then the order of the passages (lexsort is stable, its last key leads).
-        order = np.lexsort((-cosines, -scores))[:k]
-        return [
-            Found(int(both[i]), float(scores[i]), {"bm25": float(lexical[i]), "dense": float(cosines[i])})
-            for i in order
-        ]
+        return both.found(np.lexsort((-both.cosines, -scores))[:k], scores)

@@ -43,10 +43,10 @@ def names(kind: str, without: str = "") -> tuple[str, ...]:
 
 def check(settings: Settings) -> None:
     """Raise UsageError if the settings name a strategy that does not exist."""
-    for section, name, shown in settings.shown():
+    for section, name, look in settings.looks():
         value = getattr(getattr(settings, section), name)
-        if shown.of and (shown.also is None or value != shown.also[0]):
-            REGISTRIES[shown.of].get(value)
+        if look.of and (look.also is None or value != look.also[0]):
+            REGISTRIES[look.of].get(value)
 
 
 def in_use(settings: Settings) -> dict[tuple[str, str], bool]:
@@ -57,17 +57,17 @@ def in_use(settings: Settings) -> dict[tuple[str, str], bool]:
     found: dict[tuple[str, str], bool] = {}
     for section in Settings.model_fields:
         values = getattr(settings, section)
-        looks = {name: shown for of, name, shown in settings.shown() if of == section}
-        kind = next((name for name, shown in looks.items() if shown.of == name), None)
+        looks = {name: look for of, name, look in settings.looks() if of == section}
+        kind = next((name for name, look in looks.items() if look.of == name), None)
         if kind is None:
             continue
         registry = REGISTRIES[kind]
         parameters = {name: registry.parameters(name) for name in registry.names()}
         used = parameters[getattr(values, kind)]
-        for name, shown in looks.items():
-            if shown.of == kind and shown.parameter in used:
+        for name, look in looks.items():
+            if look.of == kind and look.parameter in used:
                 used = used.union(parameters.get(getattr(values, name), ()))
         known = frozenset[str]().union(*parameters.values())
-        given = {name: shown.parameter or name for name, shown in looks.items()}
+        given = {name: look.parameter or name for name, look in looks.items()}
         found |= {(section, name): parameter in used for name, parameter in given.items() if parameter in known}
     return found

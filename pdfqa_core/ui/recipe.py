@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 import gradio as gr
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.looks import GROUPS, Looks
 from pdfqa_core.services import choices
-from pdfqa_core.settings import GROUPS, Settings, Shown
+from pdfqa_core.settings import Settings
 from pdfqa_core.ui.components import live_html
 from pdfqa_core.ui.refusal_chart import refusal_chart
 
@@ -22,7 +23,7 @@ SECTIONS = ("chunking", "retrieval", "reading", "conversation", "llm")  # in the
 JUDGED: tuple[Place, Place] = (("reading", "refusal"), ("reading", "confidence_threshold"))  # what the curve is of
 
 # The settings of the recipe; the handlers get their values in this order.
-FIELDS: Mapping[Place, Shown] = {(section, name): shown for section, name, shown in Settings().shown() if shown.label}
+FIELDS: Mapping[Place, Looks] = {(section, name): look for section, name, look in Settings().looks() if look.label}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ def settings_from(values: Sequence[Any], base: Settings, *, models: bool = True)
     Raises UsageError that names the wrong field.
     """
     changes: dict[str, dict[str, Any]] = {}
-    for (place, shown), value in zip(FIELDS.items(), values, strict=True):
-        if models or not shown.local:
+    for (place, look), value in zip(FIELDS.items(), values, strict=True):
+        if models or not look.local:
             section, name = place
             changes.setdefault(section, {})[name] = _taken(place, value)
     try:
@@ -97,8 +98,8 @@ def _annotation(place: Place) -> Any:
 
 def in_words(what: str) -> str:
     """Return what is wrong with a setting, with its field called as on the screen."""
-    for (section, name), shown in FIELDS.items():
-        what = what.replace(f"{section}.{name}: ", f"“{shown.label}”: ")
+    for (section, name), look in FIELDS.items():
+        what = what.replace(f"{section}.{name}: ", f"“{look.label}”: ")
     return what.replace("Input should be a valid number", "type a number").replace(
         "Input should be a valid integer", "type a whole number"
     )
@@ -121,30 +122,30 @@ def refusal_curve(settings: Settings) -> str:
 
 def _options(place: Place) -> list[tuple[str, str]]:
     """Return label and value of each choice; none where the setting is not chosen from a list."""
-    shown, annotation = FIELDS[place], _annotation(place)
-    if shown.of:
-        also = [(shown.also[1], shown.also[0])] if shown.also else []
-        return also + [(name, name) for name in choices.names(shown.of, shown.without)]
+    look, annotation = FIELDS[place], _annotation(place)
+    if look.of:
+        also = [(look.also[1], look.also[0])] if look.also else []
+        return also + [(name, name) for name in choices.names(look.of, look.without)]
     return [(value, value) for value in get_args(annotation)] if get_origin(annotation) is Literal else []
 
 
 def _note(place: Place, settings: Settings) -> str:
     """Return the line below a field: what explains the chosen value, else the setting."""
-    shown, value = FIELDS[place], _value(place, settings)
-    if shown.also and value == shown.also[0]:
-        return shown.also[2]
-    return choices.REGISTRIES[shown.of].words(value) if shown.of else shown.words.get(value, shown.note)
+    look, value = FIELDS[place], _value(place, settings)
+    if look.also and value == look.also[0]:
+        return look.also[2]
+    return choices.REGISTRIES[look.of].words(value) if look.of else look.words.get(value, look.note)
 
 
 def _seen(settings: Settings, *, models: bool) -> dict[Place, bool]:
     """Return which fields are in view: settings without effect are not."""
     used = choices.in_use(settings)
-    return {place: used.get(place, True) and (models or not shown.local) for place, shown in FIELDS.items()}
+    return {place: used.get(place, True) and (models or not look.local) for place, look in FIELDS.items()}
 
 
 def _rows(group: str) -> list[tuple[Place, ...]]:
     """Return the fields of a group row by row."""
-    places = [place for place, shown in FIELDS.items() if shown.group == group]
+    places = [place for place, look in FIELDS.items() if look.group == group]
     places.sort(key=lambda place: (FIELDS[place].order, SECTIONS.index(place[0])))
     rows: list[tuple[Place, ...]] = []
     for place in places:
@@ -180,18 +181,18 @@ def build_form(settings: Settings, *, models: bool) -> Form:
 
 
 def _widget(place: Place, settings: Settings, *, visible: bool) -> Any:
-    shown, value, options, annotation = FIELDS[place], _value(place, settings), _options(place), _annotation(place)
+    look, value, options, annotation = FIELDS[place], _value(place, settings), _options(place), _annotation(place)
     looks: dict[str, Any] = {
-        "value": value, "label": shown.label, "info": _note(place, settings) or None, "visible": visible,
+        "value": value, "label": look.label, "info": _note(place, settings) or None, "visible": visible,
         "elem_id": f"recipe-{place[1].replace('_', '-')}",
     }  # fmt: skip
     if options:
-        return gr.Dropdown(options, **looks) if shown.dropdown else gr.Radio(options, **looks)
-    if shown.slider:
-        low, high, step = shown.slider
+        return gr.Dropdown(options, **looks) if look.dropdown else gr.Radio(options, **looks)
+    if look.slider:
+        low, high, step = look.slider
         return gr.Slider(low, high, step=step, **looks)
     if annotation is bool:
         return gr.Checkbox(**looks)
     if annotation is str:
-        return gr.Textbox(placeholder=shown.placeholder, **looks)
+        return gr.Textbox(placeholder=look.placeholder, **looks)
     return gr.Number(precision=None if annotation is float else 0, step=0.1 if annotation is float else 1, **looks)

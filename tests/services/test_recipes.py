@@ -37,7 +37,7 @@ def test_two_recipes_never_have_one_name(chunker, retriever):
         "merge_overlaps": True,
     }  # fmt: skip
     used = choices.in_use(base)
-    for section, name, _ in base.shown():
+    for section, name, _ in base.looks():
         if name in others:
             changed = base.changed(section, **{name: others[name]})
             differs = recipes.name_of(changed) != recipes.name_of(base)

@@ -6,6 +6,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import gradio as gr
@@ -17,6 +18,14 @@ from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.session import ChatState, Session, Shown
 
+TABS: dict[str, ModuleType] = {
+    "Documents": documents,
+    "Retrieval": retrieval,
+    "Chat": chat,
+    "Annotate": annotate,
+    "Evaluate": evaluate,
+    "Models": models,
+}
 NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
 
 
@@ -31,19 +40,11 @@ def build_page(services: Services) -> gr.Blocks:
         header = live_html(_header(services), elem_id="pq-header")
         pulse = gr.Timer(1.0)
         with gr.Tabs(elem_id="pq-tabs"):
-            with gr.Tab("Documents", id="documents") as documents_tab:
-                show_documents = documents.build(services, session)
-            with gr.Tab("Retrieval", id="retrieval") as retrieval_tab:
-                show_retrieval, fill_recipe = retrieval.build(services, session)
-            with gr.Tab("Chat", id="chat") as chat_tab:
-                show_chat = chat.build(services, session)
-            with gr.Tab("Annotate", id="annotate") as annotate_tab:
-                show_annotate = annotate.build(services, session)
-            with gr.Tab("Evaluate", id="evaluate") as evaluate_tab:
-                show_evaluate = evaluate.build(services, session)
-            with gr.Tab("Models", id="models") as models_tab:
-                show_models = models.build(services, session)
-        chat_state = show_chat.inputs[0]
+            built = {}
+            for title, module in TABS.items():
+                with gr.Tab(title, id=title.lower()) as tab:
+                    built[tab] = module.build(services, session)
+        chat_state = next(shown.inputs[0] for tab, shown in built.items() if tab.id == "chat")
 
         def arrive(*known: Any) -> tuple[str, Session, ChatState]:
             return _arrive(services, *known)
@@ -51,12 +52,10 @@ def build_page(services: Services) -> gr.Blocks:
         arrived = page.load(arrive, [visitor, recipe, conversation], [visitor, session, chat_state], **AT_ONCE)
         session.change(lambda now: values_of(now.settings), session, recipe, **AT_ONCE)
         chat_state.change(lambda now: now.conversation_id, chat_state, conversation, **AT_ONCE)
-        arrived.then(fill_recipe.handler, fill_recipe.inputs, fill_recipe.outputs, **AT_ONCE)
         opened = gr.State("documents")
-        for tab, shown in (
-            (documents_tab, show_documents), (retrieval_tab, show_retrieval), (chat_tab, show_chat),
-            (annotate_tab, show_annotate), (evaluate_tab, show_evaluate), (models_tab, show_models),
-        ):  # fmt: skip
+        for tab, shown in built.items():
+            if first := shown.on_arrival:
+                arrived.then(first.handler, first.inputs, first.outputs, **AT_ONCE)
             tab.select(partial(str, tab.id), None, opened, **AT_ONCE)
             tab.select(_if_arrived(shown), [session, *shown.inputs], shown.outputs, **AT_ONCE)
             arrived.then(_if_opened(tab.id, shown), [opened, *shown.inputs], shown.outputs, **AT_ONCE)

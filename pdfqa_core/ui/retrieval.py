@@ -252,8 +252,8 @@ class Handlers:
         return Passage(wanted, spans, text)
 
 
-def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
-    """Build the tab; return what fills it when it is opened, and what fills its form when the page is loaded."""
+def build(services: Services, session: gr.State) -> Shown:
+    """Build the tab."""
     switch("retrieval-columns", "Recipe", "Test")
     with gr.Row(elem_classes=["pq-columns"], elem_id="retrieval-columns"):
         with gr.Column():
@@ -306,4 +306,4 @@ def build(services: Services, session: gr.State) -> tuple[Shown, Shown]:
     hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    return Shown(handlers.show, [session], [preview, scope]), Shown(handlers.fill, [session], form.all)
+    return Shown(handlers.show, [session], [preview, scope], Shown(handlers.fill, [session], form.all))

@@ -57,8 +57,12 @@ class EvaluateState:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What fills a tab when it is opened: a handler, what it reads and what it fills."""
+    """What fills a tab when it is opened: a handler, what it reads and what it fills.
+
+    `on_arrival` fills, once the page knows whose it is, what other tabs need of this one before it is opened.
+    """
 
     handler: Callable[..., Any]
     inputs: list[Any]
     outputs: list[Any]
+    on_arrival: Shown | None = None

@@ -67,6 +67,7 @@ def read_page(
     """Return the lines of a page of an open document (a raw FPDF_DOCUMENT)."""
     import pypdfium2.raw as pdfium
 
+    from pdfqa_core.extraction.drawn import read_drawn
     from pdfqa_core.extraction.hidden.annotations import with_annotations
     from pdfqa_core.extraction.hidden.find_hidden import find_hidden
     from pdfqa_core.extraction.layout.lines import find_lines
@@ -87,18 +88,19 @@ def read_page(
             return RawPage.damaged(document_id, number, label, warning)
         try:
             glyphs = read_glyphs(page, text_page)
-            hidden, reasons = find_hidden(page, glyphs)
+            drawn = read_drawn(page, glyphs)
+            hidden, reasons = find_hidden(page, glyphs, drawn)
         finally:
             pdfium.FPDFText_ClosePage(text_page)
         lines = find_lines(glyphs, hidden)
-        if tables:
-            lines = with_tables(page, glyphs, hidden, lines, thresholds)
+        if tables and lines:
+            lines = with_tables(drawn, glyphs, hidden, lines, thresholds)
         warnings = []
         if reasons:
             warnings.append(f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}.")
         if not any(not line.hidden for line in lines):
-            drawn = pdfium.FPDFPage_CountObjects(page) > 0 or pdfium.FPDFPage_GetAnnotCount(page) > 0
-            warnings.append(f"Page {number} has no text" + (": it is a picture." if drawn else ": it is empty."))
+            pictured = pdfium.FPDFPage_CountObjects(page) > 0 or pdfium.FPDFPage_GetAnnotCount(page) > 0
+            warnings.append(f"Page {number} has no text" + (": it is a picture." if pictured else ": it is empty."))
         frame = glyphs.frame
         return RawPage(PageFacts(document_id, number, label, frame.width, frame.height, tuple(warnings)), lines)
     finally:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pdfqa_core.extraction.hidden.drawn import (
+from pdfqa_core.extraction.drawn import (
     IMAGE,
     PATH,
     SHADING,
@@ -21,7 +21,6 @@ from pdfqa_core.extraction.hidden.drawn import (
     clip_boxes,
     layers,
     path_paint,
-    read_drawn,
 )
 from pdfqa_core.extraction.hidden.visible import SAME_COLOR, leave_marks
 from pdfqa_core.extraction.text.glyphs import Addresses, Flags, Floats, Glyphs, Integers, PageFrame, distinct
@@ -88,8 +87,8 @@ class _Shapes:
     color: Integers
 
 
-def find_hidden(page: Any, glyphs: Glyphs) -> tuple[Flags, tuple[str, ...]]:
-    """Return which glyphs are hidden, (n,), and the reasons in words. `page` is a raw FPDF_PAGE."""
+def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn) -> tuple[Flags, tuple[str, ...]]:
+    """Return which glyphs are hidden, (n,), and the reasons in words. `page` is a raw FPDF_PAGE, `drawn` all on it."""
     frame = glyphs.frame
     ink = ~glyphs.space
     if not ink.any():
@@ -101,7 +100,6 @@ def find_hidden(page: Any, glyphs: Glyphs) -> tuple[Flags, tuple[str, ...]]:
     tiny = ink & (glyphs.size < _TINY)
     outside = ink & ((x < 0) | (x > frame.width) | (y < 0) | (y > frame.height))
     first = _firsts(glyphs, np.flatnonzero(ink))
-    drawn = read_drawn(page, frame, distinct(glyphs.owners[first]))
     scans, scan_boxes = _scans(drawn)
     for x0, y0, x1, y1 in scan_boxes.tolist() if invisible.any() else ():
         invisible &= (x < x0) | (x > x1) | (y < y0) | (y > y1)

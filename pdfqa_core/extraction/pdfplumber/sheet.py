@@ -50,6 +50,7 @@ class Sheet:
         import numpy as np
         import pypdfium2.raw as pdfium
 
+        from pdfqa_core.extraction.drawn import read_drawn
         from pdfqa_core.extraction.hidden.find_hidden import find_hidden
         from pdfqa_core.extraction.text.glyphs import read_glyphs
 
@@ -58,7 +59,7 @@ class Sheet:
             return
         try:
             glyphs = read_glyphs(handle, text_page)
-            flags, self.reasons = find_hidden(handle, glyphs)
+            flags, self.reasons = find_hidden(handle, glyphs, read_drawn(handle, glyphs))
         finally:
             pdfium.FPDFText_ClosePage(text_page)
         for i in np.flatnonzero(flags):

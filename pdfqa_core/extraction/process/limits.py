@@ -10,6 +10,9 @@ import threading
 import time
 from pathlib import Path
 
+if sys.platform != "win32":  # which has no such limits
+    import resource
+
 MB = 1024 * 1024
 _NEAR_LIMIT = 0.5  # of the memory limit: a failure with more than this in use was a refused allocation
 _NEAR_ABORT = 0.3  # the same for an abort, PDFium's answer to a refusal; the peak is looked at only now and then
@@ -44,9 +47,7 @@ def peak_memory(process_id: int | None = None) -> int:
 
 def peak_memory_of_ended() -> int:
     """Return the largest resident size in bytes of the processes that this one started and waited for; 0: unknown."""
-    try:
-        import resource
-    except ImportError:
+    if sys.platform == "win32":
         return 0
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * RSS_UNIT
 
@@ -61,9 +62,14 @@ def near_limit(peak: int, megabytes: int, status: int | None = None) -> bool:
 
 def own_peak() -> int:
     """Return the largest resident size in bytes of this process; on Linux it begins with its parent's."""
-    import resource
-
+    if sys.platform == "win32":
+        return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
+
+
+def _limit(kind: int, wanted: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def limit_memory(megabytes: int) -> None:
@@ -72,17 +78,13 @@ def limit_memory(megabytes: int) -> None:
     The operating system refuses more where it can (RLIMIT_AS, RLIMIT_DATA); besides, a thread ends the process with
     EXIT_MEMORY when its resident size gets near the limit, so that the parent can tell memory from a crash.
     """
-    try:
-        import resource
-    except ImportError:  # Windows has no such limits
+    if sys.platform == "win32":
         return
     if sys.platform == "linux":
         fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
         base = int(fields[0]) * os.sysconf("SC_PAGE_SIZE")
-        for kind, size in ((resource.RLIMIT_AS, base + megabytes * MB), (resource.RLIMIT_DATA, megabytes * MB)):
-            _, hard = resource.getrlimit(kind)
-            wanted = size if hard == resource.RLIM_INFINITY else min(size, hard)
-            resource.setrlimit(kind, (wanted, hard))
+        _limit(resource.RLIMIT_AS, base + megabytes * MB)
+        _limit(resource.RLIMIT_DATA, megabytes * MB)
     watch(megabytes)
 
 
@@ -104,23 +106,16 @@ def _watch(megabytes: int, parent: int) -> None:
 
 def limit_cpu(seconds: int) -> None:
     """Let the operating system end this process, and each one it starts, after `seconds` of CPU time of its own."""
-    try:
-        import resource
-    except ImportError:
+    if sys.platform == "win32":
         return
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    wanted = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (wanted, hard))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    _limit(resource.RLIMIT_CPU, seconds)
+    _limit(resource.RLIMIT_CORE, 0)
 
 
 def more_cpu(seconds: float) -> None:
     """Raise the CPU limit of this process, where it has one."""
-    try:
-        import resource
-    except ImportError:
+    if sys.platform == "win32":
         return
-    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft, _ = resource.getrlimit(resource.RLIMIT_CPU)
     if soft != resource.RLIM_INFINITY:
-        wanted = soft + math.ceil(seconds)
-        resource.setrlimit(resource.RLIMIT_CPU, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+        _limit(resource.RLIMIT_CPU, soft + math.ceil(seconds))

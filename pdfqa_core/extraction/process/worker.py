@@ -10,12 +10,12 @@ import queue
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError
-from pdfqa_core.extraction.base import extractors
+from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.open import check_file
 from pdfqa_core.extraction.process.children import kill, start, wait
 from pdfqa_core.extraction.process.frames import PAGE, Frame, FrameReader, write_json
@@ -98,22 +98,14 @@ def read_document(
     title = Path(name).stem
     try:
         check_file(path, name, limits.max_file_mb * 1_000_000)
+        options = ExtractionOptions(
+            limits.max_pages, limits.max_characters, name, None, tables, visual_pages, workers, limits.memory_mb,
+            limits.page_seconds,
+        )  # fmt: skip
         job = {
-            "path": str(path.resolve()),
-            "document_id": document_id,
-            "filename": name,
-            "extractor": extractor,
-            "module": module,
-            "password": password,
-            "tables": tables,
-            "visual_pages": visual_pages,
-            "workers": workers,
-            "max_pages": limits.max_pages,
-            "max_characters": limits.max_characters,
-            "memory_mb": limits.memory_mb,
-            "seconds": int(limits.seconds) + 1,
-            "page_seconds": limits.page_seconds,
-        }
+            "path": str(path.resolve()), "document_id": document_id, "extractor": extractor, "module": module,
+            "password": password, "seconds": int(limits.seconds) + 1, "options": asdict(options),
+        }  # fmt: skip
         received = _run_child(job, name, limits, on_progress, stop)
     except DocumentError as error:
         return ReadResult(error.state, str(error), title)

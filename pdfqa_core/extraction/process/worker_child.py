@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
+from pdfqa_core.extraction.open import open_document
 from pdfqa_core.extraction.process.children import quiet_output
 from pdfqa_core.extraction.process.frames import PAGE, read_frame, write_frame, write_json
 from pdfqa_core.extraction.process.limits import (
@@ -34,8 +35,6 @@ _PROGRESS_EVERY = 0.1  # seconds
 
 
 def _metadata(path: Path, password: str | None, name: str) -> tuple[str, str]:
-    from pdfqa_core.extraction.open import open_document
-
     with open_document(path, password, name) as document:
         return str(document.get_metadata_value("Title") or ""), str(document.get_metadata_value("Author") or "")
 
@@ -43,7 +42,7 @@ def _metadata(path: Path, password: str | None, name: str) -> tuple[str, str]:
 def _read(job: dict[str, Any], out: IO[bytes]) -> None:
     from pdfqa_core.extraction.layout.titles import choose_authors, choose_title
 
-    path, name, password = Path(job["path"]), job["filename"], job["password"]
+    path, name, password = Path(job["path"]), job["options"]["filename"], job["password"]
 
     told = -1.0
 
@@ -53,10 +52,7 @@ def _read(job: dict[str, Any], out: IO[bytes]) -> None:
             told = time.monotonic()
             write_json(out, done=done, total=total, ocr=by_ocr)
 
-    options = ExtractionOptions(
-        job["max_pages"], job["max_characters"], name, on_page, job["tables"], job["visual_pages"], job["workers"],
-        job["memory_mb"], job["page_seconds"],
-    )  # fmt: skip
+    options = ExtractionOptions(**job["options"] | {"on_page": on_page})
     importlib.import_module(job["module"])  # registers the extractor
     pages = tuple(extractors.get(job["extractor"])(options).extract(path, job["document_id"], password=password))
     for page in pages:
@@ -75,7 +71,8 @@ def main() -> int:
     import numpy as np  # noqa: F401 - loaded before the limits count
     import pypdfium2  # noqa: F401
 
-    limit_memory(job["memory_mb"])
+    memory_mb = job["options"]["memory_mb"]
+    limit_memory(memory_mb)
     limit_cpu(job["seconds"] + 1)
     try:
         _read(job, out)
@@ -85,14 +82,10 @@ def main() -> int:
         write_json(out, state="", what=error.what, hint=error.hint)  # not the document's fault
     except MemoryError:
         return EXIT_MEMORY
-    except CrashedError as error:
-        if error.status == -SIGXCPU:
-            return EXIT_SLOW
-        if near_limit(peak_memory(), job["memory_mb"]):
-            return EXIT_MEMORY
-        write_json(out, state=DocumentState.BROKEN.value, what="", hint=type(error).__name__)
     except (RecursionError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError, OSError) as error:
-        if near_limit(peak_memory(), job["memory_mb"]):
+        if isinstance(error, CrashedError) and error.status == -SIGXCPU:
+            return EXIT_SLOW
+        if near_limit(peak_memory(), memory_mb):
             return EXIT_MEMORY
         write_json(out, state=DocumentState.BROKEN.value, what="", hint=type(error).__name__)
     return 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from pdfqa_core.extraction.drawn import Drawn
 from pdfqa_core.extraction.raw_page import PageTable, TextLine
 from pdfqa_core.extraction.tables.aligned import find_aligned, suggested
 from pdfqa_core.extraction.tables.found import FoundTable
@@ -16,14 +16,13 @@ from pdfqa_core.extraction.text.words import Word, find_words, words_of_lines
 
 
 def with_tables(
-    page: Any, glyphs: Glyphs, hidden: Flags, lines: list[TextLine], thresholds: TableThresholds = DEFAULT
+    drawn: Drawn, glyphs: Glyphs, hidden: Flags, lines: list[TextLine], thresholds: TableThresholds = DEFAULT
 ) -> list[TextLine]:
     """Return the lines with those of each table replaced by one line that stands for it.
 
-    `page` is a raw FPDF_PAGE, `hidden` (n,) marks the glyphs that a person cannot see. Lines that no table takes stay
-    as they are, in their order.
+    `hidden` (n,) marks the glyphs that a person cannot see. Lines that no table takes stay as they are, in their order.
     """
-    rulings = read_rulings(page, glyphs.frame, thresholds)
+    rulings = read_rulings(drawn, thresholds)
     aligned, ruled = suggested(lines), grid_heights(rulings, thresholds)
     heights = [place for pair in (aligned, ruled) if pair is not None for place in pair]
     if not heights:

@@ -6,7 +6,7 @@ Coordinates are points from the top left corner of the page as it is shown.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
@@ -14,21 +14,16 @@ from typing import Any
 import numpy as np
 import pypdfium2.raw as pdfium
 
+from pdfqa_core.extraction.drawn import PATH, Drawn, matrix_of
 from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
-from pdfqa_core.extraction.text.glyphs import Flags, Floats, PageFrame
-from pdfqa_core.extraction.text.matrices import IDENTITY, Matrix, matrix_of, times
-from pdfqa_core.extraction.text.pdfium_calls import Cells, argument, quick
+from pdfqa_core.extraction.text.glyphs import Flags
+from pdfqa_core.extraction.text.pdfium_calls import cells, quick
 from pdfqa_core.types import Box
 
-_MAX_OBJECTS = 20_000
 _MAX_PATHS = 2_000  # a page with more of them is a drawing
 _MAX_POINTS = 300  # of one path
-_MAX_DEPTH = 3  # of forms inside forms
 
-_page_object = quick(pdfium.FPDFPage_GetObject, ctypes.c_size_t)
-_kind = quick(pdfium.FPDFPageObj_GetType, ctypes.c_int)
 _draw_mode = quick(pdfium.FPDFPath_GetDrawMode)
-_bounds = quick(pdfium.FPDFPageObj_GetBounds)
 _fill_color = quick(pdfium.FPDFPageObj_GetFillColor)
 _stroke_color = quick(pdfium.FPDFPageObj_GetStrokeColor)
 
@@ -51,27 +46,33 @@ class Rulings:
     fills: list[Box] = field(default_factory=list)
 
 
-def read_rulings(page: Any, frame: PageFrame, thresholds: TableThresholds = DEFAULT) -> Rulings:
-    """Return what is drawn on a page (a raw FPDF_PAGE); nothing where it holds a drawing of many paths."""
-    handle = argument(ctypes.cast(page, ctypes.c_void_p))
-    count = min(max(0, pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
-    addresses = list(map(_page_object, repeat(handle), range(count)))
-    kinds = list(map(_kind, map(argument, addresses)))
-    direct = [a for a, kind in zip(addresses, kinds, strict=True) if kind == pdfium.FPDF_PAGEOBJ_PATH]
-    inside: list[tuple[int, Matrix]] = []
-    for address, kind in zip(addresses, kinds, strict=True):
-        if kind == pdfium.FPDF_PAGEOBJ_FORM:
-            inside += _form_paths(ctypes.cast(address, pdfium.FPDF_PAGEOBJECT), IDENTITY, 0)
+def read_rulings(drawn: Drawn, thresholds: TableThresholds = DEFAULT) -> Rulings:
+    """Return the strokes and fills of a page; nothing where it holds a drawing of many paths."""
     found = Rulings()
-    if not 0 < len(direct) + len(inside) <= _MAX_PATHS:
+    paths = np.flatnonzero(drawn.kinds == PATH)
+    if not 0 < len(paths) <= _MAX_PATHS:
         return found
-    _add_paths(direct, IDENTITY, frame, found, thresholds)
-    groups: dict[Matrix, list[int]] = {}
-    for address, outer in inside:
-        groups.setdefault(outer, []).append(address)
-    for outer, addresses in groups.items():
-        _add_paths(addresses, outer, frame, found, thresholds)
-    return Rulings(_merged(found.horizontal, thresholds), _merged(found.vertical, thresholds), found.fills)
+    items = drawn.chosen(paths)
+    into = cells(ctypes.c_int, 2)
+    modes = into.collect(map(_draw_mode, items, *map(repeat, into.pointers)))  # fill, stroke
+    boxes = drawn.boxes(paths)
+    sizes = boxes[:, 2:] - boxes[:, :2]
+    seen = modes.any(axis=1) & (sizes > 0).any(axis=1)
+    thin = seen & (sizes <= thresholds.thin).any(axis=1)
+    painted = np.zeros(len(paths), dtype=np.bool_)
+    for colors, mode in ((_fill_color, modes[:, 0]), (_stroke_color, modes[:, 1])):
+        asked = np.flatnonzero(seen & (mode > 0))
+        painted[asked] |= _visible(colors, [items[i] for i in asked.tolist()], thresholds.faint)
+    edges = boxes[thin & painted].tolist()
+    for number in paths[seen & ~thin & (modes[:, 1] > 0) & painted].tolist():
+        edges += _edges(drawn, number, thresholds.slope)
+    for x0, top, x1, bottom in edges:
+        if bottom - top <= thresholds.thin:
+            found.horizontal.append(Stroke((top + bottom) / 2, x0, x1))
+        if x1 - x0 <= thresholds.thin:  # a dot is a part of both
+            found.vertical.append(Stroke((x0 + x1) / 2, top, bottom))
+    fills = [Box(*box) for box in boxes[seen & ~thin & (modes[:, 0] > 0)].tolist()]
+    return Rulings(_merged(found.horizontal, thresholds), _merged(found.vertical, thresholds), fills)
 
 
 def _merged(pieces: list[Stroke], thresholds: TableThresholds) -> list[Stroke]:
@@ -96,67 +97,16 @@ def _merged(pieces: list[Stroke], thresholds: TableThresholds) -> list[Stroke]:
     return [stroke for stroke in found if stroke.end - stroke.start >= thresholds.short]
 
 
-def _form_paths(form: Any, outer: Matrix, depth: int) -> Iterator[tuple[int, Matrix]]:
-    matrix = times(matrix_of(form), outer)
-    for i in range(min(pdfium.FPDFFormObj_CountObjects(form), _MAX_OBJECTS)):
-        item = pdfium.FPDFFormObj_GetObject(form, i)
-        kind = pdfium.FPDFPageObj_GetType(item)
-        if kind == pdfium.FPDF_PAGEOBJ_PATH:
-            yield ctypes.cast(item, ctypes.c_void_p).value or 0, matrix
-        elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
-            yield from _form_paths(item, matrix, depth + 1)
-
-
-def _add_paths(
-    paths: Sequence[int], outer: Matrix, frame: PageFrame, found: Rulings, thresholds: TableThresholds
-) -> None:
-    """Add what paths (addresses) draw; all lie in a form with the matrix `outer`."""
-    items = list(map(argument, paths))
-    cells = Cells(ctypes.c_int, 2)
-    modes = cells.collect(map(_draw_mode, items, *map(repeat, cells.pointers)))  # fill, stroke
-    cells = Cells(ctypes.c_float, 4)
-    bounds = cells.collect(map(_bounds, items, *map(repeat, cells.pointers)))  # left, bottom, right, top
-    boxes = _shown(bounds.astype(np.float64), times(outer, frame.matrix))
-    sizes = boxes[:, 2:] - boxes[:, :2]
-    seen = np.isfinite(boxes).all(axis=1) & modes.any(axis=1) & (sizes > 0).any(axis=1)
-    thin = seen & (sizes <= thresholds.thin).any(axis=1)
-    painted = np.zeros(len(paths), dtype=np.bool_)
-    for colors, mode in ((_fill_color, modes[:, 0]), (_stroke_color, modes[:, 1])):
-        asked = np.flatnonzero(seen & (mode > 0))
-        painted[asked] |= _visible(colors, [items[i] for i in asked.tolist()], thresholds.faint)
-    for box in boxes[thin & painted].tolist():
-        _add_stroke(box, found, thresholds.thin)
-    found.fills += [Box(*box) for box in boxes[seen & ~thin & (modes[:, 0] > 0)].tolist()]
-    for i in np.flatnonzero(seen & ~thin & (modes[:, 1] > 0) & painted).tolist():
-        for edge in _edges(ctypes.cast(paths[i], pdfium.FPDF_PAGEOBJECT), outer, frame, thresholds.slope):
-            _add_stroke(edge, found, thresholds.thin)
-
-
 def _visible(colors: Any, items: Sequence[Any], faint: int) -> Flags:
     """Return which objects have a colour that parts something on white paper."""
-    cells = Cells(ctypes.c_uint, 4)
-    rgba = cells.collect(map(colors, items, *map(repeat, cells.pointers)))
+    into = cells(ctypes.c_uint, 4)
+    rgba = into.collect(map(colors, items, *map(repeat, into.pointers)))
     return np.asarray((rgba[:, :3].min(axis=1) < faint) & (rgba[:, 3] > 0), dtype=np.bool_)
 
 
-def _shown(corners: Floats, matrix: Matrix) -> Floats:
-    """Return boxes (n, 4) of two corners each as boxes (x0, top, x1, bottom) after `matrix`."""
-    a, b, c, d, e, f = matrix
-    x, y = corners[:, ::2], corners[:, 1::2]
-    shown_x, shown_y = a * x + c * y + e, b * x + d * y + f
-    return np.stack([shown_x.min(axis=1), shown_y.min(axis=1), shown_x.max(axis=1), shown_y.max(axis=1)], axis=1)
-
-
-def _add_stroke(box: Sequence[float], found: Rulings, thin: float) -> None:
-    x0, top, x1, bottom = box
-    if bottom - top <= thin:
-        found.horizontal.append(Stroke((top + bottom) / 2, x0, x1))
-    if x1 - x0 <= thin:  # a dot is a part of both
-        found.vertical.append(Stroke((x0 + x1) / 2, top, bottom))
-
-
-def _edges(path: Any, outer: Matrix, frame: PageFrame, slope: float) -> list[list[float]]:
+def _edges(drawn: Drawn, number: int, slope: float) -> list[list[float]]:
     """Return the level and the upright lines of a path, none where it has a curve or very many points."""
+    path = ctypes.cast(int(drawn.addresses[number]), pdfium.FPDF_PAGEOBJECT)
     count = pdfium.FPDFPath_CountSegments(path)
     if not 2 < count <= _MAX_POINTS:
         return []  # a single line that is not thin slopes
@@ -179,7 +129,11 @@ def _edges(path: Any, outer: Matrix, frame: PageFrame, slope: float) -> list[lis
             last = first
     if not lines:
         return []
-    boxes = _shown(np.array(lines), times(times(matrix_of(path), outer), frame.matrix))
-    straight = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] - boxes[:, :2] <= slope).any(axis=1)
-    found: list[list[float]] = boxes[straight].tolist()
+    a, b, c, d, e, f = matrix_of(path)
+    corners = np.array(lines)
+    xs, ys = corners[:, ::2], corners[:, 1::2]
+    placed = np.stack([a * xs + c * ys + e, b * xs + d * ys + f], axis=2).reshape(-1, 4)
+    placed = placed[np.isfinite(placed).all(axis=1)]
+    boxes = drawn.shown(placed, np.full(len(placed), number))
+    found: list[list[float]] = boxes[(boxes[:, 2:] - boxes[:, :2] <= slope).any(axis=1)].tolist()
     return found

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pypdfium2.raw as pdfium
 
-from pdfqa_core.extraction.text.glyphs import Addresses, Flags, Floats, Integers, PageFrame
-from pdfqa_core.extraction.text.matrices import IDENTITY, Matrix, matrix_of, times
+from pdfqa_core.extraction.text.glyphs import Addresses, Flags, Floats, Glyphs, Integers, PageFrame, distinct
 from pdfqa_core.extraction.text.pdfium_calls import argument, cells, quick
 
 TEXT, PATH, IMAGE, SHADING, FORM = (
@@ -44,6 +43,12 @@ _mark_count = quick(pdfium.FPDFPageObj_CountMarks, ctypes.c_int)
 _mark = quick(pdfium.FPDFPageObj_GetMark, ctypes.c_size_t)
 _mark_name = quick(pdfium.FPDFPageObjMark_GetName)
 _LAYER_MARK = (int.from_bytes("OC".encode("utf-16-le"), "little"), len("OC\0".encode("utf-16-le")))
+
+
+Matrix = tuple[float, float, float, float, float, float]
+"""(a, b, c, d, e, f) takes (x, y) to (ax + cy + e, bx + dy + f) (PDF 32000-1, 8.3.3)."""
+
+IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +106,10 @@ class PathPaint:
     outline: Floats
 
 
-def read_drawn(page: Any, frame: PageFrame, texts: Addresses) -> Drawn:
-    """Return what is drawn on a page (a raw FPDF_PAGE); `texts` are addresses known to be text objects, ascending."""
+def read_drawn(page: Any, glyphs: Glyphs) -> Drawn:
+    """Return what is drawn on a page (a raw FPDF_PAGE) beside and with its glyphs."""
+    owners = glyphs.owners[~glyphs.space]
+    texts = distinct(owners[np.append(True, owners[1:] != owners[:-1])[: len(owners)]])
     handle = argument(ctypes.cast(page, ctypes.c_void_p))
     count = min(max(0, pdfium.FPDFPage_CountObjects(page)), _MAX_OBJECTS)
     addresses = np.fromiter(map(_page_object, repeat(handle), range(count)), np.uint64, count)
@@ -135,7 +142,7 @@ def read_drawn(page: Any, frame: PageFrame, texts: Addresses) -> Drawn:
         np.concatenate([kinds for _, kinds, _ in parts]),
         np.repeat([form for _, _, form in parts], [len(part) for part, _, _ in parts]),
         tuple(matrices),
-        frame,
+        glyphs.frame,
     )
 
 
@@ -237,3 +244,18 @@ def _clip_box(clip: Any, count: int) -> Floats | None:
             common[:2] = np.maximum(common[:2], edges.min(axis=0))
             common[2:] = np.minimum(common[2:], edges.max(axis=0))
     return common if np.isfinite(common).all() else None
+
+
+def matrix_of(item: Any) -> Matrix:
+    """Return the matrix of a page object (a PDFium handle), the identity where it has none."""
+    found = pdfium.FS_MATRIX()
+    if not pdfium.FPDFPageObj_GetMatrix(item, found):
+        return IDENTITY
+    return (found.a, found.b, found.c, found.d, found.e, found.f)
+
+
+def times(first: Matrix, then: Matrix) -> Matrix:
+    """Return the matrix that applies `first`, then `then` (PDF 32000-1, 8.3.4)."""
+    a, b, c, d, e, f = first
+    g, h, i, j, k, m = then
+    return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)

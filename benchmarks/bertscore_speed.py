@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pdfqa_core.metrics.bertscore import bertscore, greedy_match
-from pdfqa_core.services.metric_models import token_embedder
+from pdfqa_core.models.metrics import token_embedder
 
 WORDS = (
     "the plan of a month pays covered visit deductible vaccine office dress code balance copay employee handbook is "

@@ -29,7 +29,7 @@ from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import CachedLLM, Decision
 from pdfqa_core.metrics.statistics import summarise
-from pdfqa_core.services.metric_models import remembering
+from pdfqa_core.models.metrics import remembering
 from pdfqa_core.settings import LLMSettings
 
 ROOT = Path(__file__).resolve().parent.parent

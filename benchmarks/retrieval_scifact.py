@@ -19,12 +19,12 @@ from pathlib import Path
 
 from northwind import ROOT, arguments
 
-from pdfqa_core.loaded_models import LoadedModels
 from pdfqa_core.metrics.statistics import paired_difference, summarise
+from pdfqa_core.models import Encoders
 from pdfqa_core.protocols.gold_files import corpus_passage
 from pdfqa_core.protocols.retrieval import SystemResult, run_system
 from pdfqa_core.retrieval import Encoder, Index, make_retriever, needs_embeddings
-from pdfqa_core.settings import RetrievalSettings, Settings
+from pdfqa_core.settings import RetrievalSettings
 from pdfqa_core.types import GoldItem, Passage, Question
 
 DATA = ROOT.parent / "shared" / "data" / "scifact"
@@ -75,7 +75,7 @@ def main() -> None:
         corpus = [p for p in corpus if p.document_id in wanted] + rest[:QUICK_ABSTRACTS]
         print("--quick: a small part of the abstracts, which makes every figure too high to compare")
     names = options.retrievers.split(",")
-    models = LoadedModels(Settings(), Path("models"))
+    models = Encoders()
     chosen = {
         name: RetrievalSettings(retriever=name, stemming=options.stemming, exact_below=100_000).model_dump()
         for name in names

@@ -168,6 +168,9 @@ class LLMSettings(Section):
 
     engine: str = setting("llama_cpp", "Runs the language model.", Looks(of="engine"))
     model: str = Field("smollm2-135m", description="Name from the catalogue, or path of a GGUF file.")
+    weights: Literal["as packaged", "F16"] = Field(
+        "F16", description="The embedded model's: those of its package (Q4_1), or 16-bit floats made of them once."
+    )
     url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
     context_size: int = Field(4096, ge=512, le=131072)
     threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one if others use it.")

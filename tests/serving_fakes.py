@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.loaded_models import ModelStatus
+from pdfqa_core.models import ModelFiles, ModelStatus, State
 from pdfqa_core.services import SAMPLE
+from pdfqa_core.settings import LLMSettings
 from pdfqa_core.text import words
 from pdfqa_core.types import Progress
 from tests.conftest import FakeLLM
@@ -49,17 +50,11 @@ class FakeEngine(FakeLLM):
         self.loaded, self.unloaded = False, True
 
 
-class FakeModels:
-    """Satisfies `loaded_models.Models` without loading anything."""
+class FakeEncoders:
+    """Hashing encoders by name; `encoders` are those that were asked for."""
 
-    in_use = None
-
-    def __init__(self, llm: FakeLLM | None = None, status: ModelStatus | None = None) -> None:
-        self.folder = Path("models")
-        self.status = status or ModelStatus("ready", "fake ready")
+    def __init__(self):
         self.encoders: dict[str, WordEncoder] = {}
-        self.closed = False
-        self._llm = llm
 
     def encoder(self, path_or_name=""):
         return self.encoders.setdefault(path_or_name, WordEncoder(model_hash=f"fake-{path_or_name}"))
@@ -70,13 +65,39 @@ class FakeModels:
     def reranker(self, path_or_name):
         return LengthScorer()
 
+
+class FakeLanguage:
+    """A scripted language model that is ready, or what `status` says."""
+
+    def __init__(self, llm: FakeLLM | None, settings: LLMSettings, status: ModelStatus | None):
+        self.settings = settings
+        self.status = status or ModelStatus(State.READY, "fake ready")
+        self._llm = llm
+
+    def running(self, settings):
+        return settings
+
     def llm(self):
         if self._llm is None:
             raise ModelError("There is no language model.", "Install one.")
         return self._llm
 
+
+class FakeModels:
+    """Stands in for `models.Models` without loading anything."""
+
+    demo = False
+
+    def __init__(
+        self, llm: FakeLLM | None = None, settings: LLMSettings | None = None, status: ModelStatus | None = None
+    ):
+        self.encoders = FakeEncoders()
+        self.language = FakeLanguage(llm, settings or LLMSettings(), status)
+        self.files = ModelFiles(Path("models"))
+        self.closed = False
+
     def warm_up(self):
-        self.status = ModelStatus("ready", "fake ready")
+        pass
 
     def close(self):
         self.closed = True

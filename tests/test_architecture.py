@@ -19,7 +19,7 @@ PACKAGE = "pdfqa_core"
 # where the rung is one layer in several files (the top, the services, the ground).
 LADDER = (
     ("app", "ui", "cli", "__main__"),
-    ("services", "loaded_models"),
+    ("services", "models"),
     ("pipeline", "ingest", "protocols", "synthesis", "training", "exports"),
     ("extraction", "chunking", "retrieval", "llm", "reading", "conversation", "metrics", "storage"),
     (

@@ -185,13 +185,13 @@ def _encoder() -> str:
 
 
 def _language_model(workspace: Path, settings: Settings) -> str:
-    from pdfqa_core.loaded_models import LoadedModels
+    from pdfqa_core.models import Models
     from pdfqa_core.streaming import complete
     from pdfqa_core.types import Message
 
-    models = LoadedModels(settings, workspace / "models")
+    models = Models.open(workspace, settings)
     try:
-        llm = models.llm()
+        llm = models.language.llm()
         words = "".join(complete(llm, [Message("user", "What is the capital of France?")], max_tokens=24)).strip()
         if not words:
             raise ModelError(f"{llm.name} wrote nothing.", "Choose another model (PDFQA_MODEL).")

@@ -12,7 +12,7 @@ from typing import Any
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StoppedError, UsageError
-from pdfqa_core.services.model_files import ModelFile, ModelFiles
+from pdfqa_core.models import ModelFile, ModelFiles
 from pdfqa_core.types import Progress
 
 

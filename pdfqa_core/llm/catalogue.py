@@ -19,6 +19,7 @@ from pdfqa_core.llm.hardware import Dimensions, needed_memory
 from pdfqa_core.llm.native import convert_to_f16
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "catalogue.toml"
+AS_PACKAGED, F16 = "as packaged", "F16"  # weights: those of the file, or turned into 16-bit floats once
 SPARE_MB = 200  # disk space that a conversion leaves free
 
 _log = logging.getLogger(__name__)
@@ -65,9 +66,10 @@ class Entry:
         """What decides how much memory running the model takes."""
         return Dimensions(self.layers * self.kv_width, self.vocabulary, self.context)
 
-    def memory(self, context_size: int, batch_size: int) -> int:
+    def memory(self, context_size: int, batch_size: int, weights: str = F16) -> int:
         """Return the bytes that running it takes, see `needed_memory`."""
-        return needed_memory(self.f16_size or self.size, self.dimensions, context_size, batch_size)
+        size = self.f16_size if self.f16 and weights == F16 else self.size
+        return needed_memory(size, self.dimensions, context_size, batch_size)
 
 
 @cache
@@ -121,28 +123,29 @@ def packaged_file(candidate: Entry) -> Path | None:
     return path if is_gguf(path) else None
 
 
-def on_disk(candidate: Entry, models_dir: Path) -> Path | None:
+def on_disk(candidate: Entry, models_dir: Path, weights: str = F16) -> Path | None:
     """Return the file that would be used now, without making or fetching anything; None if there is none."""
-    for name in (candidate.f16, candidate.file):
+    for name in (candidate.f16 if weights == F16 else "", candidate.file):
         if name and is_gguf(models_dir / name):
             return models_dir / name
     return packaged_file(candidate)
 
 
-def resolve(name_or_path: str, models_dir: Path, *, convert: bool = True) -> Path:
+def resolve(name_or_path: str, models_dir: Path, weights: str = F16, *, convert: bool = True) -> Path:
     """Return the GGUF file of a catalogue name or of a path.
 
-    A model that has a 16-bit variant is converted into `models_dir` the first time (2 s of two cores, 270 MB); where
-    the folder cannot be written or the disk is nearly full, and with `convert` False, its packaged file is used.
+    A model that has a 16-bit variant is converted into `models_dir` the first time (2 s of two cores, 270 MB) unless
+    its weights are wanted as packaged; where the folder cannot be written or the disk is nearly full, and with
+    `convert` False, its packaged file is used all the same. Other models have the weights of their file.
     Raises UsageError for an unknown name, ModelError if the file is missing or no GGUF file.
     """
     if is_path(name_or_path):
         return _given(Path(name_or_path).expanduser())
     chosen = entry(name_or_path)
-    found = on_disk(chosen, models_dir)
+    found = on_disk(chosen, models_dir, weights)
     if found is None:
         raise _missing(chosen, models_dir)
-    if convert and chosen.f16 and found.name != chosen.f16:
+    if convert and weights == F16 and chosen.f16 and found.name != chosen.f16:
         return _converted(found, models_dir / chosen.f16) or found
     return found
 

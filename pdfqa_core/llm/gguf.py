@@ -32,6 +32,15 @@ NO_LANGUAGE_MODELS = (
 )  # fmt: skip
 
 
+# Names of "general.file_type", as llama.cpp has them.
+QUANTISATIONS = {
+    0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K", 11: "Q3_K_S", 12: "Q3_K_M",
+    13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S", 17: "Q5_K_M", 18: "Q6_K", 19: "IQ2_XXS", 20: "IQ2_XS",
+    21: "Q2_K_S", 22: "IQ3_XS", 23: "IQ3_XXS", 24: "IQ1_S", 25: "IQ4_NL", 26: "IQ3_S", 27: "IQ3_M", 28: "IQ2_S",
+    29: "IQ2_M", 30: "IQ4_XS", 31: "IQ1_M", 32: "BF16",
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What a GGUF file says of itself.
@@ -59,6 +68,11 @@ class Header:
     def licence(self) -> str:
         """The licence that the file names, "" if it names none."""
         return str(self.values.get("general.license", ""))
+
+    @property
+    def quantisation(self) -> str:
+        """The form of most of its weights ("Q4_K_M", "F16", …), "" if the file does not say."""
+        return QUANTISATIONS.get(self.values.get("general.file_type", -1), "")
 
     def number(self, name: str, default: int = 0) -> int:
         """Return a whole number that is filed under the architecture's name."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pdfqa_core.errors import StoppedError
+from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.llm.native import library
+from pdfqa_core.llm.threads import physical_cores
 from pdfqa_core.types import StopSignal
 
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -39,6 +41,15 @@ class Memory:
 
     total: int
     free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What this computer has for language models. `gpu`: llama.cpp was built with support of one."""
+
+    memory: Memory
+    cores: int
+    gpu: bool
 
 
 class Fit(StrEnum):
@@ -78,6 +89,15 @@ def memory(limits: tuple[Path, ...] = CGROUP_LIMITS, used: tuple[Path, ...] = CG
         if limit is not None and limit < total:
             total, free = limit, max(0, min(free, limit - (_number(used_file) or 0)))
     return Memory(total, free)
+
+
+def machine() -> Machine:
+    """Return what this computer has for language models."""
+    try:
+        gpu = bool(library().llama_supports_gpu_offload())
+    except ModelError:
+        gpu = False
+    return Machine(memory(), physical_cores(), gpu)
 
 
 def fit(needed: int, of: Memory) -> Fit:

@@ -11,14 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pdfqa_core.loaded_models import LoadedModels, Models
+from pdfqa_core.models import Models
 from pdfqa_core.services import choices
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
-from pdfqa_core.services.models import ModelService
 from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.readings import Claim
@@ -38,12 +37,13 @@ class Services:
     """Everything the program can do, for one workspace. Close it when done."""
 
     workspace: Path
+    given: Settings
     store: Store
     tasks: Tasks
     documents: DocumentService
     pages: PageService
     indexes: IndexService
-    models: ModelService
+    models: Models
     answers: AnswerService
     follow_ups: FollowUpService
     conversations: Conversations
@@ -60,36 +60,36 @@ class Services:
         choices.check(settings)
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         tasks, passwords = Tasks(), Passwords()
-        loaded = models or LoadedModels(settings, workspace / "models")
+        models = models or Models.open(workspace, settings)
         documents = DocumentService(store, settings, passwords, tasks)
-        indexes = IndexService(workspace, documents, loaded, tasks)
-        language = ModelService(workspace, settings, loaded, tasks)
-        answers = AnswerService(store, documents, indexes, language, tasks)
+        indexes = IndexService(workspace, documents, models.encoders, tasks)
+        answers = AnswerService(store, documents, indexes, models, tasks)
         return cls(
             workspace,
+            settings,
             store,
             tasks,
             documents,
             PageService(store, documents, settings, passwords),
             indexes,
-            language,
+            models,
             answers,
             FollowUpService(documents, indexes),
             store.conversations,
             StudyService(store.studies, store.conversations),
-            EvaluationService(store.runs, documents, indexes, answers, language, tasks),
+            EvaluationService(store.runs, documents, indexes, answers, models.encoders, tasks),
             VisitorService(store.owners, indexes, passwords, settings.server),
         )
 
     @property
     def settings(self) -> Settings:
-        """The settings of the workspace, with the language model chosen last."""
-        return self.models.settings
+        """The settings that it was opened with, the language model's as they are now."""
+        return self.given.model_copy(update={"llm": self.models.language.settings})
 
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
         self.tasks.stop()
-        self.models.loaded.close()
+        self.models.close()
         self.pages.close()
         self.store.close()
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.models import Models
 from pdfqa_core.pipeline import Judge, ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
 from pdfqa_core.reading.best_sentence import best_sentence
@@ -20,7 +21,6 @@ from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.models import ModelService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.storage import Store
@@ -108,7 +108,7 @@ class AnswerService:
     """Answers to the questions of each owner, kept as turns of conversations."""
 
     def __init__(
-        self, store: Store, documents: DocumentService, indexes: IndexService, models: ModelService, tasks: Tasks
+        self, store: Store, documents: DocumentService, indexes: IndexService, models: Models, tasks: Tasks
     ) -> None:
         self._conversations = store.conversations
         self._documents = documents
@@ -121,10 +121,10 @@ class AnswerService:
     # ------------------------------------------------------------ readers and rewriters
 
     def _llm(self) -> LLM:
-        status = self._models.loaded.status
-        if status.state == "missing":
+        status = self._models.language.status
+        if not status.state.usable:
             raise ModelError("The language model is not available.", status.detail)
-        return self._models.loaded.llm()
+        return self._models.language.llm()
 
     def _made(
         self, registry: Registry[Any], name: str, offered: Mapping[str, Any], fallback: str
@@ -161,7 +161,7 @@ class AnswerService:
         model = settings.retrieval.embedding_model
         if not self._indexes.needs_embeddings(settings):
             return None
-        encoder = self._models.loaded.encoder(model)
+        encoder = self._models.encoders.encoder(model)
         with self._lock:
             return self._meanings.setdefault(model, Meaning(encoder.encode))
 
@@ -185,7 +185,7 @@ class AnswerService:
         chosen = settings.conversation
         offered: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
         if self._indexes.needs_embeddings(settings):
-            encoder = self._models.loaded.encoder(settings.retrieval.embedding_model)
+            encoder = self._models.encoders.encoder(settings.retrieval.embedding_model)
             offered["encode"] = partial(encoder.encode, question=True)
         rewriter, _, why = self._made(rewriters, chosen.rewriter, offered, "concatenation")
         note = f"Completed with words of the questions before, because there is no language model: {why}"
@@ -210,7 +210,7 @@ class AnswerService:
         if not question:
             raise UsageError("The question is empty.", "Type a question.")
         with self._tasks.start(task) as stop:
-            asked = self._asked(owner, question, self._models.running(settings), conversation_id, replace_turn)
+            asked = self._asked(owner, question, self._models.language.running(settings), conversation_id, replace_turn)
             if document_ids is not None:
                 asked = replace(asked, document_ids=tuple(document_ids))
             self._documents.require_documents(owner)

@@ -15,13 +15,13 @@ from pdfqa_core import __version__
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
 from pdfqa_core.json_codec import decode, encode
+from pdfqa_core.models import Encoders
 from pdfqa_core.protocols.gold_files import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ItemResult, Resolved, SystemResult, resolve, run_system
 from pdfqa_core.retrieval import Index, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.models import ModelService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.runs import Runs
@@ -51,13 +51,13 @@ class EvaluationService:
 
     def __init__(
         self, runs: Runs, documents: DocumentService, indexes: IndexService, answers: AnswerService,
-        models: ModelService, tasks: Tasks,
+        encoders: Encoders, tasks: Tasks,
     ) -> None:  # fmt: skip
         self._runs = runs
         self._documents = documents
         self._indexes = indexes
         self._answers = answers
-        self._models = models
+        self._encoders = encoders
         self._tasks = tasks
 
     def gold(self, owner: str, file: GoldFile, settings: Settings, document_ids: Sequence[str] = ()) -> Resolved:
@@ -133,7 +133,7 @@ class EvaluationService:
         if self._indexes.needs_embeddings(settings):
             named["encoder"] = chosen.embedding_model or "bundled"
         if prepared(chosen.model_dump()):
-            named["late_model"] = self._models.loaded.token_encoder(chosen.late_model).name
+            named["late_model"] = self._encoders.token_encoder(chosen.late_model).name
         if chosen.reranker:
             named["reranker"] = chosen.reranker
         return named
@@ -171,7 +171,7 @@ class EvaluationService:
         key = f"encoder {settings.retrieval.embedding_model}" if embeddings else ""
 
         def build(report: Callable[[Progress], None]) -> Index:
-            encoder = self._models.loaded.encoder(settings.retrieval.embedding_model) if embeddings else None
+            encoder = self._encoders.encoder(settings.retrieval.embedding_model) if embeddings else None
             return Index.in_memory(file.corpus, encoder, on_progress=report, stop=stop)
 
         if key not in corpora:

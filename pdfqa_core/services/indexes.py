@@ -15,7 +15,7 @@ from pathlib import Path
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.loaded_models import Models
+from pdfqa_core.models import Encoders
 from pdfqa_core.retrieval import (
     Index,
     IndexStats,
@@ -46,10 +46,10 @@ class IndexService:
     `workspace` is the folder that the indexes lie in.
     """
 
-    def __init__(self, workspace: Path, documents: DocumentService, models: Models, tasks: Tasks) -> None:
+    def __init__(self, workspace: Path, documents: DocumentService, encoders: Encoders, tasks: Tasks) -> None:
         self._workspace = workspace
         self._documents = documents
-        self._models = models
+        self._encoders = encoders
         self._tasks = tasks
         self._lock = threading.Lock()
         self._open: dict[str, OrderedDict[str, Index]] = {}  # by owner, the one used last at the end
@@ -61,7 +61,7 @@ class IndexService:
 
     def _chunker(self, settings: Settings) -> Chunking:
         def tokenize(text: str) -> list[tuple[int, int]]:
-            return self._models.encoder(settings.retrieval.embedding_model).token_spans(text)
+            return self._encoders.encoder(settings.retrieval.embedding_model).token_spans(text)
 
         return recipes.chunker(settings, tokenize)
 
@@ -170,7 +170,7 @@ class IndexService:
         providers: dict[str, Callable[[], Sequence[Passage]]] = {
             document.id: partial(self._passages_of, document, reading, settings) for document, reading in documents
         }
-        encoder = self._models.encoder(settings.retrieval.embedding_model) if embeddings else None
+        encoder = self._encoders.encoder(settings.retrieval.embedding_model) if embeddings else None
         index = Index.open_or_build(
             self._index_root(owner), recipes.fingerprint(settings, self._documents.wanted_reading(settings)), providers,
             encoder=encoder, embeddings=embeddings, sources={d.id: _source(d, reading) for d, reading in documents},
@@ -223,7 +223,7 @@ class IndexService:
 
     def retriever(self, index: Index, settings: Settings) -> Searcher:
         """Return the retriever of the settings over an index."""
-        return make_retriever(index, settings.retrieval.model_dump(), self._models)
+        return make_retriever(index, settings.retrieval.model_dump(), self._encoders)
 
     def search_in(
         self, index: Index, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,

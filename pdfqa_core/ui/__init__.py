@@ -109,7 +109,7 @@ def _arrive(
 
 
 def _header(services: Services) -> str:
-    status = services.models.loaded.status
+    status = services.models.language.status
     demo = services.settings.server.demo
     where = "your own space on this demo" if demo else services.workspace.name
     folder = "removed after a while" if demo else str(services.workspace)
@@ -120,7 +120,7 @@ def _header(services: Services) -> str:
 
 def _pulse(services: Services) -> tuple[str, gr.Timer]:
     """Refresh the header; often while a model is loaded or fetched, rarely afterwards."""
-    return _header(services), gr.Timer(1.0 if services.models.loaded.status.busy else 5.0)
+    return _header(services), gr.Timer(1.0 if services.models.language.status.busy else 5.0)
 
 
 def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> str:
@@ -149,7 +149,7 @@ def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> s
         css=theme.css(),
         head=theme.head(),
     )
-    services.models.loaded.warm_up()
+    services.models.warm_up()
     return str(address)
 
 

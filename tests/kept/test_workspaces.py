@@ -46,7 +46,8 @@ def kept(tmp_path):
 
 @pytest.fixture
 def services(kept):
-    with Services.open(kept.workspace, read_settings(kept.workspace, {}), FakeModels()) as opened:
+    settings = read_settings(kept.workspace, {})
+    with Services.open(kept.workspace, settings, FakeModels(settings=settings.llm)) as opened:
         yield opened
 
 

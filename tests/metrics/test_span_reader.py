@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.metrics.span_reader import SpanReader
-from pdfqa_core.services.metric_models import span_reader
+from pdfqa_core.models.metrics import span_reader
 from tests.retrieval.tiny_models import tokenizer
 
 TEXT = "the plan deductible is paid. a vaccine is covered."

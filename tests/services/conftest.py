@@ -29,7 +29,7 @@ def open_services(tmp_path, read_workspace):
         folder = tmp_path / "workspace"
         if not empty and not folder.exists():
             shutil.copytree(read_workspace, folder)
-        opened.append(Services.open(folder, settings, FakeModels(llm, **models)))
+        opened.append(Services.open(folder, settings, FakeModels(llm, settings.llm, **models)))
         return opened[-1]
 
     yield build

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
-from pdfqa_core.loaded_models import ModelStatus
+from pdfqa_core.models import ModelStatus, State
 from pdfqa_core.reading.prompts import INSTRUCTIONS
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage.conversations import OVERTAKEN
@@ -280,7 +280,7 @@ def test_without_a_model_the_answer_is_literal_and_says_so(services):
 
 
 def test_a_model_that_did_not_load_is_not_asked(open_services, fake_llm):
-    status = ModelStatus("missing", "no language model", "The file is damaged.")
+    status = ModelStatus(State.MISSING, "no language model", "The file is damaged.")
     settings = LITERAL.changed("conversation", rewriter="llm")
     services = open_services(settings, fake_llm, status=status)
     assert stored_of(asked(services, METERS, BM25)).turn.answer.notes[0].endswith("The file is damaged.")

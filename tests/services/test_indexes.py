@@ -111,7 +111,7 @@ def test_a_recipe_may_rerank_and_spread_its_hits(services):
 
 def encoded(services):
     """Return how many passages were embedded since the last call."""
-    texts = services.models.loaded.encoder().encoded
+    texts = services.models.encoders.encoder().encoded
     count = len(texts)
     texts.clear()
     return count

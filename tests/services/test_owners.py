@@ -118,7 +118,7 @@ def test_closing_stops_what_runs_and_frees_the_models(open_services):
     services.tasks.stop()
     assert stored_of(list(events)).turn.answer.stopped
     services.close()
-    assert services.models.loaded.closed
+    assert services.models.closed
 
 
 def test_a_strategy_is_registered_under_every_name_that_is_offered():

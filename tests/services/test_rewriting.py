@@ -43,7 +43,7 @@ def test_a_new_topic_is_searched_for_as_it_was_asked_and_that_is_kept(open_servi
 
 def test_with_an_encoder_the_topic_is_judged_by_meaning(open_services):
     services = open_services(HYBRID.changed("reading", reader="extractive"))
-    encoder = services.models.loaded.encoder("")
+    encoder = services.models.encoders.encoder("")
     questions = []
     encode = encoder.encode
 

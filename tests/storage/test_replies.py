@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
-from pdfqa_core.services.metric_models import remembering
+from pdfqa_core.models.metrics import remembering
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.storage import replies as module
 from pdfqa_core.storage.replies import StoredReplies

@@ -79,11 +79,11 @@ with Services.open(Path(sys.argv[1]), Settings()) as services:
     page = urllib.request.urlopen(address, timeout=60).status
     events = services.documents.ingest(LOCAL_OWNER, [Path(sys.argv[2])])
     read = [event for event in events if isinstance(event, Document)]
-    while services.models.loaded.status.state == "loading":
+    while services.models.language.status.state.loading:
         time.sleep(0.1)
     question = "Which refrigerant does the heat pump use, and how much of it?"
     *_, stored = services.answers.ask(LOCAL_OWNER, question, services.settings)
-    status, answer = services.models.loaded.status, stored.turn.answer
+    status, answer = services.models.language.status, stored.turn.answer
 print(json.dumps({
     "page": page, "state": read[0].state, "model": status.state, "detail": status.detail, "text": answer.text,
     "reader": answer.reader, "notes": answer.notes, "passages": [hit.passage.text for hit in answer.hits],

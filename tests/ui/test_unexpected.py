@@ -16,19 +16,16 @@ REQUEST = SimpleNamespace(session_hash="page")
 TOLD = "Something unexpected happened (RuntimeError)."
 
 
-class BrokenModels(FakeModels):
-    """Models that fail in a way that no code foresees."""
-
-    def encoder(self, path_or_name=""):
-        raise RuntimeError("out of the blue")
-
-    def llm(self):
-        raise RuntimeError("out of the blue")
+def fail(*_arguments):
+    """Fail in a way that no code foresees."""
+    raise RuntimeError("out of the blue")
 
 
 @pytest.fixture
 def services(tmp_path):
-    with Services.open(tmp_path, BM25, BrokenModels()) as opened:
+    models = FakeModels()
+    models.encoders.encoder = models.language.llm = fail
+    with Services.open(tmp_path, BM25, models) as opened:
         list(opened.documents.ingest(LOCAL_OWNER, [PDF]))
         yield opened
 

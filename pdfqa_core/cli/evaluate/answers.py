@@ -14,6 +14,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.bertscore import Baseline, TokenEmbedder
 from pdfqa_core.metrics.scored import Evaluation, ScoredSystem
+from pdfqa_core.models.metrics import token_embedder
 from pdfqa_core.protocols.answer_files import AnswerRow, Pair, match, read_rows
 from pdfqa_core.protocols.answers import (
     BERTSCORE,
@@ -28,7 +29,6 @@ from pdfqa_core.protocols.answers import (
     score_meaning,
     score_refusals,
 )
-from pdfqa_core.services.metric_models import token_embedder
 from pdfqa_core.types import LLM
 
 

@@ -11,6 +11,7 @@ from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.disambig_f1 import ReadAnswer
 from pdfqa_core.metrics.scored import Evaluation, ScoredSystem
+from pdfqa_core.models.metrics import span_reader
 from pdfqa_core.protocols.asqa import (
     BY_ENTITIES,
     MEASURES,
@@ -22,7 +23,6 @@ from pdfqa_core.protocols.asqa import (
     read_questions,
     score_asqa,
 )
-from pdfqa_core.services.metric_models import span_reader
 
 MODES = ("entities", "qa", "both")
 

@@ -10,8 +10,8 @@ from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, r
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.metrics.entailment import LLMTagger, Tagger
 from pdfqa_core.metrics.scored import Evaluation
+from pdfqa_core.models.metrics import nli_tagger
 from pdfqa_core.protocols.entailment import CLAIMS, MEASURES, REFUSALS, check_same, read_rows, score_entailment
-from pdfqa_core.services.metric_models import nli_tagger
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

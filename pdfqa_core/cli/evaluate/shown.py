@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import progress
@@ -23,9 +22,9 @@ from pdfqa_core.exports.results import read_results, results_object, write_resul
 from pdfqa_core.exports.table import interval, items_csv, table_csv, table_latex, table_text
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.scored import Evaluation, Table, tabulate
+from pdfqa_core.models.metrics import remembering
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.services import Services
-from pdfqa_core.services.metric_models import remembering
 from pdfqa_core.types import LLM, Progress
 
 __all__ = [
@@ -132,7 +131,7 @@ def language_model(arguments: argparse.Namespace) -> Iterator[LLM]:
     """Give the language model of the settings, with its replies kept in the workspace."""
     settings, workspace = settings_of(arguments), workspace_of(arguments)
     with Services.open(workspace, settings) as services:
-        yield cast(LLM, remembering(services.models.loaded.llm(), workspace, settings.llm))
+        yield remembering(services.models.language.llm(), workspace, settings.llm)
 
 
 def reporter(phase: str) -> OnDone:

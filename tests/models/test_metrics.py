@@ -8,7 +8,7 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
-from pdfqa_core.services.metric_models import nli_tagger, remembering, token_embedder
+from pdfqa_core.models.metrics import nli_tagger, remembering, token_embedder
 from pdfqa_core.settings import LLMSettings
 from tests.llm.openai_server import FakeServer
 

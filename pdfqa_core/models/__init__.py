@@ -1,0 +1,53 @@
+"""The models of this process: encoders and re-rankers, the language model, and the files that models come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.models.changes import Changes
+from pdfqa_core.models.encoders import Encoders, PassageEncoder
+from pdfqa_core.models.files import ModelFile, ModelFiles
+from pdfqa_core.models.language import LanguageModel, ModelStatus, State
+from pdfqa_core.models.speed import Speed
+from pdfqa_core.settings import Settings
+
+__all__ = [
+    "Changes", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus", "Models", "PassageEncoder",
+    "Speed", "State",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What the services share. Nothing is loaded before it is asked for."""
+
+    encoders: Encoders
+    language: LanguageModel
+    files: ModelFiles
+    demo: bool = False
+
+    @classmethod
+    def open(cls, workspace: Path, settings: Settings) -> Models:
+        """Return the models that the settings name, with the files of a workspace."""
+        files = ModelFiles(workspace)
+        return cls(Encoders(), LanguageModel(settings.llm, files), files, settings.server.demo)
+
+    def changes(self) -> Changes:
+        """Return what changes the language model and its files. Raises PdfQAError on a demo: nothing may there."""
+        if self.demo:
+            raise PdfQAError(
+                "Visitors of a demo cannot change its language model.",
+                "Run the app on your own computer to use another one.",
+            )
+        return Changes(self.language, self.files)
+
+    def warm_up(self) -> None:
+        """Load the encoder, then the language model, in the background."""
+        self.language.warm_up(self.encoders.warm_up)
+
+    def close(self) -> None:
+        """Stop loading and downloading, and free the language model."""
+        self.files.downloads.close()
+        self.language.close()

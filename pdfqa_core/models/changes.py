@@ -1,0 +1,116 @@
+"""What may be done with the language model and its files on one's own computer, all of it refused on a demo."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.llm import OpenAICompatible
+from pdfqa_core.llm.catalogue import entry, is_path, title_of
+from pdfqa_core.models.files import ModelFiles
+from pdfqa_core.models.language import LanguageModel, api_key
+from pdfqa_core.models.speed import Speed, speed_test
+from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.streaming import complete
+from pdfqa_core.types import Message, Progress, StopSignal
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes of the language model in use and of the files that are known; `Models.changes` gives them."""
+
+    language: LanguageModel
+    files: ModelFiles
+
+    # ------------------------------------------------------------ files
+
+    def download(self, name: str) -> None:
+        """Fetch a model of the catalogue in the background."""
+        self.files.downloads.start(entry(name))
+
+    def stop_download(self, name: str) -> None:
+        """Stop fetching a model; what has arrived is kept."""
+        self.files.downloads.stop(name)
+
+    def add(self, path: str) -> str:
+        """Remember a GGUF file of this computer, see `ModelFiles.add`."""
+        return self.files.add(path)
+
+    def remove(self, name: str) -> bool:
+        """Remove a model, see `ModelFiles.remove`. Raises PdfQAError if it is in use or being fetched."""
+        used = self.language.settings
+        if name in (used.model, self.language.wanted.model) and used.engine != "openai":
+            raise PdfQAError(f"{title_of(name)} is in use.", "Use another model first.")
+        state = self.files.downloads.get(name)
+        if state is not None and state.state == "downloading":
+            raise PdfQAError(f"{state.title} is being downloaded.", "Stop that first.")
+        if not is_path(name):
+            self.files.downloads.forget(entry(name))
+        return self.files.remove(name)
+
+    # ------------------------------------------------------------ the model in use
+
+    def use(self, name: str) -> LLMSettings:
+        """Put a model (a name or a path) into use, now and at the next start."""
+        return self.change(engine="llama_cpp", model=name, url="")
+
+    def use_server(self, url: str, model: str) -> LLMSettings:
+        """Put a model on an OpenAI-compatible server into use, now and at the next start."""
+        return self.change(engine="openai", url=self._server(url, model).url, model=model.strip())
+
+    def change(self, **values: Any) -> LLMSettings:
+        """Change settings of the language model, now and at the next start; return those that were asked for.
+
+        Raises UsageError (a wrong value), ModelError (its file is missing), PdfQAError (another model is being loaded);
+        nothing has changed then.
+        """
+        before = self.language.wanted
+        wanted = Settings(llm=before).changed("llm", **values).llm
+        self.language.use(wanted)
+        changed = {name: value for name, value in values.items() if value != getattr(before, name)}
+        if changed:
+            self.files.remember(**changed)
+        return wanted
+
+    def load(self) -> None:
+        """Load the model in use."""
+        self.language.load()
+
+    def unload(self) -> None:
+        """Free the memory of the model in use; the next question loads it again."""
+        self.language.unload()
+
+    def stop_loading(self) -> None:
+        """Stop loading another model."""
+        self.language.stop_loading()
+
+    def speed_test(self, stop: StopSignal) -> Iterator[Progress | Speed]:
+        """Measure the model in use, see `speed_test`; what was measured is kept."""
+        for event in speed_test(self.language, stop):
+            if isinstance(event, Speed) and event.limit is not None:
+                self.files.keep_measured(event.bandwidth, event.answer_rate / event.limit)
+            yield event
+
+    # ------------------------------------------------------------ servers
+
+    def _server(self, url: str, model: str = "") -> OpenAICompatible:
+        if not url.strip():
+            raise UsageError("There is no address.", "Type one such as http://127.0.0.1:8080/v1.")
+        context = self.language.wanted.context_size
+        return OpenAICompatible(url, model=model.strip(), api_key=api_key(), context_size=context)
+
+    def server_models(self, url: str) -> list[str]:
+        """Return the models of a server. Raises UsageError, ModelError."""
+        return self._server(url).model_names()
+
+    def try_server(self, url: str, model: str) -> str:
+        """Return what a server answers to a short question, and how long that took, in words."""
+        began = time.perf_counter()
+        server = self._server(url, model)
+        said = "".join(complete(server, [Message("user", "Reply with the word ready.")], max_tokens=16)).strip()
+        if not said:
+            raise ModelError(f"{server.name} answered nothing.", "Choose another model on that server.")
+        return f"{server.name} answered “{said[:80]}” in {time.perf_counter() - began:.1f} s."

@@ -1,0 +1,371 @@
+"""The language model of this process: which one answers, how it stands with it, and putting another in its place."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.llm import Engine, engines
+from pdfqa_core.llm.catalogue import entry, is_path, on_disk, read_catalogue, resolve, title_of
+from pdfqa_core.llm.current import CurrentLLM
+from pdfqa_core.llm.threads import default_threads
+from pdfqa_core.models.files import ModelFiles
+from pdfqa_core.registry import Registry
+from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.streaming import EitherStop
+from pdfqa_core.types import LLM, StopSignal
+
+# Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
+ENGINE_FIELDS = (
+    "engine", "model", "weights", "url", "context_size", "threads", "gpu_layers", "batch_size", "chat_template",
+)  # fmt: skip
+INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
+NO_MODEL = "no language model: literal answers"
+_log = logging.getLogger(__name__)
+
+
+class State(StrEnum):
+    """How it stands with the language model."""
+
+    MISSING = "missing"  # its library or its file is not here
+    FAILED = "failed"  # it did not load
+    LOADING = "loading"
+    SWITCHING = "switching"  # another one is put in its place, or it is loaded again
+    READY = "ready"
+    IDLE = "idle"  # not in memory: the next question loads it
+
+    @property
+    def usable(self) -> bool:
+        """Whether questions can be asked; they wait while it is loaded."""
+        return self not in (State.MISSING, State.FAILED)
+
+    @property
+    def loading(self) -> bool:
+        """Whether it is being loaded, so that this will change soon."""
+        return self in (State.LOADING, State.SWITCHING)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """What the header shows: the state, in few words and in more. `busy`: loading or downloading goes on."""
+
+    state: State
+    words: str
+    detail: str = ""
+    busy: bool = field(default=False, compare=False)
+
+
+def engine_settings(llm: LLMSettings) -> dict[str, Any]:
+    """Return the settings that make an engine."""
+    return {name: getattr(llm, name) for name in ENGINE_FIELDS}
+
+
+def api_key() -> str:
+    """Return the key for a language model's server, from the environment only; "" if there is none."""
+    return os.environ.get("PDFQA_LLM_API_KEY") or os.environ.get("OPENAI_API_KEY") or ""
+
+
+class LanguageModel:
+    """The one language model. Loads nothing before it is asked to.
+
+    The settings that were asked for (`wanted`) and those in use differ while the wanted model is fetched and where it
+    failed: the bundled one answers then. `available` are the engines that the settings choose from.
+    """
+
+    def __init__(self, settings: LLMSettings, files: ModelFiles, *, available: Registry[Any] = engines) -> None:
+        self._wanted = self._used = settings
+        self._note = ""
+        self._files = files
+        self._engines = available
+        self._lock = threading.Lock()
+        self._llm: CurrentLLM | None = None
+        self._file: Path | None = None
+        self._status = ModelStatus(State.LOADING, "model not loaded yet")
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._closing = threading.Event()
+
+    # ------------------------------------------------------------ what there is
+
+    @property
+    def settings(self) -> LLMSettings:
+        """The settings of the model that answers."""
+        return self._wanted.model_copy(update=engine_settings(self._used))
+
+    def running(self, settings: Settings) -> Settings:
+        """Return settings with the model that answers, whichever they name."""
+        llm = settings.llm.model_copy(update=engine_settings(self._used))
+        return settings.model_copy(update={"llm": llm})
+
+    @property
+    def wanted(self) -> LLMSettings:
+        """The settings that were asked for; `note` says why others are in use."""
+        return self._wanted
+
+    @property
+    def note(self) -> str:
+        """Why another model than the wanted one answers, "" if it does."""
+        return self._note
+
+    @property
+    def status(self) -> ModelStatus:
+        """How far loading and downloading are."""
+        status = self._status
+        if status.state == State.READY and self._llm is not None and not self._llm.engine.loaded:
+            name = self._llm.name
+            status = ModelStatus(State.IDLE, f"{name} not in memory", f"The next question loads {name}.")
+        fetched = self._files.downloads.under_way()
+        if not fetched:
+            return replace(status, busy=status.state.loading)
+        words = ", ".join(f"downloading {one.title}, {one.percent} %" for one in fetched)
+        return replace(status, words=f"{status.words} · {words}", busy=True)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that answers, or that the next question loads; None on a server and where there is none."""
+        used = self._used
+        if used.engine == "openai" or self._file is not None:
+            return self._file
+        path = Path(used.model).expanduser() if is_path(used.model) else None
+        return path or on_disk(entry(used.model), self._files.folder, used.weights)
+
+    def llm(self) -> LLM:
+        """Return the language model, not necessarily loaded.
+
+        Raises ModelError if its library or its file is missing, UsageError if the catalogue has no such name.
+        """
+        return self._current()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine in use. Raises what `llm` raises."""
+        return self._current().engine
+
+    def _current(self) -> CurrentLLM:
+        with self._lock:
+            if self._llm is None:
+                self._llm = CurrentLLM(self._build(self._used))
+            return self._llm
+
+    def _build(self, chosen: LLMSettings) -> Engine:
+        make: Callable[..., Engine] = self._engines.get(chosen.engine)
+        if chosen.engine == "openai":
+            return make(chosen.url, model=chosen.model, api_key=api_key(), context_size=chosen.context_size)
+        if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
+            raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
+        folder = self._files.folder
+        resolve(chosen.model, folder, convert=False)  # a missing file is told now, not in the middle of an answer
+
+        def find() -> Path:
+            self._file = resolve(chosen.model, folder, chosen.weights)
+            return self._file
+
+        return make(
+            find, name=title_of(chosen.model), context_size=chosen.context_size,
+            threads=chosen.threads or default_threads(), gpu_layers=chosen.gpu_layers, batch_size=chosen.batch_size,
+            chat_template=chosen.chat_template,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ loading at the start
+
+    def warm_up(self, first: Callable[[StopSignal], None]) -> None:
+        """Do what is `first` and load the model, in a thread of their own; `status` tells how far it is."""
+
+        def work() -> None:
+            self._status = ModelStatus(State.LOADING, "loading the encoder")
+            first(self._closing)
+            self._load_or_fall_back()
+
+        with self._lock:
+            if self._thread is None:
+                self._thread = self._started(work, "warm up")
+
+    def _started(self, work: Callable[[], None], name: str) -> threading.Thread:
+        """Begin `work` in the background; whatever happens to it, the header must not say "loading" for ever."""
+
+        def run() -> None:
+            try:
+                work()
+            except StoppedError:
+                return
+            except Exception as error:  # noqa: BLE001
+                _log.exception("loading failed")
+                self._status = ModelStatus(State.FAILED, NO_MODEL, f"Loading failed: {type(error).__name__}: {error}")
+
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def _load_or_fall_back(self) -> None:
+        failure = State.MISSING
+        try:
+            if self._fetch():
+                return
+            engine = self._current().engine
+            failure = State.FAILED
+            self._load(engine, self._closing)
+        except StoppedError:
+            raise
+        except PdfQAError as error:
+            if not self._fall_back(str(error)):
+                self._status = ModelStatus(failure, NO_MODEL, str(error))
+
+    def _load(self, engine: Engine, stop: StopSignal, state: State = State.LOADING) -> None:
+        """Load an engine and say so."""
+        self._status = ModelStatus(state, f"loading {engine.name}")
+        if not engine.loaded:
+            for step in engine.prepare(stop):
+                self._status = ModelStatus(state, f"{step.phase}, {step.done}%")
+        self._say_ready(engine)
+
+    def _say_ready(self, engine: Engine) -> None:
+        detail = f"{engine.name}, context {engine.context_size:,} tokens"
+        detail += f". {self._note}" if self._note else ""
+        self._status = ModelStatus(State.READY, f"{engine.name} ready", detail)
+
+    def _fetch(self) -> bool:
+        """Fetch the wanted model if it is one of the catalogue that is not here; return whether it is fetched.
+
+        Until it is there the bundled model answers, and if it fails as well.
+        """
+        wanted = self._wanted
+        if wanted.engine == "openai" or is_path(wanted.model):
+            return False
+        chosen = entry(wanted.model)
+        if chosen.package or on_disk(chosen, self._files.folder) is not None:
+            return False
+        self._files.downloads.start(chosen, lambda: self._use_arrived(wanted))
+        if not self._fall_back(f"{chosen.title} is being downloaded. The Models tab shows how far it is."):
+            self._status = ModelStatus(State.MISSING, NO_MODEL, f"{chosen.title} is being downloaded.")
+        return True
+
+    def _fall_back(self, reason: str) -> bool:
+        """Load the bundled model instead of the wanted one; return False if it cannot be had either."""
+        bundled = read_catalogue()[0]
+        if self._wanted.model == bundled.name or on_disk(bundled, self._files.folder) is None:
+            return False
+        engine = "llama_cpp" if self._wanted.engine == "openai" else self._wanted.engine
+        spare = {"engine": engine, "url": "", "model": bundled.name, "chat_template": ""}
+        used, note = self._wanted.model_copy(update=spare), f"{bundled.title} answers instead: {reason}"
+        try:
+            built = self._build(used)
+            with self._lock:
+                self._llm = current = self._llm or CurrentLLM(built)
+            with current.alone(f"loading {built.name}", self._closing):
+                before, self._note = (current.engine, self._used, self._note), note
+                current.engine, self._used = built, used
+                try:
+                    self._load(built, self._closing)
+                except PdfQAError:
+                    current.engine, self._used, self._note = before
+                    raise
+        except StoppedError:
+            raise
+        except PdfQAError:
+            return False
+        return True
+
+    def _use_arrived(self, wanted: LLMSettings) -> None:
+        """Put a model that has arrived into use, unless another one was chosen meanwhile."""
+        if self._thread is not None:
+            self._thread.join()  # the bundled model is still being loaded
+        if self._wanted == wanted and not self._closing.is_set():
+            try:
+                self._switch(wanted)
+            except PdfQAError as error:
+                self._note = f"{title_of(self._used.model)} answers instead: {error}"
+                _log.warning("%s", error)
+
+    # ------------------------------------------------------------ other models
+
+    def use(self, wanted: LLMSettings) -> None:
+        """Put these settings into use; where they need another engine, in the background.
+
+        Answers under way are finished first, new ones wait. If the new model does not load the one before is loaded
+        again, and `note` says why. Raises ModelError (its file is missing), UsageError (no such name or template),
+        PdfQAError if another model is being loaded; nothing has changed then.
+        """
+        if engine_settings(wanted) == engine_settings(self._wanted) == engine_settings(self._used):
+            self._wanted = wanted
+        else:
+            self._switch(wanted)
+
+    def load(self) -> None:
+        """Load the model in use in the background."""
+        self._switch(self.settings)
+
+    def stop_loading(self) -> None:
+        """Stop loading the model that was asked for; the one before is loaded again."""
+        self._stop.set()
+
+    def unload(self) -> None:
+        """Free the model's memory; the next question loads it again. Raises PdfQAError during an answer."""
+        if self._llm is None:
+            return
+        if self._llm.calls:
+            raise PdfQAError("An answer is being written.", "Wait for it, or stop it.")
+        with self._llm.alone("waiting for the model", self._closing):
+            self._llm.engine.unload()
+        self._status = ModelStatus(State.READY, f"{self._llm.name} ready")
+
+    def _switch(self, wanted: LLMSettings) -> None:
+        engine = self._build(wanted)
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                raise PdfQAError("Another model is being loaded.", "Wait for it, or stop it.")
+            self._stop.clear()
+            self._wanted = wanted
+            self._status = ModelStatus(State.SWITCHING, f"loading {engine.name}")
+            self._llm = current = self._llm or CurrentLLM(engine)
+            self._thread = self._started(lambda: self._replace(current, engine, wanted), "switch model")
+
+    def _replace(self, current: CurrentLLM, engine: Engine, wanted: LLMSettings) -> None:
+        """Load another engine while calls wait. If that fails they wait until the one before is back."""
+        stop = EitherStop(self._stop, self._closing)
+        if current.calls:
+            self._status = ModelStatus(State.SWITCHING, f"loading {engine.name} after the answer under way")
+        before, settings = current.engine, self._used
+        try:
+            with current.alone(f"loading {engine.name}", stop):
+                if before is not engine:
+                    before.unload()
+                current.engine, self._used, self._note, self._file = engine, wanted, "", None
+                try:
+                    self._load(engine, stop, State.SWITCHING)
+                except PdfQAError as error:
+                    engine.unload()
+                    current.engine, self._used = before, settings
+                    self._restore(before, f"{engine.name} was not loaded: {error}")
+        except PdfQAError as error:  # stopped while an answer was under way: nothing has changed
+            self._note = f"{engine.name} was not loaded: {error}"
+            self._say_ready(before)
+
+    def _restore(self, engine: Engine, note: str) -> None:
+        if self._closing.is_set():
+            return
+        self._note = note
+        try:
+            self._load(engine, self._closing, State.SWITCHING)
+        except StoppedError:
+            return
+        except PdfQAError as error:
+            self._status = ModelStatus(State.FAILED, NO_MODEL, f"{note} {error}")
+
+    def close(self) -> None:
+        """Stop loading and free the model, unless that does not end within 10 seconds."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+            if self._thread.is_alive():
+                _log.warning("the language model is still loading; it ends with the program")
+                return
+        if self._llm is not None:
+            self._llm.engine.unload()

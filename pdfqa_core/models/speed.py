@@ -1,0 +1,136 @@
+"""How fast the language model in use reads and writes here, beside what this machine's memory allows."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from pdfqa_core.background import in_background
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.llm.catalogue import title_of
+from pdfqa_core.llm.hardware import read_bandwidth
+from pdfqa_core.models.language import LanguageModel
+from pdfqa_core.streaming import EitherStop
+from pdfqa_core.types import LLM, Message, Progress, StopSignal, Usage
+
+SENTENCE = "The committee met on Tuesday and agreed on the budget of the new library. "
+PROBE = 4  # sentences of the first short prompt
+READING, WRITING = 3.0, 4.0  # seconds that the speed test takes for each
+LONGEST = 1500  # tokens of the test's prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What the speed test found. Rates are tokens a second, `bandwidth` and `size` bytes (a second).
+
+    `limit` is how many tokens a second the memory allows, because each needs the whole file once; None where the model
+    runs on a GPU as well.
+    """
+
+    model: str
+    prompt_tokens: int
+    prompt_rate: float
+    answer_tokens: int
+    answer_rate: float
+    bandwidth: float
+    size: int
+    threads: int
+    limit: float | None
+
+    @property
+    def words(self) -> str:
+        """What the numbers mean."""
+        wait = f"A prompt of 500 tokens takes {500 / self.prompt_rate:.1f} s, "
+        wait += f"an answer of 100 tokens {100 / self.answer_rate:.1f} s."
+        if self.limit is None:
+            return wait
+        share = self.answer_rate / self.limit
+        if share >= 0.6:
+            return f"{wait} Answers come about as fast as this memory allows; only a smaller file would be faster."
+        return (
+            f"{wait} Answers reach {share:.0%} of what this memory allows: the processor holds them back, or other "
+            "programs do. Try another number of threads."
+        )
+
+
+def speed_test(language: LanguageModel, stop: StopSignal) -> Iterator[Progress | Speed]:
+    """Measure the model in use for about ten seconds; yields Progress in percent, then Speed.
+
+    Raises StoppedError, PdfQAError (a model on a server) and what loading raises.
+    """
+    used = language.settings
+    if used.engine == "openai":
+        raise PdfQAError("The speed of a server is not measured.", "Use its own test, or a model of this computer.")
+    llm, threads = language.llm(), language.engine.threads
+    yield Progress("loading the model", 0, 100)
+    for step in llm.prepare(stop):
+        yield Progress(step.phase, 0, 100)
+    if language.file is None or not language.file.is_file():
+        raise ModelError(f"The file of {title_of(used.model)} is gone.", "Use another model.")
+    size = language.file.stat().st_size
+    yield Progress("measuring the memory", 5, 100)
+    bandwidth = yield from in_background(lambda _: read_bandwidth(size, threads, stop=stop))
+    yield Progress("reading a prompt", 20, 100)
+    read = yield from _read_speed(llm, PROBE, stop)
+    sentences = round(PROBE * READING * read[1] / max(1, read[0]))
+    most = min(LONGEST, llm.context_size // 2)
+    sentences = max(PROBE, min(sentences, PROBE * most // max(1, read[0])))
+    yield Progress("reading a prompt", 25, 100)
+    read = yield from _read_speed(llm, sentences, stop)
+    yield Progress("writing an answer", 60, 100)
+    written = yield from _write_speed(llm, stop)
+    limit = None if used.gpu_layers else bandwidth / size
+    yield Speed(llm.name, read[0], read[1], written[0], written[1], bandwidth, size, threads, limit)
+
+
+def _question(sentences: int) -> list[Message]:
+    """Return a prompt that begins as none before, so that nothing of it is in the model's cache."""
+    text = f"Note {secrets.token_hex(4)}. {SENTENCE * sentences}"
+    return [Message("user", f"{text}\nWrite a long story about this meeting.")]
+
+
+def _read_speed(llm: LLM, sentences: int, stop: StopSignal) -> Generator[Progress, None, tuple[int, float]]:
+    """Read a prompt of so many sentences; return its tokens and how many of them were read a second."""
+    began = ended = None
+    usage = Usage()
+    for piece in llm.stream(_question(sentences), max_tokens=1, stop=stop):
+        if not isinstance(piece, Progress):
+            ended = ended or time.perf_counter()
+            usage = piece if isinstance(piece, Usage) else usage
+        elif piece.phase == "reading":
+            began = began or time.perf_counter()
+        elif piece.phase == "waiting":
+            yield Progress("waiting for an answer under way", 20, 100)
+    if stop.is_set() or began is None or ended is None:
+        raise StoppedError("The speed test was stopped.")
+    return usage.evaluated_tokens, usage.evaluated_tokens / (ended - began)
+
+
+def _write_speed(llm: LLM, stop: StopSignal) -> Generator[Progress, None, tuple[int, float]]:
+    """Write for some seconds; return the tokens after the first and how many of them were written a second."""
+    tokens, seconds, shown = 0, 0.0, 60
+    enough = threading.Event()
+    end = time.perf_counter() + WRITING + READING  # a model that says nothing ends the test as well
+    while not enough.is_set() and time.perf_counter() < end and not stop.is_set():
+        first = last = 0.0
+        for piece in llm.stream(_question(1), max_tokens=512, stop=EitherStop(stop, enough)):
+            if isinstance(piece, Usage):
+                tokens += max(0, piece.completion_tokens - 1)
+            elif isinstance(piece, str):
+                last = time.perf_counter()
+                first = first or last
+                percent = 60 + round(40 * min(1.0, (seconds + last - first) / WRITING))
+                if percent > shown:
+                    shown = percent
+                    yield Progress("writing an answer", percent, 100)
+                if seconds + last - first >= WRITING:
+                    enough.set()
+        seconds += last - first
+    if stop.is_set():
+        raise StoppedError("The speed test was stopped.")
+    if not tokens or not seconds:
+        raise ModelError(f"{llm.name} wrote nothing.", "Choose another model.")
+    return tokens, tokens / seconds

@@ -355,6 +355,11 @@ class Criterion:
     help: str = ""
     rest_key: str = ""
 
+    def buttons(self, rank: int = 0) -> tuple[tuple[str, str, str], ...]:
+        """Return value, label and key of each button; `rank` is that of the passage they are for."""
+        keys = [key[rank - 1 : rank] if rank else key for key in self.keys]
+        return tuple(zip(self.scale, self.labels, keys, strict=True))
+
     def label(self, value: str) -> str:
         """Return what the button of a value says; the value itself where it is not on the scale."""
         return self.labels[self.scale.index(value)] if value in self.scale else value

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pdfqa_core.protocols.annotation import AnnotationProgress, Given, Judged, judged
+from pdfqa_core.protocols.annotation import AnnotationProgress, judged
 from pdfqa_core.services.studies import RatingItem, StudyResults
-from pdfqa_core.types import AppliesTo, Criterion
+from pdfqa_core.types import Criterion
 from pdfqa_core.ui.chat_view import place, turn_view
-from pdfqa_core.ui.components import clock, render
+from pdfqa_core.ui.components import render
 from pdfqa_core.ui.passage_text import Piece, pieces
 
 
@@ -22,67 +22,6 @@ class HitRow:
     place: str
     rated: str
     text: tuple[Piece, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A button of the form."""
-
-    value: str
-    label: str
-    key: str
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FormRow:
-    """The buttons for one item: the turn, or the passage of this rank."""
-
-    item: str
-    rank: int
-    choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FormGroup:
-    """What the form asks for one criterion; `rest` is what `rest_key` says of all passages that have no value."""
-
-    criterion: str
-    title: str
-    help: str
-    ranked: bool
-    rows: tuple[FormRow, ...]
-    rest_key: str
-    rest: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementRow:
-    """A criterion's line in the table."""
-
-    criterion: str
-    n: int
-    raw: str
-    raw_interval: str
-    kappa: str
-    interval: str
-    words: str
-    note: str
-    pabak: str
-    ac1: str
-    labels: tuple[str, ...]
-    confusion: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DisagreementRow:
-    """A thing judged differently, in words."""
-
-    turn_id: str
-    question: str
-    what: str
-    values: tuple[str, str]
-    comments: tuple[str, str]
 
 
 def item_html(shown: RatingItem, criteria: Sequence[Criterion], chosen: int) -> str:
@@ -118,29 +57,11 @@ def form_html(shown: RatingItem, criteria: Sequence[Criterion], saved: datetime 
     if shown.item is None:
         return ""
     parts = judged(shown.item.turn, criteria)
-    groups = [
-        FormGroup(
-            one.name, one.title, one.help, one.applies_to is AppliesTo.PASSAGE,
-            tuple(_row(part, shown.given) for part in parts if part.criterion is one), one.rest_key, one.labels[-1],
-        )
-        for one in criteria
-    ]  # fmt: skip
-    missing = [part for part in parts if part.key not in shown.given]
+    chosen = {key: rating.value for key, rating in shown.given.items()}
+    groups = [(one, [(part, chosen.get(part.key)) for part in parts if part.criterion is one]) for one in criteria]
+    missing = [part for part in parts if part.key not in chosen]
     names = dict.fromkeys(part.criterion.name + ("s" if part.rank else "") for part in missing)
-    return render(
-        "annotate_form", turn=shown.item.turn.id, groups=groups, saved=clock(saved) if saved else "",
-        missing=", ".join(names),
-    )  # fmt: skip
-
-
-def _row(part: Judged, given: Given) -> FormRow:
-    chosen = given[part.key].value if part.key in given else ""
-    one = part.criterion
-    choices = []
-    for value, label, keys in zip(one.scale, one.labels, one.keys, strict=True):
-        key = keys[part.rank - 1 : part.rank] if part.rank else keys
-        choices.append(Choice(value, label, key, value == chosen))
-    return FormRow(part.item_id, part.rank, tuple(choices))
+    return render("annotate_form", turn=shown.item.turn.id, groups=groups, saved=saved, missing=names)
 
 
 def bar_html(position: int, progress: AnnotationProgress) -> str:
@@ -150,33 +71,6 @@ def bar_html(position: int, progress: AnnotationProgress) -> str:
     )
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
 def results_html(results: StudyResults) -> str:
     """Return who is how far, and, where it may be seen, agreement and disagreements."""
-    message = "" if results.table else "Agreement appears here when two people have rated."
-    if results.waiting:
-        message = f"Agreement appears when everybody has finished; still rating: {', '.join(results.waiting)}."
-    rows = [
-        AgreementRow(
-            row.criterion, row.n, _number(row.agreement), _interval(row.agreement_low, row.agreement_high),
-            _number(row.kappa), _interval(row.low, row.high), row.words, row.note, _number(row.pabak),
-            _number(row.ac1), row.labels, row.confusion,
-        )
-        for row in results.table
-    ]  # fmt: skip
-    lines = []
-    for one in results.disagreements:
-        criterion, rank = one.judged.criterion, one.judged.rank
-        what = f"{criterion.name} {rank}" if rank else criterion.name
-        values = (criterion.label(one.values[0]), criterion.label(one.values[1]))
-        lines.append(DisagreementRow(one.turn.id, one.turn.question, what, values, one.comments))
-    pair = results.table[0].annotators if results.table else ("", "")
-    progress = [(name, step.done, step.total) for name, step in results.progress]
-    return render("annotate_results", progress=progress, message=message, table=rows, pair=pair, disagreements=lines)
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+    return render("annotate_results", results=results)

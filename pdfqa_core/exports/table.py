@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pdfqa_core.csv_format import write_csv
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure
+from pdfqa_core.metrics.base import Description
 from pdfqa_core.metrics.catalogue import measure_named
 from pdfqa_core.metrics.scored import Cell, Evaluation, Table
 from pdfqa_core.metrics.statistics import Summary
@@ -24,12 +24,12 @@ _LATEX = {
 }  # fmt: skip
 
 
-def measure_of(name: str) -> Measure:
+def measure_of(name: str) -> Description:
     """Return what is known of a measure; of one that is not declared, its name."""
     try:
         found = measure_named(name)
     except UsageError:
-        return Measure(name, name, "")
+        return Description(name, name)
     return found if found.name == name else replace(found, name=name, pretty_name=name)  # HR@5 is HR@k
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.resampling import Interval, bootstrap, cluster_sums, clusters_of, exact_interval, turn_of
 from pdfqa_core.metrics.weighted_kappa import WeightedKappa, confusions, ordered, weighted_kappas, whole_scale
 
@@ -19,50 +19,6 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
-
-_GROUP = "Agreement of annotators"
-RAW = declare(Measure("agreement", "Raw agreement", "p_o: items with the same label / shared items", group=_GROUP))
-KAPPA = declare(Measure("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e)", "Cohen 1960", low=-1.0, group=_GROUP))
-PABAK = declare(
-    Measure(
-        "pabak",
-        "PABAK",
-        "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent",
-        "Byrt et al. 1993",
-        low=-1.0,
-        group=_GROUP,
-    )
-)
-AC1 = declare(
-    Measure(
-        "ac1",
-        "Gwet's AC1",
-        "(p_o - p_e) / (1 - p_e) with p_e = Σ π(1 - π) / (labels - 1), π: mean share of a label",
-        "Gwet 2008",
-        low=-1.0,
-        group=_GROUP,
-    )
-)
-PREVALENCE = declare(
-    Measure(
-        "prevalence_index",
-        "Prevalence index",
-        "|a - d| / n of the 2 × 2 table: how unequal the labels' frequencies are",
-        "Byrt et al. 1993",
-        higher_is_better=None,
-        group=_GROUP,
-    )
-)
-BIAS = declare(
-    Measure(
-        "bias_index",
-        "Bias index",
-        "|b - c| / n of the 2 × 2 table: how differently the annotators use the labels",
-        "Byrt et al. 1993",
-        higher_is_better=None,
-        group=_GROUP,
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,3 +271,19 @@ def _interval_note(interval: Interval, resamples: int) -> str:
         left_out = f"{interval.undefined:,} of {resamples:,} resamples"
         return f"{left_out} had one label only and were left out of the interval."
     return ""
+
+
+for _name, _pretty, _formula, _source, _low, _judges in (
+    ("agreement", "Raw agreement", "p_o: items with the same label / shared items", "", 0.0, True),
+    ("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e)", "Cohen 1960", -1.0, True),
+    ("pabak", "PABAK", "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent", "Byrt et al. 1993", -1.0, True),
+    ("ac1", "Gwet's AC1",
+     "(p_o - p_e) / (1 - p_e) with p_e = Σ π(1 - π) / (labels - 1), π: mean share of a label", "Gwet 2008", -1.0, True),
+    ("prevalence_index", "Prevalence index",
+     "|a - d| / n of the 2 × 2 table: how unequal the labels' frequencies are", "Byrt et al. 1993", 0.0, None),
+    ("bias_index", "Bias index",
+     "|b - c| / n of the 2 × 2 table: how differently the annotators use the labels", "Byrt et al. 1993", 0.0, None),
+):  # fmt: skip
+    measure(
+        _name, _pretty, _formula, _source, low=_low, higher_is_better=_judges, group=Group.AGREEMENT
+    )(agreement)  # fmt: skip

@@ -15,7 +15,7 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from pdfqa_core.errors import StoppedError, UsageError
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.token_f1 import Overlap
 from pdfqa_core.types import StopSignal
@@ -26,37 +26,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.floating]
 
-_GROUP, _SOURCE = "Answer text by meaning", "Zhang et al. 2020"
-PRECISION = declare(
-    Measure(
-        "bertscore_precision",
-        "BERTScore P",
-        "Σ idf(w) max cos / Σ idf(w) over the tokens w of the prediction",
-        _SOURCE,
-        low=-1.0,
-        group=_GROUP,
-    )
-)
-RECALL = declare(
-    Measure(
-        "bertscore_recall",
-        "BERTScore R",
-        "Σ idf(w) max cos / Σ idf(w) over the tokens w of the reference",
-        _SOURCE,
-        low=-1.0,
-        group=_GROUP,
-    )
-)
-F1 = declare(
-    Measure(
-        "bertscore_f1",
-        "BERTScore F1",
-        "2PR / (P + R), 0 where P or R is not positive; best reference; may leave the range when rescaled",
-        _SOURCE,
-        group=_GROUP,
-    )
-)
-
+NAMES = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 BLOCK = 256  # pairs whose vectors are in memory together
 LEAST_REFERENCES = 2  # for idf: with one reference every idf is 0
 
@@ -111,8 +81,7 @@ class BertScores:
 
     def metrics(self) -> list[dict[str, float | None]]:
         """Return the values of each item by measure."""
-        names = (PRECISION.name, RECALL.name, F1.name)
-        return [dict(zip(names, item or (None, None, None), strict=True)) for item in self.items]
+        return [dict(zip(NAMES, item or (None, None, None), strict=True)) for item in self.items]
 
 
 def idf_weights(references: Sequence[Sequence[Hashable]]) -> Mapping[Hashable, float]:
@@ -224,3 +193,17 @@ def _unit(vectors: Floats) -> Floats:
 
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths == 0, 1.0, lengths))
+
+
+for _name, _pretty, _low, _formula in zip(
+    NAMES,
+    ("BERTScore P", "BERTScore R", "BERTScore F1"),
+    (-1.0, -1.0, 0.0),
+    (
+        "Σ idf(w) max cos / Σ idf(w) over the tokens w of the prediction",
+        "Σ idf(w) max cos / Σ idf(w) over the tokens w of the reference",
+        "2PR / (P + R), 0 where P or R is not positive; best reference; may leave the range when rescaled",
+    ),
+    strict=True,
+):
+    measure(_name, _pretty, _formula, "Zhang et al. 2020", low=_low, group=Group.MEANING)(bertscore)

@@ -6,20 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from math import exp
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import measure
 from pdfqa_core.metrics.token_f1 import shared_count
 from pdfqa_core.metrics.tokens import word_tokens
 
-MEASURE = declare(
-    Measure(
-        "bleu_1",
-        "BLEU-1",
-        "clipped unigram precision; a count is clipped by the largest one among the references",
-        "Papineni et al. 2002",
-    )
+
+@measure(
+    "bleu_1",
+    "BLEU-1",
+    "clipped unigram precision; a count is clipped by the largest one among the references",
+    "Papineni et al. 2002",
 )
-
-
 def bleu_1(prediction: str, references: Sequence[str], *, brevity_penalty: bool = False) -> float | None:
     """Return the clipped unigram precision (0..1); None without references, 0 for an empty prediction.
 

@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.token_f1 import harmonic
-
-_GROUP, _SOURCE = "Entailment", "Ru et al. 2024 (RAGChecker)"
-PRECISION = declare(
-    Measure("claim_precision", "Claim precision", "claims of the answer that the gold answer entails / all of them",
-            _SOURCE, group=_GROUP)
-)  # fmt: skip
-RECALL = declare(
-    Measure("claim_recall", "Claim recall", "claims of the gold answer that the answer entails / all of them",
-            _SOURCE, group=_GROUP)
-)  # fmt: skip
-F1 = declare(
-    Measure("claim_f1", "Claim F1", "2PR / (P + R) of claim precision and recall, per item", _SOURCE, group=_GROUP)
-)
 
 
 def claim_share(entailed: Sequence[bool]) -> float | None:
@@ -29,3 +16,13 @@ def claim_share(entailed: Sequence[bool]) -> float | None:
 def claim_f1(precision: float | None, recall: float | None) -> float | None:
     """Return the harmonic mean; None where one of the two is."""
     return None if precision is None or recall is None else harmonic(precision, recall)
+
+
+_SOURCE = "Ru et al. 2024 (RAGChecker)"
+for _name, _pretty, _formula, _compute in (
+    ("claim_precision", "Claim precision", "claims of the answer that the gold answer entails / all of them",
+     claim_share),
+    ("claim_recall", "Claim recall", "claims of the gold answer that the answer entails / all of them", claim_share),
+    ("claim_f1", "Claim F1", "2PR / (P + R) of claim precision and recall, per item", claim_f1),
+):  # fmt: skip
+    measure(_name, _pretty, _formula, _SOURCE, group=Group.ENTAILMENT)(_compute)

@@ -10,24 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.token_f1 import harmonic, token_f1
-
-MEASURE = declare(
-    Measure(
-        "disambig_f1",
-        "Disambig-F1",
-        "mean over disambiguated questions of the token F1 of what is read from the prediction",
-        "Stelmakh et al. 2022 (ASQA)",
-        group="ASQA",
-    )
-)
 
 ReadAnswer = Callable[[str, str], str]
 FindEntities = Callable[[str], Iterable[str]]
 
 
+@measure(
+    "disambig_f1",
+    "Disambig-F1",
+    "mean over disambiguated questions of the token F1 of what is read from the prediction",
+    "Stelmakh et al. 2022 (ASQA)",
+    group=Group.ASQA,
+)
 def disambig_f1_qa(prediction: str, pairs: Sequence[tuple[str, Sequence[str]]], read: ReadAnswer) -> float | None:
     """Return the mean token F1 (0..1) over `pairs` of (disambiguated question, short answers); None without pairs.
 
@@ -38,6 +35,13 @@ def disambig_f1_qa(prediction: str, pairs: Sequence[tuple[str, Sequence[str]]], 
     return sum(scored) / len(scored) if scored else None
 
 
+@measure(
+    "disambig_f1_entities",
+    "Disambig-F1 (entities)",
+    "F1 of the entities of the prediction and of the long answer that fits best, as multisets",
+    "rageval",
+    group=Group.ASQA,
+)
 def disambig_f1_entities(prediction: str, long_answers: Sequence[str], find: FindEntities) -> float | None:
     """Return the F1 (0..1) of the prediction's entities against those of the long answer that fits best.
 

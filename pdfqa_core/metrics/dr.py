@@ -6,30 +6,21 @@ from collections.abc import Sequence
 from math import sqrt
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 
-MEASURE = declare(
-    Measure(
-        "dr",
-        "DR",
-        "sqrt(mean ROUGE-L × mean Disambig-F1), over the whole set and not per item",
-        "Stelmakh et al. 2022 (ASQA)",
-        group="ASQA",
-    )
+
+@measure(
+    "dr",
+    "DR",
+    "sqrt(mean ROUGE-L × mean Disambig-F1), over the whole set and not per item",
+    "Stelmakh et al. 2022 (ASQA)",
+    group=Group.ASQA,
 )
-
-
 def dr(rouge_l: float, disambig_f1: float) -> float:
     """Return the geometric mean of the two means, in their unit (0..1 or percent). Raises UsageError below 0."""
     if rouge_l < 0 or disambig_f1 < 0:
         raise UsageError(f"DR of {rouge_l} and {disambig_f1} is not defined.", "Both means are 0 or more.")
     return sqrt(rouge_l * disambig_f1)
-
-
-def dr_of_items(rouge_l: Sequence[float | None], disambig_f1: Sequence[float | None]) -> float | None:
-    """Return DR of per-item values, each averaged over the items that could be scored; None where one has none."""
-    means = [_mean(values) for values in (rouge_l, disambig_f1)]
-    return None if means[0] is None or means[1] is None else dr(means[0], means[1])
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

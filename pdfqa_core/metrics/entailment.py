@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.pronouns import Resolved, replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals
@@ -24,37 +24,7 @@ from pdfqa_core.metrics.segments import segments
 from pdfqa_core.metrics.token_f1 import harmonic
 from pdfqa_core.types import LLM, Message, StopSignal
 
-_GROUP, _SOURCE = "Entailment", "ai-dial-rag-eval"
-FAITHFULNESS = declare(
-    Measure(
-        "entailment_context_answer",
-        "Faithfulness",
-        "mean over the answer's segments: share of its statements that the retrieved context entails",
-        _SOURCE,
-        group=_GROUP,
-    )
-)
-PRECISION = declare(
-    Measure(
-        "entailment_gold_answer",
-        "Entailment precision",
-        "mean over the answer's segments: share of its statements that question and gold answer entail",
-        _SOURCE,
-        group=_GROUP,
-    )
-)
-RECALL = declare(
-    Measure(
-        "entailment_answer_gold",
-        "Entailment recall",
-        "mean over the gold answer's segments: share of its statements that question and answer entail",
-        _SOURCE,
-        group=_GROUP,
-    )
-)
-F1 = declare(
-    Measure("entailment_f1", "Entailment F1", "2PR / (P + R) of entailment precision and recall", group=_GROUP)
-)
+NAMES = ("entailment_context_answer", "entailment_gold_answer", "entailment_answer_gold", "entailment_f1")
 
 
 class Tag(StrEnum):
@@ -272,11 +242,10 @@ class EntailmentScores:
 
     def metrics(self, *, unusable_as_zero: bool = False) -> dict[str, float | None]:
         """Return the values by measure, None where a pair could not be scored."""
-        pairs = {FAITHFULNESS: self.context_answer, PRECISION: self.gold_answer, RECALL: self.answer_gold}
-        values = {measure.name: pair.value(unusable_as_zero=unusable_as_zero) for measure, pair in pairs.items()}
-        precision, recall = values[PRECISION.name], values[RECALL.name]
-        both = precision is not None and recall is not None
-        return {**values, F1.name: harmonic(precision or 0.0, recall or 0.0) if both else None}
+        pairs = (self.context_answer, self.gold_answer, self.answer_gold)
+        faithfulness, precision, recall = (pair.value(unusable_as_zero=unusable_as_zero) for pair in pairs)
+        f1 = None if precision is None or recall is None else harmonic(precision, recall)
+        return dict(zip(NAMES, (faithfulness, precision, recall, f1), strict=True))
 
 
 def entailment_scores(
@@ -338,3 +307,17 @@ def _pairs(premise: str, hypothesis: Resolved, left: str, right: str) -> tuple[l
     if missing:
         return [], f"{missing} is empty"
     return [(premise, segment) for segment in hypothesis.segments], ""
+
+
+for _name, _pretty, _formula in zip(
+    NAMES,
+    ("Faithfulness", "Entailment precision", "Entailment recall", "Entailment F1"),
+    (
+        "mean over the answer's segments: share of its statements that the retrieved context entails",
+        "mean over the answer's segments: share of its statements that question and gold answer entail",
+        "mean over the gold answer's segments: share of its statements that question and answer entail",
+        "2PR / (P + R) of entailment precision and recall",
+    ),
+    strict=True,
+):
+    measure(_name, _pretty, _formula, "ai-dial-rag-eval", group=Group.ENTAILMENT)(entailment_scores)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import measure
 from pdfqa_core.metrics.normalisation import normalise_answer
 
-MEASURE = declare(
-    Measure(
-        "answer_em",
-        "Answer EM",
-        "1 if the normalised prediction equals a normalised reference, else 0",
-        "Rajpurkar et al. 2016 (SQuAD)",
-    )
+
+@measure(
+    "answer_em",
+    "Answer EM",
+    "1 if the normalised prediction equals a normalised reference, else 0",
+    "Rajpurkar et al. 2016 (SQuAD)",
 )
-
-
 def exact_match(prediction: str, references: Sequence[str]) -> float | None:
     """Return 1.0 if the prediction equals one of the references after normalisation, else 0.0.
 

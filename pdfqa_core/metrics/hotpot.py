@@ -8,33 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.exact_match import exact_match
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.token_f1 import Overlap, harmonic, token_overlap
 
 _WHOLE = frozenset({"yes", "no", "noanswer"})
 SOURCE = "Yang et al. 2018 (HotpotQA)"
-
-_GROUP = "HotpotQA"
-
-
-def _declare(name: str, pretty_name: str, formula: str) -> Measure:
-    return declare(Measure(name, pretty_name, formula, SOURCE, group=_GROUP))
-
-
-ANSWER_PRECISION = _declare("answer_precision", "Answer precision", "shared words / words of the prediction")
-ANSWER_RECALL = _declare("answer_recall", "Answer recall", "shared words / words of the gold answer")
-SP_EM = _declare(
-    "sp_em", "Supporting facts EM", "1 if the predicted supporting facts are exactly the gold ones, else 0"
-)
-SP_PRECISION = _declare("sp_precision", "Supporting facts precision", "right supporting facts / predicted ones")
-SP_RECALL = _declare("sp_recall", "Supporting facts recall", "right supporting facts / gold ones")
-SP_F1 = _declare("sp_f1", "Supporting facts F1", "2PR / (P + R) of supporting facts, per item")
-JOINT_EM = _declare("joint_em", "Joint EM", "answer EM × supporting facts EM")
-JOINT_PRECISION = _declare("joint_precision", "Joint precision", "answer precision × supporting facts precision")
-JOINT_RECALL = _declare("joint_recall", "Joint recall", "answer recall × supporting facts recall")
-JOINT_F1 = _declare("joint_f1", "Joint F1", "2PR / (P + R) of joint precision and recall")
 
 
 class Scores(NamedTuple):
@@ -69,3 +49,19 @@ def joint_scores(answer: Scores, facts: Scores) -> Scores:
     """Return the scores of answer and supporting facts together."""
     precision, recall = answer.precision * facts.precision, answer.recall * facts.recall
     return Scores(answer.em * facts.em, precision, recall, harmonic(precision, recall))
+
+
+for _name, _pretty, _formula, _compute in (
+    ("answer_precision", "Answer precision", "shared words / words of the prediction", answer_scores),
+    ("answer_recall", "Answer recall", "shared words / words of the gold answer", answer_scores),
+    ("sp_em", "Supporting facts EM", "1 if the predicted supporting facts are exactly the gold ones, else 0",
+     supporting_fact_scores),
+    ("sp_precision", "Supporting facts precision", "right supporting facts / predicted ones", supporting_fact_scores),
+    ("sp_recall", "Supporting facts recall", "right supporting facts / gold ones", supporting_fact_scores),
+    ("sp_f1", "Supporting facts F1", "2PR / (P + R) of supporting facts, per item", supporting_fact_scores),
+    ("joint_em", "Joint EM", "answer EM × supporting facts EM", joint_scores),
+    ("joint_precision", "Joint precision", "answer precision × supporting facts precision", joint_scores),
+    ("joint_recall", "Joint recall", "answer recall × supporting facts recall", joint_scores),
+    ("joint_f1", "Joint F1", "2PR / (P + R) of joint precision and recall", joint_scores),
+):  # fmt: skip
+    measure(_name, _pretty, _formula, SOURCE, group=Group.HOTPOTQA)(_compute)

@@ -14,23 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.resampling import bootstrap, cluster_sums
 from pdfqa_core.metrics.weighted_kappa import ordered
 
 if TYPE_CHECKING:
     from pdfqa_core.metrics.resampling import Floats
 
-MEASURE = declare(
-    Measure(
-        "krippendorff_alpha",
-        "Krippendorff's alpha",
-        "1 - D_o / D_e: observed over expected disagreement, any number of annotators, gaps allowed",
-        "Krippendorff 2011",
-        low=-1.0,
-        group="Agreement of annotators",
-    )
-)
 SCALES = ("nominal", "ordinal", "interval", "ratio")
 RESAMPLES = 2_000
 
@@ -46,6 +36,14 @@ class Alpha:
     scale: str = "nominal"
 
 
+@measure(
+    "krippendorff_alpha",
+    "Krippendorff's alpha",
+    "1 - D_o / D_e: observed over expected disagreement, any number of annotators, gaps allowed",
+    "Krippendorff 2011",
+    low=-1.0,
+    group=Group.AGREEMENT,
+)
 def krippendorff_alpha(
     items: Sequence[Sequence[str | None]],
     *,

@@ -7,21 +7,12 @@ from dataclasses import dataclass
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement, agreement
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import NO, YES, Decision, OnDone, YesNo, for_each
 from pdfqa_core.types import LLM, Message, StopSignal
 
 PROMPT = (
     "Question: {question}\nGold Answer: {gold}\nPredicted Answer: {prediction}\nIs the predicted answer correct? Yes/No"
-)
-MEASURE = declare(
-    Measure(
-        "llm_accuracy",
-        "LLM accuracy",
-        "1 if the language model finds Yes more probable than No as its verdict on the answer, else 0",
-        "prompt after Kamalloo et al. 2023",
-        group="Language model",
-    )
 )
 
 
@@ -40,6 +31,13 @@ def judge_prompt(item: JudgeItem) -> list[Message]:
     return [Message("user", PROMPT.format(question=item.question, gold=gold, prediction=item.prediction))]
 
 
+@measure(
+    "llm_accuracy",
+    "LLM accuracy",
+    "1 if the language model finds Yes more probable than No as its verdict on the answer, else 0",
+    "prompt after Kamalloo et al. 2023",
+    group=Group.JUDGE,
+)
 def judge_answers(
     items: Sequence[JudgeItem], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
 ) -> tuple[Decision, ...]:
@@ -75,7 +73,7 @@ def agreement_with_people(verdicts: Sequence[Decision], labels: Sequence[bool | 
         [words[judged] for judged, _ in shared],
         [words[label] for _, label in shared],
         labels=(YES, NO),
-        criterion=MEASURE.name,
+        criterion=judge_answers.name,
         annotators=("model", "person"),
         seed=seed,
     )

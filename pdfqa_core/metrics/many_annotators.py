@@ -9,21 +9,10 @@ from math import fsum
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import RESAMPLES, Agreement, Judgement, agreement, by_criterion, conversations_of
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.krippendorff import Alpha, krippendorff_alpha
 from pdfqa_core.metrics.resampling import clusters_of
 from pdfqa_core.metrics.weighted_kappa import ordered
-
-MEASURE = declare(
-    Measure(
-        "mean_kappa",
-        "Mean pairwise kappa",
-        "mean of Cohen's kappa over all pairs of annotators",
-        "Light 1971",
-        low=-1.0,
-        group="Agreement of annotators",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +33,14 @@ class AgreementOfMany:
     note: str = ""
 
 
+@measure(
+    "mean_kappa",
+    "Mean pairwise kappa",
+    "mean of Cohen's kappa over all pairs of annotators",
+    "Light 1971",
+    low=-1.0,
+    group=Group.AGREEMENT,
+)
 def agreement_of_many(
     judgements: Iterable[Judgement],
     annotators: Sequence[str] = (),

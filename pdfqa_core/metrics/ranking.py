@@ -14,30 +14,13 @@ from itertools import islice
 from math import fsum, log2
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 
 _NAME = re.compile(r"(HR|MRR|R|nDCG)(?:@(\d+))?")
 EXAMPLES = "HR@5, MRR, MRR@10, R@5 or nDCG@10"
-_GROUP = "Ranking"
-
-HR = declare(Measure("HR@k", "HR@k", "1 if anything relevant is among the first k, else 0 (success@k)", group=_GROUP))
-MRR = declare(
-    Measure(
-        "MRR", "MRR", "1 / rank of the first relevant passage, 0 where none is found", "Voorhees 1999", group=_GROUP
-    )
-)
-RECALL = declare(Measure("R@k", "R@k", "relevant things among the first k / all relevant things", group=_GROUP))
-NDCG = declare(
-    Measure(
-        "nDCG@k",
-        "nDCG@k",
-        "Σ gain / log2(rank + 1) over the first k, divided by the largest possible value",
-        "Järvelin and Kekäläinen 2002",
-        group=_GROUP,
-    )
-)
 
 
+@measure("HR@k", "HR@k", "1 if anything relevant is among the first k, else 0 (success@k)", group=Group.RANKING)
 def hit_rate(ranking: Sequence[float], gold: Sequence[float], k: int | None = None) -> float | None:
     """Return 1 if anything relevant is among the first k, else 0 (success@k, 0..1); None without gold."""
     if not _relevant(gold):
@@ -45,6 +28,13 @@ def hit_rate(ranking: Sequence[float], gold: Sequence[float], k: int | None = No
     return float(any(gain > 0 for gain in islice(ranking, k)))
 
 
+@measure(
+    "MRR",
+    "MRR",
+    "1 / rank of the first relevant passage, 0 where none is found",
+    "Voorhees 1999",
+    group=Group.RANKING,
+)
 def reciprocal_rank(ranking: Sequence[float], gold: Sequence[float], k: int | None = None) -> float | None:
     """Return 1/rank of the first relevant thing among the first k, 0 where there is none; None without gold.
 
@@ -55,12 +45,20 @@ def reciprocal_rank(ranking: Sequence[float], gold: Sequence[float], k: int | No
     return next((1.0 / rank for rank, gain in enumerate(islice(ranking, k), start=1) if gain > 0), 0.0)
 
 
+@measure("R@k", "R@k", "relevant things among the first k / all relevant things", group=Group.RANKING)
 def recall(ranking: Sequence[float], gold: Sequence[float], k: int | None = None) -> float | None:
     """Return the share of everything relevant that is among the first k (0..1); None without gold."""
     relevant = _relevant(gold)
     return sum(gain > 0 for gain in islice(ranking, k)) / relevant if relevant else None
 
 
+@measure(
+    "nDCG@k",
+    "nDCG@k",
+    "Σ gain / log2(rank + 1) over the first k, divided by the largest possible value",
+    "Järvelin and Kekäläinen 2002",
+    group=Group.RANKING,
+)
 def ndcg(ranking: Sequence[float], gold: Sequence[float], k: int | None = None) -> float | None:
     """Return the discounted cumulative gain of the first k over the best one possible (0..1); None without gold.
 
@@ -79,7 +77,7 @@ def _dcg(gains: islice[float]) -> float:
     return fsum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1) if gain > 0)
 
 
-_FORMULAS = {"HR": hit_rate, "MRR": reciprocal_rank, "R": recall, "nDCG": ndcg}
+_FORMULAS = {one.name.removesuffix("@k"): one for one in (hit_rate, reciprocal_rank, recall, ndcg)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each
 from pdfqa_core.metrics.segments import segments
 from pdfqa_core.types import LLM, Message, StopSignal
@@ -14,27 +14,6 @@ PROMPT = (
     "Answer: {answer}\n\n"
     "An answer refusal explicitly says that information is missing or insufficient, or declines to answer.\n"
     "Is the answer above an answer refusal? Yes/No"
-)
-MEASURE = declare(
-    Measure(
-        "answer_refusal",
-        "Answer refusals",
-        "1 if the language model finds the first three segments of the answer to be a refusal, else 0",
-        "ai-dial-rag-eval",
-        higher_is_better=None,
-        group="Missing evidence",
-    )
-)
-
-GOLD_REFUSAL = declare(
-    Measure(
-        "gold_refusal",
-        "Gold answer refusals",
-        "1 if the language model finds the first three segments of the gold answer to be a refusal, else 0",
-        "ai-dial-rag-eval",
-        higher_is_better=None,
-        group="Missing evidence",
-    )
 )
 
 
@@ -63,3 +42,12 @@ def classify_refusals(
         return Decision(None, reason=reason)
 
     return tuple(for_each(answers, ask, failed, workers=llm.parallel, on_done=on_done))
+
+
+for _name, _pretty, _of in (
+    ("answer_refusal", "Answer refusals", "answer"), ("gold_refusal", "Gold answer refusals", "gold answer"),
+):  # fmt: skip
+    measure(
+        _name, _pretty, f"1 if the language model finds the first three segments of the {_of} to be a refusal, else 0",
+        "ai-dial-rag-eval", higher_is_better=None, group=Group.MISSING,
+    )(classify_refusals)  # fmt: skip

@@ -8,21 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import measure
 from pdfqa_core.metrics.token_f1 import Overlap
 from pdfqa_core.metrics.tokens import rouge_tokens
-
-ROUGE_L = declare(
-    Measure(
-        "rouge_l",
-        "ROUGE-L F",
-        "(1 + β²)RP / (R + β²P); P, R: longest common subsequence over the words of each side; best reference",
-        "Lin 2004",
-    )
-)
-ROUGE_L_SUM = declare(
-    Measure("rouge_l_sum", "ROUGE-Lsum F", "as ROUGE-L, with the union of subsequences over sentences", "Lin 2004")
-)
+from pdfqa_core.text import sentences
 
 
 def rouge_l_overlap(prediction: str, reference: str, *, beta: float = 1.0, stemming: bool = False) -> Overlap:
@@ -31,15 +20,32 @@ def rouge_l_overlap(prediction: str, reference: str, *, beta: float = 1.0, stemm
     return _overlap(lcs_length(ours, theirs), len(ours), len(theirs), beta)
 
 
+@measure(
+    "rouge_l",
+    "ROUGE-L F",
+    "(1 + β²)RP / (R + β²P); P, R: longest common subsequence over the words of each side; best reference",
+    "Lin 2004",
+)
 def rouge_l(prediction: str, references: Sequence[str], *, beta: float = 1.0, stemming: bool = False) -> float | None:
     """Return the F_β (0..1) of the reference that fits best; None without references."""
     return max((rouge_l_overlap(prediction, one, beta=beta, stemming=stemming).f1 for one in references), default=None)
 
 
-def rouge_l_sum(
+def by_sentence(text: str) -> str:
+    """Return the text with every sentence on a line of its own."""
+    return "\n".join(" ".join(text[start:end].split()) for start, end in sentences(text))
+
+
+@measure("rouge_l_sum", "ROUGE-Lsum F", "as ROUGE-L, with the union of subsequences over sentences", "Lin 2004")
+def rouge_l_sum(prediction: str, references: Sequence[str], *, beta: float = 1.0) -> float | None:
+    """Return ROUGE-Lsum F_β (0..1) over Porter stems; None without references."""
+    return rouge_l_of_lines(by_sentence(prediction), [by_sentence(one) for one in references], beta=beta)
+
+
+def rouge_l_of_lines(
     prediction: str, references: Sequence[str], *, beta: float = 1.0, stemming: bool = True
 ) -> float | None:
-    """Return ROUGE-Lsum F_β (0..1), sentences being lines; None without references.
+    """Return ROUGE-Lsum F_β (0..1) of texts whose sentences are lines; None without references.
 
     For each reference sentence the words that any sentence of the prediction shares with it in order are counted once.
     """

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.normalisation import normalise_answer
 
-MEASURE = declare(
-    Measure(
-        "str_em",
-        "STR-EM",
-        "mean over disambiguated questions: 1 if a normalised short answer stands in the normalised prediction",
-        "Stelmakh et al. 2022 (ASQA)",
-        group="ASQA",
-    )
+
+@measure(
+    "str_em",
+    "STR-EM",
+    "mean over disambiguated questions: 1 if a normalised short answer stands in the normalised prediction",
+    "Stelmakh et al. 2022 (ASQA)",
+    group=Group.ASQA,
 )
-
-
 def str_em(prediction: str, short_answers: Sequence[Sequence[str]]) -> float | None:
     """Return the share (0..1) of disambiguated questions one of whose short answers stands in the prediction.
 

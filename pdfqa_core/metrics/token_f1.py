@@ -6,17 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import measure
 from pdfqa_core.metrics.normalisation import answer_tokens
-
-MEASURE = declare(
-    Measure(
-        "answer_f1",
-        "Answer F1",
-        "2PR / (P + R); P and R: shared words over those of the prediction and of the reference; best reference",
-        "Rajpurkar et al. 2016 (SQuAD)",
-    )
-)
 
 
 class Overlap(NamedTuple):
@@ -53,6 +44,12 @@ def token_overlap(prediction: str, reference: str) -> Overlap:
     return Overlap(precision, recall, harmonic(precision, recall))
 
 
+@measure(
+    "answer_f1",
+    "Answer F1",
+    "2PR / (P + R); P and R: shared words over those of the prediction and of the reference; best reference",
+    "Rajpurkar et al. 2016 (SQuAD)",
+)
 def token_f1(prediction: str, references: Sequence[str]) -> float | None:
     """Return the F1 (0..1) of the reference that fits best; None without references."""
     return max((token_overlap(prediction, reference).f1 for reference in references), default=None)

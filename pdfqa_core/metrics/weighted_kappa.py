@@ -11,26 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pdfqa_core.metrics.base import Measure, declare
+from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.resampling import bootstrap, cluster_sums
 
 if TYPE_CHECKING:
     from pdfqa_core.metrics.resampling import Floats
 
 POWERS = {"linear": 1, "quadratic": 2}
-LINEAR, QUADRATIC = (
-    declare(
-        Measure(
-            f"kappa_{name}",
-            f"Weighted kappa, {name}",
-            f"1 - Σ w·observed / Σ w·expected, w = |i - j|{'' if power == 1 else '²'} over places on the scale",
-            "Cohen 1968",
-            low=-1.0,
-            group="Agreement of annotators",
-        )
-    )
-    for name, power in POWERS.items()
-)
 _LONGEST_SCALE = 101  # whole numbers that a scale is filled up to
 
 
@@ -109,3 +96,14 @@ def _number(label: str) -> float | None:
         return float(label)
     except ValueError:
         return None
+
+
+for _name, _power in POWERS.items():
+    measure(
+        f"kappa_{_name}",
+        f"Weighted kappa, {_name}",
+        f"1 - Σ w·observed / Σ w·expected, w = |i - j|{'' if _power == 1 else '²'} over places on the scale",
+        "Cohen 1968",
+        low=-1.0,
+        group=Group.AGREEMENT,
+    )(weighted_kappas)

@@ -2,80 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement
-from pdfqa_core.metrics.bertscore import Baseline, TokenEmbedder, bertscore
-from pdfqa_core.metrics.bleu import bleu_1
-from pdfqa_core.metrics.citations import citation_overlap
-from pdfqa_core.metrics.exact_match import exact_match
-from pdfqa_core.metrics.insufficient_context import insufficient_context_detection
+from pdfqa_core.metrics.base import Measure
+from pdfqa_core.metrics.bertscore import NAMES, Baseline, TokenEmbedder, bertscore
+from pdfqa_core.metrics.catalogue import all_measures
+from pdfqa_core.metrics.insufficient_context import refusal_precision, refusal_recall
 from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge_answers
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone
-from pdfqa_core.metrics.rouge import rouge_l, rouge_l_sum
 from pdfqa_core.metrics.scored import ScoredItem, ScoredSystem
-from pdfqa_core.metrics.token_f1 import token_f1
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.reading.refusal import declines
-from pdfqa_core.text import sentences
 from pdfqa_core.types import LLM, StopSignal
 
 Values = Mapping[str, float | None]
-BERTSCORE = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
+BERTSCORE = NAMES
 REFUSALS = ("refusal_recall", "refusal_precision")
 JUDGED = "llm_accuracy"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Variants of the measures of text: ROUGE-L's β and stemming, BLEU-1's brevity penalty."""
+    """Variants of the measures of text, by the names of their parameters."""
 
     beta: float = 1.0
     stemming: bool = False
     brevity_penalty: bool = False
 
 
-Score = Callable[[Pair, Options], float | None]
-
-
-def _insufficient(pair: Pair, _: Options) -> float | None:
-    values = [insufficient_context_detection(pair.prediction, reference) for reference in pair.references]
-    return max((value for value in values if value is not None), default=None)
-
-
-def _citation(place: int) -> Score:
-    def score(pair: Pair, _: Options) -> float | None:
-        if pair.cited is None or pair.gold_citations is None:
-            return None
-        return citation_overlap(pair.cited, pair.gold_citations)[place]
-
-    return score
-
-
-def by_sentence(text: str) -> str:
-    """Return the text with every sentence on a line of its own, as ROUGE-Lsum reads it."""
-    return "\n".join(" ".join(text[start:end].split()) for start, end in sentences(text))
-
-
-def _lsum(pair: Pair, options: Options) -> float | None:
-    return rouge_l_sum(by_sentence(pair.prediction), [by_sentence(text) for text in pair.references], beta=options.beta)
-
-
-SCORES: Mapping[str, Score] = {
-    "answer_f1": lambda pair, _: token_f1(pair.prediction, pair.references),
-    "answer_em": lambda pair, _: exact_match(pair.prediction, pair.references),
-    "bleu_1": lambda pair, o: bleu_1(pair.prediction, pair.references, brevity_penalty=o.brevity_penalty),
-    "rouge_l": lambda pair, o: rouge_l(pair.prediction, pair.references, beta=o.beta, stemming=o.stemming),
-    "rouge_l_sum": _lsum,
-    "citation_precision": _citation(0),
-    "citation_recall": _citation(1),
-    "citation_f1": _citation(2),
-    "insufficient_context_detection": _insufficient,
+# What a pair of answers is enough for: the measures all of whose inputs are its fields.
+SCORES: Mapping[str, Measure[..., float | None]] = {
+    one.name: one for one in all_measures() if one.inputs and {*one.inputs} <= {field.name for field in fields(Pair)}
 }
 DEFAULT = tuple(name for name in SCORES if name != "rouge_l_sum")
+
+
+def _value(measure: Measure[..., float | None], pair: Pair, options: Options) -> float | None:
+    inputs = [getattr(pair, name) for name in measure.inputs]
+    if any(one is None for one in inputs):
+        return None
+    known = {field.name for field in fields(options)} & measure.parameters.keys()
+    return measure(*inputs, **{name: getattr(options, name) for name in known})
 
 
 def score_answers(
@@ -96,7 +67,7 @@ def score_answers(
     chosen = options or Options()
     items = []
     for place, pair in enumerate(pairs):
-        values = {measure: SCORES[measure](pair, chosen) for measure in measures}
+        values = {measure: _value(SCORES[measure], pair, chosen) for measure in measures}
         for given in more:
             values |= given[place]
         items.append(ScoredItem(pair.id, values, _texts(pair)))
@@ -165,8 +136,8 @@ def score_refusals(
         decisions = classify_refusals([pair.prediction for pair in pairs], llm, stop=stop, on_done=on_done)
     return [
         {
-            "refusal_recall": None if decision.value is None or pair.answerable else float(decision.value),
-            "refusal_precision": float(not pair.answerable) if decision.value else None,
+            "refusal_recall": refusal_recall(decision.value, pair.answerable),
+            "refusal_precision": refusal_precision(decision.value, pair.answerable),
         }
         for pair, decision in zip(pairs, decisions, strict=True)
     ]

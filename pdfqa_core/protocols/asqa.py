@@ -15,26 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure, declare
 from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.rouge import rouge_l_sum
 from pdfqa_core.metrics.scored import ScoredItem, ScoredSystem
 from pdfqa_core.metrics.str_em import str_em
-from pdfqa_core.protocols.answers import by_sentence
 from pdfqa_core.protocols.json_rows import check_ids, load_json, load_object, read_file
 from pdfqa_core.streaming import complete
 from pdfqa_core.types import LLM, Message, StopSignal
 
-BY_ENTITIES = declare(
-    Measure(
-        "disambig_f1_entities",
-        "Disambig-F1 (entities)",
-        "F1 of the entities of the prediction and of the long answer that fits best, as multisets",
-        "rageval",
-        group="ASQA",
-    )
-)
 MEASURES = ("str_em", "rouge_l_sum", "disambig_f1", "dr")
 # Stelmakh et al.'s measures as others reported them for ASQA, in shares of 1.
 PUBLISHED: Mapping[str, Mapping[str, float]] = {
@@ -238,10 +227,10 @@ def score_asqa(
         text = answers[question.id]
         values: dict[str, float | None] = {
             "str_em": str_em(text, [short for _, short in question.pairs]),
-            "rouge_l_sum": rouge_l_sum(by_sentence(text), [by_sentence(one) for one in question.long_answers]),
+            "rouge_l_sum": rouge_l_sum(text, question.long_answers),
         }
         if find is not None:
-            by_entities = "disambig_f1" if read is None else BY_ENTITIES.name
+            by_entities = "disambig_f1" if read is None else disambig_f1_entities.name
             values[by_entities] = disambig_f1_entities(text, question.long_answers, find)
         if read is not None:
             values["disambig_f1"] = disambig_f1_qa(text, question.pairs, read)

@@ -14,13 +14,13 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.claims import claim_f1, claim_share
-from pdfqa_core.metrics.entailment import EntailmentItem, EntailmentScores, Tagger, entailment_scores
+from pdfqa_core.metrics.entailment import NAMES, EntailmentItem, EntailmentScores, Tagger, entailment_scores
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.scored import ScoredItem, ScoredSystem
 from pdfqa_core.protocols.json_rows import check_ids, load_json
 from pdfqa_core.types import LLM, StopSignal
 
-MEASURES = ("entailment_context_answer", "entailment_gold_answer", "entailment_answer_gold", "entailment_f1")
+MEASURES = NAMES
 REFUSALS = ("answer_refusal", "gold_refusal")
 CLAIMS = ("claim_precision", "claim_recall", "claim_f1")
 _ID = ("id", "query_id", "_id", "task_id")

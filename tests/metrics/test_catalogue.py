@@ -9,8 +9,8 @@ import pytest
 
 import pdfqa_core.metrics
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.base import Measure
-from pdfqa_core.metrics.catalogue import all_measures, is_measure, markdown_table, measure_named
+from pdfqa_core.metrics.base import Description, measure, measures
+from pdfqa_core.metrics.catalogue import all_measures, markdown_table, measure_named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODULES = sorted(module.name for module in pkgutil.iter_modules(pdfqa_core.metrics.__path__, "pdfqa_core.metrics."))
@@ -29,16 +29,27 @@ def test_names_with_a_cutoff_are_found():
     assert measure_named("HR@5") is measure_named("HR@k")
     assert measure_named("nDCG@10").pretty_name == "nDCG@k"
     assert measure_named("MRR@10").name == "MRR"
-    assert is_measure("R@20")
-    assert not is_measure("P@5")
     with pytest.raises(UsageError, match="no measure called 'P@5'"):
         measure_named("P@5")
 
 
 def test_ranges_and_directions_in_words():
-    assert Measure("x", "X", "x", low=-1.0).range == "−1 to 1"
-    assert Measure("x", "X", "x", low=None, high=None).range == "−∞ to ∞"
-    assert Measure("x", "X", "x", higher_is_better=False).direction == "↓"
+    assert Description("x", "X", "x", low=-1.0).range == "−1 to 1"
+    assert Description("x", "X", "x", low=None, high=None).range == "−∞ to ∞"
+    assert Description("x", "X", "x", higher_is_better=False).direction == "↓"
+
+
+def test_a_new_measure_is_offered_to_whoever_has_what_it_reads(monkeypatch):
+    monkeypatch.setattr(measures, "_entries", dict(measures._entries))
+
+    @measure("length_ratio", "Length ratio", "words of the prediction / words of the reference")
+    def length_ratio(prediction: str, references: list[str], *, least: int = 1) -> float | None:
+        return len(prediction.split()) / max(least, len(references[0].split()))
+
+    assert length_ratio("a b", ["a"]) == 2
+    assert (length_ratio.inputs, length_ratio.parameters) == (("prediction", "references"), {"least": 1})
+    assert length_ratio in all_measures()
+    assert "| Length ratio | `length_ratio` |" in markdown_table()
 
 
 def test_the_table_of_the_docs_is_the_one_of_the_code():

@@ -11,10 +11,10 @@ from pdfqa_core.metrics.accuracy import accuracy
 from pdfqa_core.metrics.citations import citation_overlap
 from pdfqa_core.metrics.claims import claim_f1, claim_share
 from pdfqa_core.metrics.disambig_f1 import disambig_f1_entities, disambig_f1_qa
-from pdfqa_core.metrics.dr import dr, dr_of_items
+from pdfqa_core.metrics.dr import dr, linearised
 from pdfqa_core.metrics.exact_match import exact_match
 from pdfqa_core.metrics.hotpot import answer_scores, joint_scores, supporting_fact_scores
-from pdfqa_core.metrics.insufficient_context import insufficient_context_detection, refusal_scores
+from pdfqa_core.metrics.insufficient_context import insufficient_context_detection, refusal_precision, refusal_recall
 from pdfqa_core.metrics.str_em import str_em
 from pdfqa_core.metrics.token_f1 import token_f1
 
@@ -69,7 +69,7 @@ def test_the_example_batch_of_eight():
     assert mean([one.precision for one in citations]) == pytest.approx(0.8333, abs=5e-5)
     assert mean([one.recall for one in citations]) == 0.8125
     assert mean([one.f1 for one in citations]) == pytest.approx(0.8083, abs=5e-5)  # of the items' F1s, not of the means
-    noticed = [insufficient_context_detection(answer, gold) for answer, _, gold, _ in BATCH]
+    noticed = [insufficient_context_detection(answer, [gold]) for answer, _, gold, _ in BATCH]
     assert [value for value in noticed if value is not None] == [1.0, 1.0]
 
 
@@ -77,7 +77,7 @@ def test_the_scenarios_of_the_notebook():
     """The seven scenarios shown one by one; the sixth is a made-up answer where the context does not suffice."""
     made_up = citation_overlap([2], [])
     assert (token_f1("25 percent", ["insufficient context"]), made_up) == (0.0, (0.0, 0.0, 0.0))
-    assert insufficient_context_detection("25 percent", "insufficient context") == 0.0
+    assert insufficient_context_detection("25 percent", ["insufficient context"]) == 0.0
     assert citation_overlap([2], [1, 3]) == (0.0, 0.0, 0.0)
 
 
@@ -105,20 +105,15 @@ def test_supporting_facts_and_the_joint_scores():
 
 
 def test_only_unanswerable_items_are_scored_for_insufficient_context():
-    assert insufficient_context_detection("Insufficient context!", "insufficient context") == 1.0
-    assert insufficient_context_detection("Paris", "Insufficient Context") == 0.0
-    assert insufficient_context_detection("insufficient context", "Paris") is None
+    assert insufficient_context_detection("Insufficient context!", ["insufficient context"]) == 1.0
+    assert insufficient_context_detection("Paris", ["Insufficient Context"]) == 0.0
+    assert insufficient_context_detection("insufficient context", ["Paris"]) is None
 
 
 def test_refusals_over_both_kinds_of_questions():
-    scores = refusal_scores([True, True, False, True, False], [False, False, False, True, True])
-    assert (scores.unanswerable, scores.answerable, scores.refused) == (3, 2, 3)
-    assert (scores.recall, scores.precision, scores.answered) == pytest.approx((2 / 3, 2 / 3, 0.5))
-    assert scores.balanced_accuracy == pytest.approx(7 / 12)
-    assert refusal_scores([False], [True]).recall is None
-    assert refusal_scores([], []).balanced_accuracy is None
-    with pytest.raises(UsageError, match="1 decisions for 2"):
-        refusal_scores([True], [True, False])
+    judged = list(zip([True, True, False, True, False, None], [False, False, False, True, True, False], strict=True))
+    assert [refusal_recall(*one) for one in judged] == [1.0, 1.0, 0.0, None, None, None]
+    assert [refusal_precision(*one) for one in judged] == [1.0, 1.0, None, 0.0, None, None]
 
 
 # ------------------------------------------------------------------ ASQA
@@ -210,7 +205,8 @@ def test_str_em_lies_between_0_and_1_and_grows_with_the_text(short_answers, text
 
 
 def test_dr_is_taken_over_the_set():
-    assert dr_of_items([1.0, 0.0, None], [0.0, 1.0]) == pytest.approx(0.5)  # per item it would be 0
-    assert dr_of_items([None], [1.0]) is None
+    parts = linearised([1.0, 0.0, None], [0.0, 1.0, None])
+    assert sum(part for part in parts if part is not None) / 2 == pytest.approx(0.5)  # per item it would be 0
+    assert linearised([None], [1.0]) == [None]
     with pytest.raises(UsageError, match="not defined"):
         dr(-1, 2)

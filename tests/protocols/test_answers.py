@@ -10,7 +10,7 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.protocols.answers import by_sentence, score_answers, score_by_judge, score_meaning, score_refusals
+from pdfqa_core.protocols.answers import score_answers, score_by_judge, score_meaning, score_refusals
 from tests.conftest import FakeLLM
 
 
@@ -75,8 +75,3 @@ def test_refusals_are_scored_where_recall_and_precision_are_defined():
     assert [value["refusal_recall"] for value in values] == [1.0, 0.0, None, None]
     assert [value["refusal_precision"] for value in values] == [1.0, None, 0.0, None]
     assert score_refusals([pair("1", "", answerable=False)])[0]["refusal_recall"] == 1.0
-
-
-def test_sentences_stand_on_lines_of_their_own():
-    assert by_sentence("One is here. Two  is\nthere.") == "One is here.\nTwo is there."
-    assert by_sentence("") == ""

@@ -9,11 +9,10 @@ from pathlib import Path
 from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter, versions
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.disambig_f1 import ReadAnswer
+from pdfqa_core.metrics.disambig_f1 import ReadAnswer, disambig_f1_entities
 from pdfqa_core.metrics.scored import Evaluation, ScoredSystem
 from pdfqa_core.models.metrics import span_reader
 from pdfqa_core.protocols.asqa import (
-    BY_ENTITIES,
     MEASURES,
     PUBLISHED,
     AmbiguousQuestion,
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _evaluation(arguments: argparse.Namespace, systems: list[ScoredSystem], settings: dict[str, str]) -> Evaluation:
     mode = "entities" if arguments.disambig == "entities" else "qa"
-    measures = (*MEASURES, BY_ENTITIES.name) if arguments.disambig == "both" else MEASURES
+    measures = (*MEASURES, disambig_f1_entities.name) if arguments.disambig == "both" else MEASURES
     return Evaluation(
         "asqa", (arguments.gold or arguments.data[0]).name, measures, tuple(systems),
         {"Disambig-F1": f"mode {mode}", "ROUGE-Lsum": "Porter stems, a sentence per line", **settings},

@@ -21,7 +21,7 @@ from northwind import ROOT, arguments
 
 from pdfqa_core.metrics.statistics import paired_difference, summarise
 from pdfqa_core.models import Encoders
-from pdfqa_core.protocols.gold_files import corpus_passage
+from pdfqa_core.protocols.gold import corpus_passage
 from pdfqa_core.protocols.retrieval import SystemResult, run_system
 from pdfqa_core.retrieval import Encoder, Index, make_retriever, needs_embeddings
 from pdfqa_core.settings import RetrievalSettings

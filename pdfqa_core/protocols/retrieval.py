@@ -16,7 +16,7 @@ from functools import cached_property
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
-from pdfqa_core.protocols.gold_files import GoldFile, GoldPlace, GoldQuestion
+from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
 from pdfqa_core.types import Document, GoldItem, Hit, Page, Passage, Progress, Question, Span, StopSignal
 
 DEPTH = 100

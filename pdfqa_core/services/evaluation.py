@@ -16,7 +16,7 @@ from pdfqa_core.background import in_background
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.models import Encoders
-from pdfqa_core.protocols.gold_files import GoldFile
+from pdfqa_core.protocols.gold import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ItemResult, Resolved, SystemResult, resolve, run_system
 from pdfqa_core.retrieval import Index, prepared
 from pdfqa_core.services.answers import AnswerService

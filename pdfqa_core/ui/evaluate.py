@@ -18,7 +18,7 @@ from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import write_results
 from pdfqa_core.exports.table import table_latex
 from pdfqa_core.metrics.scored import Evaluation, Table, tabulate
-from pdfqa_core.protocols.gold_files import GoldFile, read_gold
+from pdfqa_core.protocols.gold import GoldFile, read_gold
 from pdfqa_core.protocols.retrieval import DEPTH, ItemResult
 from pdfqa_core.services import SAMPLE, Services
 from pdfqa_core.services.choices import names as strategies

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pdfqa_core.errors import StoppedError, UsageError
-from pdfqa_core.protocols.gold_files import GoldFile, GoldPlace, GoldQuestion
+from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
 from pdfqa_core.protocols.retrieval import ItemResult, SystemResult, compare, judge, locate, resolve, run_system
 from pdfqa_core.types import Document, GoldItem, Hit, Page, Passage, Progress, Question, Span
 

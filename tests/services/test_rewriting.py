@@ -2,7 +2,7 @@
 
 import json
 
-from pdfqa_core.protocols.gold_files import read_gold
+from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.evaluation import RetrievalEvaluation
 from tests.services.helpers import HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of

@@ -13,7 +13,7 @@ from pdfqa_core.cli.options import add_common, add_settings, settings_of, worksp
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.metrics.scored import tabulate
-from pdfqa_core.protocols.gold_files import read_gold
+from pdfqa_core.protocols.gold import forms, read_gold
 from pdfqa_core.protocols.retrieval import MEASURES, Comparison, SystemResult, compare
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.evaluation import RetrievalEvaluation, grid, read_systems
@@ -29,8 +29,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "retrieval",
         help="do systems find the gold pages?",
         description="Search every question with every system and score the ranks of the gold pages or spans.",
-        epilog="Files: JSONL or CSV with question, document, page (or quote); answers that cite [file.pdf#page=7]; "
-        "FinanceBench rows; a BEIR folder.",
+        epilog=f"{forms()}.",
     )
     command.add_argument("--data", type=Path, required=True, metavar="FILE", help="questions with gold, or BEIR folder")
     command.add_argument("--chunkers", default="", metavar="A,B", help="chunkers of the grid (default: the recipe's)")

@@ -1,0 +1,26 @@
+"""Questions with gold from files: one reader per form of file, one per way to name a place. A new one is imported here.
+
+The first reader that recognises a file reads it; `jsonl`, which takes whatever looks like JSON, is asked last.
+"""
+
+from pdfqa_core.protocols.gold import beir, cited_answers, csv, financebench, pages  # noqa: F401
+
+# isort: split
+from pdfqa_core.protocols.gold import jsonl  # noqa: F401
+from pdfqa_core.protocols.gold.base import (
+    GoldFile,
+    GoldPlace,
+    GoldQuestion,
+    GoldRow,
+    file_readers,
+    forms,
+    place_readers,
+    read_gold,
+    suffixes,
+)
+from pdfqa_core.protocols.gold.beir import corpus_passage
+
+__all__ = [
+    "GoldFile", "GoldPlace", "GoldQuestion", "GoldRow", "corpus_passage", "file_readers", "forms", "place_readers",
+    "read_gold", "suffixes",
+]  # fmt: skip

@@ -1,0 +1,127 @@
+"""Questions with their gold places from files: what readers make of them, and the reader that fits a file.
+
+A file reader recognises a file or folder and reads its questions. Where a file is a table of rows, its place readers
+find in each row the places where the answer stands; a row may name them in several ways. A place names a document as
+people do, by file name; `retrieval.resolve` finds it in a workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.registry import Registry
+from pdfqa_core.types import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPlace:
+    """Where an answer stands: a document by name (empty: the only one there is), a 1-based page, words of the page.
+
+    `page` is None where the whole document is gold; an empty `quote` stands for the whole page.
+    """
+
+    document: str
+    page: int | None = None
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldQuestion:
+    """A question of a data set. `row` is its 1-based place in the file; `follow_up_of` the id of the turn before it."""
+
+    id: str
+    question: str
+    row: int
+    references: tuple[str, ...] = ()
+    places: tuple[GoldPlace, ...] = ()
+    answerable: bool = True
+    follow_up_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldFile:
+    """A data set; `corpus` holds its own passages (one per document) where it brings them along, as BEIR does."""
+
+    name: str
+    questions: tuple[GoldQuestion, ...]
+    corpus: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRow:
+    """A row of a table of questions: its values by lower-case name, its number, and its place for error messages."""
+
+    values: Mapping[str, Any]
+    number: int
+    where: str
+
+    @property
+    def document(self) -> str:
+        """The document that the row names; empty where it names none."""
+        keys = ("document", "file", "filename", "doc_name")
+        return str(next((self.values[key] for key in keys if self.values.get(key)), ""))
+
+
+class FileReader(Protocol):
+    """What reads one form of file."""
+
+    @property
+    def words(self) -> str:
+        """What the form is, for help and error texts."""
+        ...
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """How its files end, for the page's file field."""
+        ...
+
+    def recognises(self, path: Path) -> bool:
+        """Return whether the file or folder is of this form, by its name or its first bytes."""
+        ...
+
+    def read(self, path: Path) -> GoldFile:
+        """Return its questions. Raises UsageError that names file and row."""
+        ...
+
+
+class PlaceReader(Protocol):
+    """What reads one way to say where an answer stands."""
+
+    @property
+    def words(self) -> str:
+        """What the way is, for help and error texts."""
+        ...
+
+    def read(self, row: GoldRow, answers: Sequence[str]) -> Iterable[GoldPlace]:
+        """Return the places that a row with these answers names this way; none where it does not."""
+        ...
+
+
+file_readers: Registry[FileReader] = Registry("form of questions")
+place_readers: Registry[PlaceReader] = Registry("way to name a gold place")
+
+
+def read_gold(path: Path) -> GoldFile:
+    """Return the questions of a file or folder. Raises UsageError that names file and row."""
+    readers = [file_readers.get(name) for name in file_readers.names()]
+    reader = next((one for one in readers if one.recognises(path)), None)
+    if reader is None:
+        raise UsageError(f"{path.name} is not a file of questions that can be read.", f"{forms()}.")
+    return reader.read(path)
+
+
+def forms() -> str:
+    """Return what can be read, as one sentence for help and error texts."""
+    files, places = (
+        "; ".join(registry.get(name).words for name in registry.names()) for registry in (file_readers, place_readers)
+    )  # fmt: skip
+    return f"Questions: {files}. Where the answer stands: {places}"
+
+
+def suffixes() -> tuple[str, ...]:
+    """Return how files of questions end, for the page's file field."""
+    return tuple(suffix for name in file_readers.names() for suffix in file_readers.get(name).suffixes)

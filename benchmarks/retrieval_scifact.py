@@ -22,10 +22,10 @@ from northwind import ROOT, arguments
 from pdfqa_core.metrics.statistics import paired_difference, summarise
 from pdfqa_core.models import Encoders
 from pdfqa_core.protocols.gold import corpus_passage
-from pdfqa_core.protocols.retrieval import SystemResult, run_system
+from pdfqa_core.protocols.retrieval import run_system
 from pdfqa_core.retrieval import Encoder, Index, make_retriever, needs_embeddings
 from pdfqa_core.settings import RetrievalSettings
-from pdfqa_core.types import GoldItem, Passage, Question
+from pdfqa_core.types import GoldItem, Passage, Question, ScoredItem
 
 DATA = ROOT.parent / "shared" / "data" / "scifact"
 PUBLISHED = {"bm25": 0.665, "dense": 0.645, "late_interaction": 0.693}
@@ -85,19 +85,20 @@ def main() -> None:
     index = Index.in_memory(corpus, Encoder() if needs else None)
     print(f"{len(corpus)} abstracts, {len(items)} claims; indexed in {time.perf_counter() - began:.0f} s", flush=True)
     print(f"{'':<18}" + "".join(f"{name:>26}" for name in MEASURES) + "   published nDCG@10")
-    found: dict[str, SystemResult] = {}
+    found: dict[str, list[ScoredItem]] = {}
     for name in names:
         retriever = make_retriever(index, chosen[name], models)
         retriever.prepare()
-        results = list(run_system(name, items, lambda i, k, r=retriever: r.search(i.question.text, k), depth=100))
-        found[name] = SystemResult(name, "", results[-1])  # type: ignore[arg-type]
+        search = retriever.search
+        results = list(run_system(name, items, lambda i, k, s=search: s(i.question.text, k), measures=MEASURES))
+        found[name] = [item for item, _ in results[-1]]  # type: ignore[misc, union-attr]
         cells = ""
         for measure in MEASURES:
-            summary = summarise(found[name].values(measure))
+            summary = summarise([item.metrics[measure] for item in found[name]])
             cells += f"{summary.mean:>12.4f} [{summary.low:.3f}, {summary.high:.3f}]"
         print(f"{name:<18}{cells}   {PUBLISHED.get(name, '-')}", flush=True)
     if {"bm25", "dense", "hybrid"} <= set(found):
-        parts = {name: found[name].values("nDCG@10") for name in ("bm25", "dense", "hybrid")}
+        parts = {name: [item.metrics["nDCG@10"] for item in found[name]] for name in ("bm25", "dense", "hybrid")}
         means = {name: sum(values) / len(values) for name, values in parts.items()}  # type: ignore[arg-type]
         best = max(("bm25", "dense"), key=means.get)  # type: ignore[arg-type]
         gap = paired_difference(parts["hybrid"], parts[best])

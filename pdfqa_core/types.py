@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -413,32 +413,96 @@ class Adjudication:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One system measured on one data set by one protocol ("retrieval", "answers", …).
+class RankedPlace:
+    """One rank: the gold place that a passage covers, or the passage itself where it covers none (gain 0)."""
 
-    `settings` is the system's settings as JSON, `versions` name the software and models, `details` is JSON that only
-    the protocol reads (ranks, sizes, times). Everything needed to say later how a number came about.
+    docno: str
+    gain: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a system found for one question, best first: the details of a scored item.
+
+    `gold` names the question's gold places; `hits` are the first ten as (passage id, pages, document id).
     """
+
+    places: tuple[RankedPlace, ...]
+    gold: tuple[str, ...] = ()
+    hits: tuple[tuple[str, tuple[int, ...], str], ...] = ()
+
+    @property
+    def rank(self) -> int | None:
+        """The rank of the first relevant place, None where there is none."""
+        return next((rank for rank, place in enumerate(self.places, start=1) if place.gain > 0), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredItem:
+    """The values of one item by measure, None where it could not be scored.
+
+    `texts` are what a reader of a report wants to see ("question", …). Where a system ranks, `rank` is that of the
+    first relevant place, None where there is none. `seconds` is what the item took, None where nobody measured.
+    """
+
+    id: str
+    metrics: Mapping[str, float | None]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    rank: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCost:
+    """What an index holds and what it cost to open or build it."""
+
+    passages: int
+    build_seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSystem:
+    """All items of one system, in the order of the data; `settings` is the system's as JSON, where it ran here."""
+
+    name: str
+    items: tuple[ScoredItem, ...]
+    settings_fingerprint: str = ""
+    settings: str = ""
+    index: IndexCost | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Systems measured by one protocol on one data set, with everything needed to say how the numbers came about.
+
+    `settings` are the choices that the numbers depend on, in words; `versions` name software and models; `notes` are
+    sentences for the reader; `published` are results that others reported for this data set, by system and measure, to
+    be shown beside. `id` is empty until it is stored.
+    """
+
+    protocol: str
+    dataset: str
+    measures: tuple[str, ...]
+    systems: tuple[ScoredSystem, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSummary:
+    """A stored evaluation in a list: its systems by name only."""
 
     id: str
     protocol: str
     dataset: str
-    system: str
-    settings_fingerprint: str
-    created_at: datetime
-    owner: str
-    settings: str = "{}"
-    versions: Mapping[str, str] = field(default_factory=dict)
-    details: str = "{}"
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """The value of a metric for one item of a run; None where it could not be scored."""
-
-    item_id: str
-    metric: str
-    value: float | None
+    systems: tuple[str, ...]
+    made_at: datetime
 
 
 # ------------------------------------------------------------------ events

@@ -12,7 +12,8 @@ from typing import Any
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.agreement import agreement_csv, agreement_html
+from pdfqa_core.exports.agreement import agreement_frame, agreement_html
+from pdfqa_core.exports.frames import format_of, write_frame
 from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement_by_criterion
 from pdfqa_core.metrics.long_format import CRITERION, read_ratings
 from pdfqa_core.metrics.many_annotators import AgreementOfMany, agreement_of_many
@@ -173,7 +174,7 @@ def _write(
     """Write the files that were asked for; both are made before the first is written."""
     made = []
     if arguments.csv:
-        made.append((arguments.csv, agreement_csv(pairs, many)))
+        made.append((arguments.csv, write_frame(agreement_frame(pairs, many), format_of(arguments.csv))))
     if arguments.html:
         page = agreement_html(arguments.file.name, datetime.now(UTC), pairs, many, _left_out(left_out))
         made.append((arguments.html, page))

@@ -1,4 +1,4 @@
-"""`pdfqa export`: ratings as CSV or JSON lines, conversations as JSON lines or Markdown with page references."""
+"""`pdfqa export`: ratings as a table or JSON lines, conversations as JSON lines or Markdown with page references."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.exports.conversations import conversations_jsonl, conversations_markdown
+from pdfqa_core.exports.ratings import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Study
 
@@ -22,8 +23,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument("--study", default="", metavar="NAME", help="the study, where there are several")
     command.add_argument(
         "--format",
-        choices=("csv", "jsonl", "markdown"),
-        help="ratings: csv (default) or jsonl; conversations: jsonl (default, all evidence) or markdown (to read)",
+        choices=(*FORMATS, "markdown"),
+        help=f"ratings: {', '.join(FORMATS)} (default: csv); conversations: jsonl (default, all evidence) or markdown "
+        "(to read)",
     )
     command.add_argument(
         "--output", type=Path, metavar="FILE", help="where to write; - is standard output (default: the workspace)"
@@ -34,24 +36,23 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and print where it is."""
-    if arguments.what == "conversations" and arguments.format == "csv":
-        raise UsageError("Conversations have no CSV form.", "Use --format jsonl or markdown.")
-    if arguments.what == "ratings" and arguments.format == "markdown":
-        raise UsageError("Ratings have no Markdown form.", "Use --format csv or jsonl.")
+    forms = ("jsonl", "markdown") if arguments.what == "conversations" else tuple(FORMATS)
+    kind = arguments.format or forms[0]
+    if kind not in forms:
+        raise UsageError(f"{arguments.what.capitalize()} have no {kind} form.", f"Use one of: {', '.join(forms)}.")
     workspace = workspace_of(arguments)
     with Services.open(workspace, settings_of(arguments)) as services:
         if arguments.what == "conversations":
             conversations = services.conversations
             whole = [conversations.get(LOCAL_OWNER, one.id) for one in conversations.list(LOCAL_OWNER)]
             data, rows, suffix = conversations_jsonl(whole), len(whole), "jsonl"
-            if arguments.format == "markdown":
-                names = {document.id: document.filename for document in services.documents.list(LOCAL_OWNER)}
+            if kind == "markdown":
+                names = services.documents.filenames(LOCAL_OWNER)
                 data, suffix = conversations_markdown(whole, names), "md"
         else:
             study = _study(services.studies.list(LOCAL_OWNER), arguments.study)
-            suffix = arguments.format or "csv"
-            file = services.studies.file(LOCAL_OWNER, study.id, suffix, None)
-            data, rows = file.data, file.rows
+            file = services.studies.file(LOCAL_OWNER, study.id, kind, None)
+            data, rows, suffix = file.data, file.rows, FORMATS[kind]
     if str(arguments.output) == "-":
         if arguments.json:
             raise UsageError("--json and --output - both print on standard output.", "Name a file instead.")

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.table import is_share, measure_of
-from pdfqa_core.metrics.scored import Evaluation, ScoredSystem, Table
+from pdfqa_core.metrics.comparison import Comparison, item_values
+from pdfqa_core.types import Evaluation, ScoredSystem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ class _Data:
 
     systems: tuple[ScoredSystem, ...]
     left_out: int
-    table: Table
+    comparison: Comparison
     text: tuple[str, ...]
     evidence: tuple[str, ...]
     style: _Style
@@ -66,14 +67,14 @@ class _Data:
 Draw = Callable[["Axes", _Data], None]
 
 
-def figure(evaluation: Evaluation, table: Table, kind: str) -> bytes:
+def figure(evaluation: Evaluation, comparison: Comparison, kind: str) -> bytes:
     """Return the six panels as one file; `kind` is png (200 dpi), svg or pdf.
 
     Raises UsageError for another kind, or if no measure has a value.
     """
     if kind not in FORMATS:
         raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
-    data = replace(_data(evaluation, table, _Style()), legends=False)
+    data = replace(_data(evaluation, comparison, _Style()), legends=False)
     with _drawing():
         return _written(_six(evaluation, data), kind, salt="figure")
 
@@ -92,12 +93,12 @@ def _six(evaluation: Evaluation, data: _Data) -> Figure:
     return made
 
 
-def panels(evaluation: Evaluation, table: Table) -> tuple[tuple[str, str], ...]:
+def panels(evaluation: Evaluation, comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return each panel's title and its SVG for a page: ink is `currentColor`, lines are a variable.
 
     Raises UsageError if no measure has a value.
     """
-    data = _data(evaluation, table, _Style(_PAGE_INK, _PAGE_LINE))
+    data = _data(evaluation, comparison, _Style(_PAGE_INK, _PAGE_LINE))
     found = []
     for place, (title, draw, polar) in enumerate(_panels(data), start=1):
         with _drawing():
@@ -119,11 +120,11 @@ def _for_page(svg: str, prefix: str, title: str) -> str:
     return svg
 
 
-def _data(evaluation: Evaluation, table: Table, style: _Style) -> _Data:
+def _data(evaluation: Evaluation, comparison: Comparison, style: _Style) -> _Data:
     drawn = [
         name
-        for name in table.measures
-        if is_share(name) and any(c[name].summary.mean is not None for c in table.cells.values())
+        for name in comparison.measures
+        if is_share(name) and any(c[name].summary.mean is not None for c in comparison.cells.values())
     ]
     if not drawn:
         raise UsageError("There is nothing to draw: no measure has a value.", "Look at what is unscored.")
@@ -137,7 +138,7 @@ def _data(evaluation: Evaluation, table: Table, style: _Style) -> _Data:
     systems = evaluation.systems[:MOST_SYSTEMS]
     left_out = len(evaluation.systems) - len(systems)
     labels = short_names([system.name for system in systems])
-    return _Data(systems, left_out, table, tuple(text), tuple(dict.fromkeys(evidence)), style, labels, titles)
+    return _Data(systems, left_out, comparison, tuple(text), tuple(dict.fromkeys(evidence)), style, labels, titles)
 
 
 def short_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -200,10 +201,10 @@ def _wrapped(text: str) -> str:
 
 def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
     height = 0.8 / len(data.systems)
-    counts = {data.table.cells[system.name][name].summary.n for system in data.systems for name in names}
+    counts = {data.comparison.cells[system.name][name].summary.n for system in data.systems for name in names}
     for number, system in enumerate(data.systems):
         for place, name in enumerate(names):
-            found = data.table.cells[system.name][name].summary
+            found = data.comparison.cells[system.name][name].summary
             y = place + (number - (len(data.systems) - 1) / 2) * height
             if found.mean is None:
                 axes.text(0.01, y, "not scored", va="center", fontsize=7.5, color=data.style.ink)
@@ -247,7 +248,7 @@ def _distribution(axes: Axes, data: _Data, name: str) -> None:
     edges = np.linspace(0, 1, 11)
     width = 0.092 / len(data.systems)
     for number, system in enumerate(data.systems):
-        values = [min(1.0, max(0.0, value)) for value in system.values(name) if value is not None]
+        values = [min(1.0, max(0.0, value)) for value in item_values(system, name) if value is not None]
         counts, _ = np.histogram(values, bins=edges)
         left = edges[:-1] + 0.004 + number * width
         axes.bar(
@@ -273,7 +274,8 @@ def _heatmap(axes: Axes, data: _Data) -> None:
     names = [name for name in data.measures if any(name in item.metrics for item in data.systems[0].items[:1])]
     rows = [(system, name) for name in names for system in data.systems]
     values = np.array(
-        [[np.nan if value is None else value for value in system.values(name)] for system, name in rows], dtype=float
+        [[np.nan if value is None else value for value in item_values(system, name)] for system, name in rows],
+        dtype=float,
     )
     colours = mpl.colormaps["viridis"].with_extremes(bad=(0.0, 0.0, 0.0, 0.0))
     shown = axes.imshow(
@@ -310,7 +312,7 @@ def _profile(axes: Any, data: _Data) -> None:
     angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
     closed = np.append(angles, angles[0])
     for number, system in enumerate(data.systems):
-        means = [data.table.cells[system.name][name].summary.mean for name in names]
+        means = [data.comparison.cells[system.name][name].summary.mean for name in names]
         values = np.array([np.nan if mean is None else mean for mean in means])
         axes.plot(
             closed, np.append(values, values[0]), color=_COLOURS[number], marker=_MARKERS[number], markersize=4.5,
@@ -338,7 +340,7 @@ def _profile(axes: Any, data: _Data) -> None:
 def _dots(axes: Axes, data: _Data) -> None:
     for number, system in enumerate(data.systems):
         for place, name in enumerate(data.measures):
-            found = data.table.cells[system.name][name].summary
+            found = data.comparison.cells[system.name][name].summary
             if found.mean is None:
                 continue
             x = place + (number - (len(data.systems) - 1) / 2) * 0.12

@@ -1,16 +1,22 @@
-"""Ratings as CSV and JSONL, one row per item, annotator and criterion; `pdfqa agreement` reads the CSV back."""
+"""Ratings as a table and as JSONL, one row per item, annotator and criterion; `pdfqa agreement` reads the CSV back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from pdfqa_core.csv_format import write_csv
+from pdfqa_core.exports import frames
+from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, write_frame
 from pdfqa_core.exports.jsonl import write_jsonl
-from pdfqa_core.json_codec import plain
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.types import Adjudication, Hit, Rating, Study
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FORMATS = {**frames.FORMATS, "jsonl": "jsonl"}  # by name: how files end
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +71,16 @@ def rating_rows(
     )
 
 
-def ratings_csv(rows: Iterable[RatingRow]) -> bytes:
-    """Return the rows as CSV for spreadsheets (see `csv_format`): times ISO 8601 in UTC, booleans 0 or 1."""
-    header = [field.name for field in fields(RatingRow)]
-    return write_csv(header, ([_cell(getattr(row, name)) for name in header] for row in rows))
+def ratings_frame(rows: Iterable[RatingRow]) -> DataFrame:
+    """Return the rows as a table; times are in UTC."""
+    kinds = {"int": COUNT, "bool": TRUTH, "float": NUMBER, "datetime": MOMENT}
+    columns = {field.name: kinds.get(str(field.type), TEXT) for field in fields(RatingRow)}
+    return frame(columns, ([getattr(row, name) for name in columns] for row in rows))
 
 
-def ratings_jsonl(rows: Iterable[RatingRow]) -> bytes:
-    """Return the rows as JSON lines, exactly."""
-    return write_jsonl(rows)
+def write_ratings(rows: Iterable[RatingRow], kind: str = "csv") -> bytes:
+    """Return the rows as a file; `kind` is one of FORMATS. JSON lines hold them exactly."""
+    return write_jsonl(rows) if kind == "jsonl" else write_frame(ratings_frame(rows), kind)
 
 
 def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str) -> RatingRow:
@@ -107,9 +114,3 @@ def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str) -> Rati
 def _place(hit: Hit, filenames: Mapping[str, str]) -> str:
     name = filenames.get(hit.passage.document_id, hit.passage.document_id[:12])
     return f"{name} p. {', '.join(map(str, hit.passage.pages))}"
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    return value if isinstance(value, str) else str(plain(value))

@@ -16,7 +16,8 @@ from markupsafe import Markup
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.figure import MOST_SYSTEMS, panels, short_names
 from pdfqa_core.exports.table import best, difference, explanation, is_share, measure_of
-from pdfqa_core.metrics.scored import Cell, Evaluation, Table
+from pdfqa_core.metrics.comparison import Cell, Comparison
+from pdfqa_core.types import Evaluation
 
 MOST_ROWS = 2_000
 _TITLES = {"answers": "Answers", "asqa": "ASQA", "hotpotqa": "HotpotQA", "entailment": "Entailment"}
@@ -37,29 +38,29 @@ class _Shown:
     bar: tuple[float, float, float] | None
 
 
-def report_html(evaluation: Evaluation, table: Table) -> bytes:
+def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
     """Return the report as a UTF-8 HTML file; it lists at most MOST_ROWS items."""
-    names = list(table.cells)
+    names = list(comparison.cells)
     labels = short_names(names)
     full = [(label, name) for label, name in zip(labels, names, strict=True) if label != name]
     texts = _texts(evaluation)
-    in_items = [name for name in table.measures if name in evaluation.systems[0].items[0].metrics]
+    in_items = [name for name in comparison.measures if name in evaluation.systems[0].items[0].metrics]
     page = _environment().get_template("report.html").render(
         title=f"{_TITLES.get(evaluation.protocol, evaluation.protocol.capitalize())}: {evaluation.dataset}",
         items=f"{len(evaluation.systems[0].items):,}",
         when=f"{evaluation.made_at:%Y-%m-%d %H:%M} {evaluation.made_at.tzname() or ''}".strip(),
         systems=labels,
-        baseline=labels[names.index(table.baseline)] if table.baseline else "",
+        baseline=labels[names.index(comparison.baseline)] if comparison.baseline else "",
         notes=evaluation.notes,
         rows=[
-            {"title": measure_of(m).pretty_name, "cells": [_shown(table, name, m) for name in names]}
-            for m in table.measures
+            {"title": measure_of(m).pretty_name, "cells": [_shown(comparison, name, m) for name in names]}
+            for m in comparison.measures
         ],
-        explanation=explanation(table) if table.baseline else "[ ]: 95 % bootstrap interval over items.",
+        explanation=explanation(comparison) if comparison.baseline else "[ ]: 95 % bootstrap interval over items.",
         **_published(evaluation),
-        panels=[Markup(svg) for svg in _drawn(evaluation, table)],  # noqa: S704 - made by the figure, names escaped
+        panels=[Markup(svg) for svg in _drawn(evaluation, comparison)],  # noqa: S704 - made by the figure, names escaped
         drawn=min(MOST_SYSTEMS, len(names)),
-        definitions=[measure_of(name) for name in table.measures],
+        definitions=[measure_of(name) for name in comparison.measures],
         item_measures=[measure_of(name).pretty_name for name in in_items],
         texts=[text.replace("_", " ").capitalize() for text in texts],
         listed=_listed(evaluation, in_items, texts),
@@ -78,17 +79,17 @@ def _environment() -> Environment:
     )  # fmt: skip
 
 
-def _drawn(evaluation: Evaluation, table: Table) -> tuple[str, ...]:
+def _drawn(evaluation: Evaluation, comparison: Comparison) -> tuple[str, ...]:
     try:
-        return tuple(svg for _, svg in panels(evaluation, table))
+        return tuple(svg for _, svg in panels(evaluation, comparison))
     except UsageError:
         return ()  # nothing was scored; the table says so
 
 
-def _shown(table: Table, system: str, measure: str) -> _Shown:
-    cell: Cell = table.cells[system][measure]
+def _shown(comparison: Comparison, system: str, measure: str) -> _Shown:
+    cell: Cell = comparison.cells[system][measure]
     own = cell.summary
-    leading = own.mean is not None and len(table.cells) > 1 and round(own.mean, 3) == best(table, measure)
+    leading = own.mean is not None and len(comparison.cells) > 1 and round(own.mean, 3) == best(comparison, measure)
     bar = None
     if own.mean is not None and own.low is not None and own.high is not None and is_share(measure):
         low, high, mean = (round(100 * min(1.0, max(0.0, value)), 1) for value in (own.low, own.high, own.mean))

@@ -10,28 +10,56 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import plain, restore
-from pdfqa_core.metrics.scored import Cell, Evaluation, ScoredItem, ScoredSystem, Table
+from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.types import Evaluation, IndexCost, ScoredItem, ScoredSystem
 
 _HINT = "Give a file that “evaluate … --save” wrote."
 
 
-def results_object(evaluation: Evaluation, table: Table) -> dict[str, Any]:
-    """Return an evaluation as JSON's own types; the means are those of `table`, the items hold every value."""
-    data: dict[str, Any] = plain(evaluation)
-    for system in data["systems"]:
-        cells = table.cells[system["name"]]
-        items = system.pop("items")
-        system["metrics"] = {name: asdict(cells[name].summary) for name in table.measures}
-        system["items"] = items
-    data["comparisons"] = [
+def results_object(evaluation: Evaluation, comparison: Comparison) -> dict[str, Any]:
+    """Return an evaluation as JSON's own types; the means are those of `comparison`, the items hold every value."""
+    return {
+        "protocol": evaluation.protocol,
+        "dataset": evaluation.dataset,
+        "measures": list(comparison.measures),
+        "systems": [_system_object(system, comparison) for system in evaluation.systems],
+        "settings": dict(evaluation.settings),
+        "versions": dict(evaluation.versions),
+        "notes": list(evaluation.notes),
+        "published": plain(evaluation.published),
+        "made_at": evaluation.made_at.isoformat(),
+        "comparisons": [
+            {
+                "system": name,
+                "baseline": comparison.baseline,
+                "differences": {measure: _difference(cells[measure]) for measure in comparison.measures},
+                **dict(zip(("wins", "losses"), plain(comparison.changes.get(name, ())), strict=False)),
+            }
+            for name, cells in comparison.cells.items()
+            if name != comparison.baseline and comparison.baseline
+        ],
+    }
+
+
+def _system_object(system: ScoredSystem, comparison: Comparison) -> dict[str, Any]:
+    cells, seconds, index = comparison.cells[system.name], latency(system), system.index
+    data: dict[str, Any] = {"name": system.name}
+    if system.settings_fingerprint:
+        data["settings_fingerprint"] = system.settings_fingerprint
+    data["metrics"] = {name: asdict(cells[name].summary) for name in comparison.measures}
+    if index is not None:
+        data |= {"passages": index.passages, "build_seconds": index.build_seconds, "index_bytes": index.bytes}
+    if seconds is not None:
+        data["seconds"] = dict(zip(("p50", "p95"), seconds, strict=True))
+    data["items"] = [
         {
-            "system": name,
-            "baseline": table.baseline,
-            "differences": {measure: _difference(cells[measure]) for measure in table.measures},
+            "id": item.id,
+            "metrics": {name: item.metrics[name] for name in comparison.measures if name in item.metrics},
+            "texts": dict(item.texts),
+            **({} if item.seconds is None else {"rank": item.rank, "seconds": item.seconds}),
         }
-        for name, cells in table.cells.items()
-        if name != table.baseline and table.baseline
+        for item in system.items
     ]
     return data
 
@@ -40,10 +68,10 @@ def _difference(cell: Cell) -> dict[str, Any]:
     return {**asdict(cell.difference or Summary(0, 0, None, None, None)), "p": cell.p}
 
 
-def write_results(evaluation: Evaluation, table: Table) -> bytes:
+def write_results(evaluation: Evaluation, comparison: Comparison) -> bytes:
     """Return a JSON file of an evaluation. Raises UsageError if a value is not finite, which JSON cannot hold."""
     try:
-        text = json.dumps(results_object(evaluation, table), ensure_ascii=False, allow_nan=False, indent=1)
+        text = json.dumps(results_object(evaluation, comparison), ensure_ascii=False, allow_nan=False, indent=1)
     except ValueError as error:
         raise UsageError(f"A value cannot be written as JSON: {error}.") from error
     return (text + "\n").encode("utf-8", errors="replace")
@@ -92,20 +120,30 @@ def _system(data: Any, place: int, name: str) -> ScoredSystem:
     items = data.get("items")
     if not isinstance(items, list) or not items:
         raise UsageError(f"{name}: system {data['name']!r} has no items.", _HINT)
-    return ScoredSystem(
-        data["name"], tuple(_item(one, f"{name}, {data['name']}, item {row}") for row, one in enumerate(items, start=1))
-    )
+    where = f"{name}, {data['name']}"
+    scored = tuple(_item(one, f"{where}, item {row}") for row, one in enumerate(items, start=1))
+    cost = [_number(data, key, where) for key in ("passages", "build_seconds", "index_bytes")]
+    index = None if None in cost else IndexCost(int(cost[0] or 0), cost[1] or 0.0, int(cost[2] or 0))
+    return ScoredSystem(data["name"], scored, str(data.get("settings_fingerprint", "")), index=index)
 
 
 def _item(data: Any, where: str) -> ScoredItem:
     if not isinstance(data, Mapping) or not isinstance(data.get("metrics"), Mapping) or "id" not in data:
         raise UsageError(f"{where}: no id or no metrics.", _HINT)
-    for measure, value in data["metrics"].items():
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if value is not None and not number:
-            raise UsageError(f"{where}: {measure} is {value!r}, not a number.", "Write a number or null.")
+    metrics = {str(name): _number(data["metrics"], name, where) for name in data["metrics"]}
     texts = data.get("texts") or {}
     if not isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts.values()):
         raise UsageError(f"{where}: “texts” are no texts.", _HINT)
-    metrics = {str(k): None if v is None else float(v) for k, v in data["metrics"].items()}
-    return ScoredItem(str(data["id"]), metrics, dict(texts))
+    rank = _number(data, "rank", where)
+    return ScoredItem(
+        str(data["id"]), metrics, dict(texts), None if rank is None else int(rank), _number(data, "seconds", where)
+    )
+
+
+def _number(data: Mapping[str, Any], key: str, where: str) -> float | None:
+    value = data.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise UsageError(f"{where}: {key} is {value!r}, not a number.", "Write a number or null.")
+    return float(value)

@@ -1,27 +1,19 @@
-"""The table that compares systems: as rows for a spreadsheet, as lines for a terminal, as LaTeX for a paper."""
+"""The table that compares systems: as lines for a terminal, as LaTeX for a paper; what measures are called in it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pdfqa_core.csv_format import write_csv
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.frames import latex_escape, latex_table
 from pdfqa_core.metrics.base import Description
 from pdfqa_core.metrics.catalogue import measure_named
-from pdfqa_core.metrics.scored import Cell, Evaluation, Table
+from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.types import Evaluation
 
-ITEM_COLUMNS = ("system", "item", "measure", "value")
-TABLE_COLUMNS = (
-    "system", "measure", "mean", "low", "high", "n", "unscored", "baseline", "difference", "difference_low",
-    "difference_high", "p",
-)  # fmt: skip
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "−": "-", "\n": " ", "\r": " ",
-}  # fmt: skip
+_LISTED = 8  # items of a list of wins or losses
 
 
 def measure_of(name: str) -> Description:
@@ -36,37 +28,6 @@ def measure_of(name: str) -> Description:
 def is_share(name: str) -> bool:
     """Return whether a measure's values lie in 0..1."""
     return (measure_of(name).low, measure_of(name).high) == (0.0, 1.0)
-
-
-def items_csv(evaluation: Evaluation) -> bytes:
-    """Return one row per system, item and measure; an unscored value is an empty cell."""
-    rows = (
-        (system.name, item.id, measure, _number(item.metrics[measure]))
-        for system in evaluation.systems
-        for item in system.items
-        for measure in evaluation.measures
-        if measure in item.metrics  # a measure of the whole set has no value per item
-    )
-    return write_csv(ITEM_COLUMNS, rows)
-
-
-def table_csv(table: Table) -> bytes:
-    """Return one row per system and measure: mean, interval, n, unscored, difference to the baseline and p."""
-    rows = []
-    for system, cells in table.cells.items():
-        for measure in table.measures:
-            cell = cells[measure]
-            own, other = cell.summary, cell.difference
-            compared: list[str] = [""] * 5
-            if other is not None:
-                compared = [table.baseline, *map(_number, (other.mean, other.low, other.high, cell.p))]
-            means = map(_number, (own.mean, own.low, own.high))
-            rows.append((system, measure, *means, str(own.n), str(own.unscored), *compared))
-    return write_csv(TABLE_COLUMNS, rows)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else repr(float(value))
 
 
 def interval(summary: Summary) -> str:
@@ -93,37 +54,68 @@ def p_words(p: float | None) -> str:
     return f"  p = {p:.3f}" if p >= 0.001 else "  p < 0.001"
 
 
-def table_text(evaluation: Evaluation, table: Table) -> str:
+def table_text(evaluation: Evaluation, comparison: Comparison) -> str:
     """Return the table as lines for a terminal, the systems of one measure below each other."""
-    titles = {name: measure_of(name).pretty_name for name in table.measures}
-    if not table.baseline:
-        (cells,) = table.cells.values()
+    titles = {name: measure_of(name).pretty_name for name in comparison.measures}
+    lines = _costs(evaluation)
+    if not comparison.baseline:
+        (cells,) = comparison.cells.values()
         width = max(map(len, titles.values()))
-        lines = [next(iter(table.cells))]
-        lines += [f"  {titles[name]:<{width}}  {interval(cells[name].summary)}" for name in table.measures]
+        lines += [] if lines else [next(iter(comparison.cells))]
+        lines += [f"  {titles[name]:<{width}}  {interval(cells[name].summary)}" for name in comparison.measures]
     else:
-        width = max(map(len, table.cells))
-        means = {(s, m): interval(c[m].summary) for s, c in table.cells.items() for m in table.measures}
+        width = max(map(len, comparison.cells))
+        means = {(s, m): interval(c[m].summary) for s, c in comparison.cells.items() for m in comparison.measures}
         room = max(map(len, means.values()))
-        lines = []
-        for name in table.measures:
+        for name in comparison.measures:
             lines.append(titles[name])
-            for system, cells in table.cells.items():
-                compared = "baseline" if system == table.baseline else difference(cells[name])
+            for system, cells in comparison.cells.items():
+                compared = "baseline" if system == comparison.baseline else difference(cells[name])
                 lines.append(f"  {system:<{width}}  {means[system, name]:<{room}}  {compared}".rstrip())
-        lines.append(explanation(table))
+        lines += [*_changes(comparison), explanation(comparison)]
     if evaluation.published:
         lines += ["", *_published(evaluation)]
     return "\n".join([*lines, *(f"Note: {note}" for note in evaluation.notes)])
 
 
-def explanation(table: Table) -> str:
+def _costs(evaluation: Evaluation) -> list[str]:
+    """Return what indexes and searches cost, where systems searched."""
+    lines = []
+    for system in evaluation.systems:
+        seconds, index = latency(system), system.index
+        if seconds is None or index is None:
+            continue
+        middle, slow = (1000 * one for one in seconds)
+        lines.append(system.name)
+        lines.append(
+            f"  {index.passages:,} passages, index {index.bytes / 1e6:.1f} MB in {index.build_seconds:.1f} s; "
+            f"a search takes {middle:.1f} ms (95 %: {slow:.1f} ms)"
+        )
+    return lines
+
+
+def _changes(comparison: Comparison) -> list[str]:
+    lines = []
+    for system, changes in comparison.changes.items():
+        lines.append(f"{system}  against  {comparison.baseline}")
+        for word, items in zip(("better", "worse"), changes, strict=True):
+            listed = ", ".join(f"{item} ({_rank(before)} → {_rank(rank)})" for item, rank, before in items[:_LISTED])
+            more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+            lines.append(f"  {word} on {len(items)}: {listed}{more}".rstrip(": "))
+    return lines
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+def explanation(comparison: Comparison) -> str:
     """Return the sentence that says what intervals, differences and stars are."""
-    others = len(table.cells) - 1
+    others = len(comparison.cells) - 1
     times = f"{others} comparison" if others == 1 else f"{others} comparisons"
     return (
-        f"[ ]: 95 % bootstrap interval. Differences are to {table.baseline} on the same items; p: paired permutation "
-        f"test, adjusted by Holm's method for {times}; *: p < 0.05."
+        f"[ ]: 95 % bootstrap interval. Differences are to {comparison.baseline} on the same items; p: paired "
+        f"permutation test, adjusted by Holm's method for {times}; *: p < 0.05."
     )
 
 
@@ -140,45 +132,30 @@ def _published(evaluation: Evaluation) -> list[str]:
 # ------------------------------------------------------------------ LaTeX
 
 
-def table_latex(evaluation: Evaluation, table: Table) -> bytes:
+def table_latex(evaluation: Evaluation, comparison: Comparison) -> bytes:
     """Return a booktabs table with intervals, the best value of each measure bold; what is fewer makes the columns."""
-    names = list(table.cells)
+    import pandas as pd
+
+    names = list(comparison.cells)
     if len(names) == 1:
         head = ["Measure", "Mean", r"95\,\% interval", "$n$", "unscored"]
-        body = [_latex_single(name, table.cells[names[0]][name].summary) for name in table.measures]
+        body = [_latex_single(name, comparison.cells[names[0]][name].summary) for name in comparison.measures]
         columns = "lrcrr"
-    elif len(names) <= len(table.measures):
+    elif len(names) <= len(comparison.measures):
         head = ["Measure", *map(latex_escape, names)]
         body = [
-            [latex_escape(measure_of(m).pretty_name), *(_latex_cell(table, s, m) for s in names)]
-            for m in table.measures
+            [latex_escape(measure_of(m).pretty_name), *(_latex_cell(comparison, s, m) for s in names)]
+            for m in comparison.measures
         ]
         columns = "l" + "c" * len(names)
     else:
-        head = ["System", *(latex_escape(measure_of(m).pretty_name) for m in table.measures)]
-        body = [[latex_escape(s), *(_latex_cell(table, s, m) for m in table.measures)] for s in names]
-        columns = "l" + "c" * len(table.measures)
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        r"\begin{table}[t]",
-        r"\centering",
-        rf"\caption{{{_caption(evaluation, table)}}}",
-        rf"\label{{tab:{_label(evaluation.protocol)}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        " & ".join(head) + r" \\",
-        r"\midrule",
-        *(" & ".join(row) + r" \\" for row in body),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return ("\n".join(lines) + "\n").encode("utf-8", errors="replace")
-
-
-def latex_escape(text: str) -> str:
-    """Return text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(character, character) for character in text)
+        head = ["System", *(latex_escape(measure_of(m).pretty_name) for m in comparison.measures)]
+        body = [[latex_escape(s), *(_latex_cell(comparison, s, m) for m in comparison.measures)] for s in names]
+        columns = "l" + "c" * len(comparison.measures)
+    return latex_table(
+        pd.DataFrame(body, columns=head), caption=_caption(evaluation, comparison), columns=columns,
+        label=f"tab:{_label(evaluation.protocol)}",
+    )  # fmt: skip
 
 
 def _label(protocol: str) -> str:
@@ -191,9 +168,9 @@ def _latex_single(name: str, summary: Summary) -> list[str]:
     return [latex_escape(measure_of(name).pretty_name), mean, bounds, str(summary.n), str(summary.unscored)]
 
 
-def best(table: Table, measure: str) -> float | None:
+def best(comparison: Comparison, measure: str) -> float | None:
     """Return the best mean of a measure among the systems, rounded to three digits; None where none is better."""
-    means = [cells[measure].summary.mean for cells in table.cells.values()]
+    means = [cells[measure].summary.mean for cells in comparison.cells.values()]
     scored = [round(mean, 3) for mean in means if mean is not None]
     judged = measure_of(measure).higher_is_better
     if not scored or judged is None:
@@ -201,12 +178,12 @@ def best(table: Table, measure: str) -> float | None:
     return max(scored) if judged else min(scored)
 
 
-def _latex_cell(table: Table, system: str, measure: str) -> str:
-    cell = table.cells[system][measure]
+def _latex_cell(comparison: Comparison, system: str, measure: str) -> str:
+    cell = comparison.cells[system][measure]
     if cell.summary.mean is None:
         return "--"
     text = f"{cell.summary.mean:.3f}"
-    if round(cell.summary.mean, 3) == best(table, measure):
+    if round(cell.summary.mean, 3) == best(comparison, measure):
         text = rf"\textbf{{{text}}}"
     if cell.significant:
         text += "$^{*}$"
@@ -215,21 +192,21 @@ def _latex_cell(table: Table, system: str, measure: str) -> str:
     return text
 
 
-def _caption(evaluation: Evaluation, table: Table) -> str:
-    counts = {(c.summary.n, c.summary.unscored) for cells in table.cells.values() for c in cells.values()}
+def _caption(evaluation: Evaluation, comparison: Comparison) -> str:
+    counts = {(c.summary.n, c.summary.unscored) for cells in comparison.cells.values() for c in cells.values()}
     items = len(evaluation.systems[0].items)
     text = f"{evaluation.protocol} on {evaluation.dataset}: means with 95 % bootstrap intervals, {items} items"
     if any(unscored for _, unscored in counts):
-        text += f" ({_unscored(table)})"
-    if table.baseline:
-        text += f"; best in bold; *: differs from {table.baseline} (paired permutation test, Holm, p < 0.05)"
+        text += f" ({_unscored(comparison)})"
+    if comparison.baseline:
+        text += f"; best in bold; *: differs from {comparison.baseline} (paired permutation test, Holm, p < 0.05)"
     return latex_escape(text + ".")
 
 
-def _unscored(table: Table) -> str:
+def _unscored(comparison: Comparison) -> str:
     parts = []
-    for measure in table.measures:
-        counts: Sequence[int] = [cells[measure].summary.unscored for cells in table.cells.values()]
+    for measure in comparison.measures:
+        counts: Sequence[int] = [cells[measure].summary.unscored for cells in comparison.cells.values()]
         if any(counts):
             shown = str(counts[0]) if len(set(counts)) == 1 else "/".join(map(str, counts))
             parts.append(f"{measure_of(measure).pretty_name} unscored {shown}")

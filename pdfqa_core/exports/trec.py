@@ -6,8 +6,10 @@ A run line is "topic Q0 docno rank score tag", a qrels line "topic 0 docno relev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from pdfqa_core.types import Ranking
 
 _WHITE = re.compile(r"\s+")
 
@@ -58,3 +60,30 @@ def _below(score: float) -> float:
 def write_qrels(qrels: Iterable[Qrel]) -> bytes:
     """Return a qrels file; white space in names becomes "_"."""
     return "".join(f"{_name(q.topic)} 0 {_name(q.docno)} {q.relevance}\n" for q in qrels).encode()
+
+
+def trec_files(
+    found: Mapping[tuple[str, str], Ranking], systems: Sequence[str], filenames: Mapping[str, str]
+) -> dict[str, bytes]:
+    """Return `qrels.txt` and a run file per system by file name; `found` is by system and item.
+
+    `filenames` by document id make names readable.
+    """
+
+    def docno(name: str) -> str:
+        document, mark, place = name.partition("#")
+        return f"{filenames.get(document, document)}{mark}{place}"
+
+    lines: dict[str, list[RunLine]] = {system: [] for system in systems}
+    judged: dict[tuple[str, str], Qrel] = {}
+    for (system, item), ranking in found.items():
+        for rank, place in enumerate(ranking.places, start=1):
+            lines[system].append(RunLine(item, docno(place.docno), rank, place.score, system))
+        for name in ranking.gold:
+            judged[item, name] = Qrel(item, docno(name), 1)
+    runs = {f"run-{n}-{_plain(name)}.txt": write_run(lines[name]) for n, name in enumerate(systems, start=1)}
+    return {"qrels.txt": write_qrels(judged.values()), **runs}
+
+
+def _plain(name: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in name).split())[:60] or "system"

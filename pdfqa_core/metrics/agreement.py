@@ -276,7 +276,8 @@ def _interval_note(interval: Interval, resamples: int) -> str:
 for _name, _pretty, _formula, _source, _low, _judges in (
     ("agreement", "Raw agreement", "p_o: items with the same label / shared items", "", 0.0, True),
     ("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e)", "Cohen 1960", -1.0, True),
-    ("pabak", "PABAK", "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent", "Byrt et al. 1993", -1.0, True),
+    ("pabak", "PABAK", "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent",
+     "Byrt et al. 1993", -1.0, True),
     ("ac1", "Gwet's AC1",
      "(p_o - p_e) / (1 - p_e) with p_e = Σ π(1 - π) / (labels - 1), π: mean share of a label", "Gwet 2008", -1.0, True),
     ("prevalence_index", "Prevalence index",

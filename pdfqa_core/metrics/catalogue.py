@@ -6,39 +6,49 @@ Importing this module declares every measure; a new one is imported here.
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import Any
 
-from pdfqa_core.metrics import (  # noqa: F401 - each declares its measures
-    accuracy,
-    agreement,
-    bertscore,
-    bleu,
-    citations,
-    claims,
-    disambig_f1,
-    dr,
-    entailment,
+# isort: off
+from pdfqa_core.metrics import (  # noqa: F401 - each declares its measures, in the order of the docs
+    token_f1,
     exact_match,
+    bleu,
+    rouge,
+    bertscore,
+    accuracy,
+    llm_judge,
+    entailment,
+    claims,
+    citations,
     hotpot,
     insufficient_context,
-    krippendorff,
-    llm_judge,
-    many_annotators,
-    ranking,
     refusal,
-    rouge,
     str_em,
-    token_f1,
+    disambig_f1,
+    dr,
+    ranking,
+    agreement,
     weighted_kappa,
+    krippendorff,
+    many_annotators,
 )
+
+# isort: on
 from pdfqa_core.metrics.base import Group, Measure, measures
 
 _CUTOFF = re.compile(r"(HR|R|nDCG|MRR)(?:@\d+)?")
 
 
 def all_measures() -> tuple[Measure[..., Any], ...]:
-    """Return every measure, those of a group together."""
-    return tuple(sorted(map(measures.get, measures.names()), key=lambda one: list(Group).index(one.group)))
+    """Return every measure, those of a group together, in the order of the modules above."""
+    modules = [value.__name__ for value in globals().values() if isinstance(value, ModuleType)]
+
+    def place(one: Measure[..., Any]) -> tuple[int, int]:
+        module = one.compute.__module__
+        return list(Group).index(one.group), modules.index(module) if module in modules else len(modules)
+
+    return tuple(sorted(map(measures.get, measures.names()), key=place))
 
 
 def measure_named(name: str) -> Measure[..., Any]:

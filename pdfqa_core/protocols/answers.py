@@ -14,10 +14,9 @@ from pdfqa_core.metrics.insufficient_context import refusal_precision, refusal_r
 from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge_answers
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone
-from pdfqa_core.metrics.scored import ScoredItem, ScoredSystem
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.reading.refusal import declines
-from pdfqa_core.types import LLM, StopSignal
+from pdfqa_core.types import LLM, ScoredItem, ScoredSystem, StopSignal
 
 Values = Mapping[str, float | None]
 BERTSCORE = NAMES

@@ -14,8 +14,8 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.hotpot import Scores, answer_scores, joint_scores, supporting_fact_scores
-from pdfqa_core.metrics.scored import ScoredItem, ScoredSystem
 from pdfqa_core.protocols.json_rows import check_ids, load_json, load_object
+from pdfqa_core.types import ScoredItem, ScoredSystem
 
 PARTS = ("em", "f1", "precision", "recall")
 MEASURES = tuple(f"{of}_{part}" for of in ("answer", "sp", "joint") for part in PARTS)

@@ -11,13 +11,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.metrics.ranking import RankingMeasure
-from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
-from pdfqa_core.types import Document, GoldItem, Hit, Page, Passage, Progress, Question, Span, StopSignal
+from pdfqa_core.types import (
+    Document,
+    GoldItem,
+    Hit,
+    Page,
+    Passage,
+    Progress,
+    Question,
+    RankedPlace,
+    Ranking,
+    ScoredItem,
+    ScoredSystem,
+    Span,
+    StopSignal,
+)
 
 DEPTH = 100
 MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")
@@ -139,76 +151,28 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 # ------------------------------------------------------------------ scoring
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One rank: the gold place that the passage covers, or the passage itself where it covers none (gain 0)."""
-
-    docno: str
-    gain: float
-    score: float
+Scored = tuple[ScoredItem, Ranking]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemResult:
-    """What a system found for one question. `hits` are kept as (passage id, pages, document id), best first."""
-
-    id: str
-    question: str
-    entries: tuple[Entry, ...]
-    gold: tuple[str, ...]
-    hits: tuple[tuple[str, tuple[int, ...], str], ...]
-    seconds: float
-
-    def value(self, measure: RankingMeasure) -> float | None:
-        """Return the value of a measure; None without gold."""
-        return measure([entry.gain for entry in self.entries], [1.0] * len(self.gold))
-
-    @property
-    def rank(self) -> int | None:
-        """The rank of the first relevant passage, None where there is none."""
-        return next((rank for rank, entry in enumerate(self.entries, start=1) if entry.gain > 0), None)
+def scored(item: GoldItem, ranking: Ranking, measures: Sequence[str], seconds: float) -> ScoredItem:
+    """Return the values of a question; all None where it has no gold."""
+    gains, gold = [place.gain for place in ranking.places], [1.0] * len(ranking.gold)
+    rank = ranking.rank
+    return ScoredItem(
+        item.question.id,
+        {name: RankingMeasure.parse(name)(gains, gold) for name in measures},
+        {"question": item.question.text, "rank": "–" if rank is None else str(rank)},
+        rank,
+        seconds,
+    )
 
 
-@dataclass(frozen=True)
-class SystemResult:
-    """All questions through one system, with what building its index cost."""
-
-    name: str
-    settings_fingerprint: str
-    items: tuple[ItemResult, ...]
-    passages: int = 0
-    build_seconds: float = 0.0
-    index_bytes: int = 0
-
-    def values(self, measure: str) -> list[float | None]:
-        """Return the value per question, in order."""
-        parsed = RankingMeasure.parse(measure)
-        return [item.value(parsed) for item in self.items]
-
-    def summary(self, measure: str, *, seed: int = 0) -> Summary:
-        """Return the mean with its interval."""
-        return summarise(self.values(measure), seed=seed)
-
-    @cached_property
-    def latency(self) -> tuple[float, float]:
-        """The 50th and the 95th percentile of the seconds per question."""
-        ordered = sorted(item.seconds for item in self.items)
-        return (_percentile(ordered, 0.5), _percentile(ordered, 0.95)) if ordered else (0.0, 0.0)
-
-    @property
-    def curve(self) -> tuple[tuple[int, float], ...]:
-        """HR@k over k, as (k, mean over the questions with gold)."""
-        ranks = [item.rank for item in self.items if item.gold]
-        if not ranks:
-            return ()
-        return tuple((k, sum(rank is not None and rank <= k for rank in ranks) / len(ranks)) for k in CURVE)
-
-
-def _percentile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+def curve(system: ScoredSystem) -> tuple[tuple[int, float], ...]:
+    """Return HR@k over k, as (k, mean over the questions with gold)."""
+    ranks = [item.rank for item in system.items if item.metrics.get("MRR") is not None]
+    if not ranks:
+        return ()
+    return tuple((k, sum(rank is not None and rank <= k for rank in ranks) / len(ranks)) for k in CURVE)
 
 
 def gold_places(item: GoldItem) -> tuple[str, ...]:
@@ -232,21 +196,23 @@ def covered(item: GoldItem, passage: Passage) -> tuple[str, ...]:
     return tuple(places)
 
 
-def judge(item: GoldItem, hits: Sequence[Hit]) -> tuple[Entry, ...]:
+def judge(item: GoldItem, hits: Sequence[Hit]) -> tuple[RankedPlace, ...]:
     """Return the ranking of a question's hits: gold places where they are first covered, passages elsewhere."""
     seen: set[str] = set()
-    entries: list[Entry] = []
+    places: list[RankedPlace] = []
     for hit in hits:
         new = [place for place in covered(item, hit.passage) if place not in seen]
         seen.update(new)
-        entries += [Entry(place, 1.0, hit.score) for place in new] or [Entry(hit.passage.id, 0.0, hit.score)]
-    return tuple(entries)
+        found = [RankedPlace(place, 1.0, hit.score) for place in new]
+        places += found or [RankedPlace(hit.passage.id, 0.0, hit.score)]
+    return tuple(places)
 
 
 def run_system(
-    name: str, items: Sequence[GoldItem], search: Search, *, depth: int = DEPTH, stop: StopSignal | None = None
-) -> Iterator[Progress | tuple[ItemResult, ...]]:
-    """Search for every question; yields progress, then the results in the order of the questions.
+    name: str, items: Sequence[GoldItem], search: Search, *, measures: Sequence[str] = MEASURES, depth: int = DEPTH,
+    stop: StopSignal | None = None,
+) -> Iterator[Progress | tuple[Scored, ...]]:  # fmt: skip
+    """Search for every question; yields progress, then values and rankings in the order of the questions.
 
     Raises StoppedError when `stop` is set.
     """
@@ -258,64 +224,7 @@ def run_system(
         began = time.perf_counter()
         hits = search(item, depth)
         seconds = time.perf_counter() - began
-        found.append(
-            ItemResult(
-                item.question.id, item.question.text, judge(item, hits), gold_places(item),
-                tuple((hit.passage.id, hit.passage.pages, hit.passage.document_id) for hit in hits[:10]), seconds,
-            )
-        )  # fmt: skip
+        first = tuple((hit.passage.id, hit.passage.pages, hit.passage.document_id) for hit in hits[:10])
+        ranking = Ranking(judge(item, hits), gold_places(item), first)
+        found.append((scored(item, ranking, measures, seconds), ranking))
     yield tuple(found)
-
-
-# ------------------------------------------------------------------ comparing
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A system against the baseline on the same questions; `wins` and `losses` are (id, rank, rank of the baseline).
-
-    `differences` and `p_values` are by measure. A p-value is that of a paired permutation test, adjusted by Holm's
-    method for the number of systems that are compared with the baseline; None where too few items were scored.
-    """
-
-    system: str
-    baseline: str
-    differences: Mapping[str, Summary]
-    p_values: Mapping[str, float | None]
-    wins: tuple[tuple[str, int | None, int | None], ...]
-    losses: tuple[tuple[str, int | None, int | None], ...]
-
-
-def compare(
-    systems: Sequence[SystemResult], baseline: str, measures: Sequence[str], *, seed: int = 0
-) -> tuple[Comparison, ...]:
-    """Return how every other system differs from the baseline on the same questions.
-
-    Raises UsageError if there is no such baseline, or the systems were asked different questions.
-    """
-    base = next((system for system in systems if system.name == baseline), None)
-    if base is None:
-        names = ", ".join(system.name for system in systems)
-        raise UsageError(f"There is no system called {baseline!r}.", f"Choose one of: {names}.")
-    others = [system for system in systems if system.name != baseline]
-    p_values: list[dict[str, float | None]] = [{} for _ in others]
-    for name in measures:
-        found = [permutation_test(system.values(name), base.values(name), seed=seed) for system in others]
-        adjusted = iter(holm([value for value in found if value is not None]))
-        for values, value in zip(p_values, found, strict=True):
-            values[name] = None if value is None else next(adjusted)
-    return tuple(_compared(system, base, values, seed) for system, values in zip(others, p_values, strict=True))
-
-
-def _compared(
-    system: SystemResult, baseline: SystemResult, p_values: Mapping[str, float | None], seed: int
-) -> Comparison:
-    differences = {name: paired_difference(system.values(name), baseline.values(name), seed=seed) for name in p_values}
-    wins: list[tuple[str, int | None, int | None]] = []
-    losses: list[tuple[str, int | None, int | None]] = []
-    for one, other in zip(system.items, baseline.items, strict=True):
-        if not one.gold or one.rank == other.rank:
-            continue
-        better = one.rank is not None and (other.rank is None or one.rank < other.rank)
-        (wins if better else losses).append((one.id, one.rank, other.rank))
-    return Comparison(system.name, baseline.name, differences, p_values, tuple(wins), tuple(losses))

@@ -77,7 +77,7 @@ class Services:
             FollowUpService(documents, indexes),
             store.conversations,
             StudyService(store.studies, store.conversations),
-            EvaluationService(store.runs, documents, indexes, answers, models.encoders, tasks),
+            EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             VisitorService(store.owners, indexes, passwords, settings.server),
         )
 

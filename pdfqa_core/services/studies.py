@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.ratings import rating_rows, ratings_csv, ratings_jsonl
+from pdfqa_core.exports.ratings import FORMATS, rating_rows, write_ratings
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Disagreement, Given
@@ -17,8 +17,6 @@ from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import Criterion, Rating, Study
-
-_FORMATS = {"csv": ratings_csv, "jsonl": ratings_jsonl}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +220,8 @@ class StudyService:
         turns = [turn.turn for turn in found.turns]
         return StudyResults(steps, found.waiting, table, annotation.disagreements(turns, one, other, self.criteria))
 
-    def file(self, owner: str, study_id: str, suffix: str, viewer: str | None) -> RatingsFile:
-        """Return the ratings that the viewer may see as "csv" or "jsonl"; `viewer` None is the owner, who sees all.
+    def file(self, owner: str, study_id: str, kind: str, viewer: str | None) -> RatingsFile:
+        """Return the ratings that the viewer may see, in one of their FORMATS; `viewer` None is the owner: all.
 
         Raises UsageError if the viewer is not signed in and may not see any yet.
         """
@@ -236,7 +234,7 @@ class StudyService:
             )
         rows = rating_rows(found.study, found.turns, ratings, self._studies.adjudications(study_id))
         name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
-        return RatingsFile(f"ratings-{name}.{suffix}", _FORMATS[suffix](rows), len(rows))
+        return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
 
     def _own(self, owner: str, study_id: str, annotator: str) -> tuple[tuple[StudyTurn, ...], Given]:
         """Return the turns of a study and the annotator's own ratings."""

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Label, Table, delete, func, literal, select, 
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import documents as stored_documents
-from pdfqa_core.storage import runs as stored_runs
+from pdfqa_core.storage import evaluations as stored_evaluations
 from pdfqa_core.storage import studies as stored_studies
 from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.database import Database, upsert
@@ -22,10 +22,10 @@ from pdfqa_core.storage.tables import (
     annotators,
     conversations,
     documents,
+    evaluations,
     preferences,
     ratings,
     readings,
-    runs,
     studies,
     turns,
 )
@@ -68,7 +68,7 @@ class Owners:
             return int(connection.scalar(query) or 0)
 
     def remove(self, owner: str) -> None:
-        """Remove everything of an owner: documents, conversations, studies with their ratings, runs, preferences."""
+        """Remove all that an owner has: documents, conversations, studies with ratings, evaluations, preferences."""
         with self._database.write() as connection:
             _remove(connection, owner)
         self._files.remove_pending()
@@ -94,7 +94,7 @@ def _uses(connection: Connection) -> tuple[OwnerUse, ...]:
         _changes(annotators, "joined_at", studies),
         _changes(ratings, "rated_at", studies),
         _changes(adjudications, "decided_at", studies),
-        _changes(runs, "created_at"),
+        _changes(evaluations, "created_at"),
         _changes(preferences, "changed_at"),
     ).subquery()
     size = func.sum(changes.c.size).label("size")
@@ -116,7 +116,7 @@ def _changes(table: Table, moment: str, part_of: Table | None = None, *, size: b
 
 def _remove(connection: Connection, owner: str) -> None:
     stored_studies.remove_all(connection, owner)
-    stored_runs.remove_all(connection, owner)
+    stored_evaluations.remove_all(connection, owner)
     connection.execute(delete(conversations).where(conversations.c.owner == owner))
     connection.execute(delete(preferences).where(preferences.c.owner == owner))
     stored_documents.remove_all(connection, owner)

@@ -12,10 +12,10 @@ from pdfqa_core.page_codec import decode_page, encode_page
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.database import Database
 from pdfqa_core.storage.documents import Documents
+from pdfqa_core.storage.evaluations import Evaluations
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
-from pdfqa_core.storage.runs import Runs
 from pdfqa_core.storage.studies import Studies
 
 DATABASE_FILE = "pdfqa.sqlite"
@@ -31,7 +31,7 @@ class Store:
         self.documents = Documents(database, self.files, encode_page, decode_page)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
-        self.runs = Runs(database)
+        self.evaluations = Evaluations(database)
         self.owners = Owners(database, self.files)
 
     @classmethod

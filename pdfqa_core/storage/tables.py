@@ -184,27 +184,24 @@ preferences = Table(
     Column("changed_at", UtcDateTime, nullable=False),
 )
 
-runs = Table(
-    "runs",
+evaluations = Table(
+    "evaluations",
     metadata,
     _text("id", key=True),
     _text("owner"),
     _text("protocol"),
     _text("dataset"),
-    _text("system"),
-    _text("settings_fingerprint"),
-    _text("settings"),
-    _text("versions"),
-    _text("details"),
+    _text("systems"),
+    _text("content"),
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "owner"),
 )
 
-scores = Table(
-    "scores",
+rankings = Table(
+    "rankings",
     metadata,
-    Column("run_id", CleanText, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("evaluation_id", CleanText, ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    _text("system", key=True),
     _text("item_id", key=True),
-    _text("metric", key=True),
-    Column("value", Float),
+    _text("content"),
 )

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from pdfqa_core.metrics.statistics import Summary
-from pdfqa_core.protocols.retrieval import compare
-from pdfqa_core.services.evaluation import RetrievalEvaluation
-from pdfqa_core.types import Span
+from pdfqa_core.metrics.comparison import Cell, Comparison, latency
+from pdfqa_core.types import Evaluation, IndexCost, Span
 from pdfqa_core.ui.components import megabytes, plural
 
 SHOWN = ("HR@1", "HR@5", "MRR", "nDCG@10", "R@10")
-SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ShownCell:
     """A mean with its interval, in percent of the bar, and how it compares with the baseline."""
 
     value: str
@@ -36,7 +32,7 @@ class Row:
 
     name: str
     baseline: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[ShownCell, ...]
     latency: str
     passages: str
     size: str
@@ -85,20 +81,21 @@ class SystemHits:
     hits: tuple[Found, ...]
 
 
-def _cell(summary: Summary, difference: Summary | None, p: float | None) -> Cell:
+def _cell(cell: Cell) -> ShownCell:
+    summary, difference = cell.summary, cell.difference
     if summary.mean is None:
-        return Cell("–", f"nothing scored, {summary.unscored} unscored")
+        return ShownCell("–", f"nothing scored, {summary.unscored} unscored")
     value = f"{summary.mean:.3f}".removeprefix("0") if summary.mean < 1 else "1.00"
     if summary.low is None or summary.high is None:
-        return Cell(value, f"n = {summary.n}: too few for an interval")
+        return ShownCell(value, f"n = {summary.n}: too few for an interval")
     title = f"95 % interval {summary.low:.3f} to {summary.high:.3f}, n = {summary.n}"
     mark = tone = ""
-    if difference is not None and difference.mean is not None and p is not None:
-        title += f"; difference {difference.mean:+.3f}, p = {p:.3f}"
-        if p < SIGNIFICANT:
+    if difference is not None and difference.mean is not None and cell.p is not None:
+        title += f"; difference {difference.mean:+.3f}, p = {cell.p:.3f}"
+        if cell.significant:
             mark, tone = ("▲", "good") if difference.mean > 0 else ("▼", "bad")
     width = 100 * (summary.high - summary.low)
-    return Cell(
+    return ShownCell(
         value, title, True, round(100 * summary.low, 1), round(width, 1), round(100 * summary.mean, 1), mark, tone
     )
 
@@ -114,32 +111,21 @@ def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
     return tuple(names), ""
 
 
-@lru_cache(maxsize=64)
-def rows_of(evaluation: RetrievalEvaluation, baseline: str) -> tuple[Row, ...]:
+def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[Row, ...]:
     """Return the table of results."""
-    systems = evaluation.systems
-    compared = {one.system: one for one in compare(systems, baseline, SHOWN)}
-    shorts, _ = short_names([system.name for system in systems])
+    shorts, _ = short_names([system.name for system in evaluation.systems])
     found = []
-    for short, system in zip(shorts, systems, strict=True):
-        other = compared.get(system.name)
-        cells = tuple(
-            _cell(
-                system.summary(name),
-                other.differences.get(name) if other else None,
-                other.p_values.get(name) if other else None,
-            )
-            for name in SHOWN
-        )
-        median, slow = (1000 * seconds for seconds in system.latency)
+    for short, system in zip(shorts, evaluation.systems, strict=True):
+        index = system.index or IndexCost(0, 0.0, 0)
+        median, slow = (1000 * seconds for seconds in latency(system) or (0.0, 0.0))
         found.append(
             Row(
                 name=short,
-                baseline=other is None,
-                cells=cells,
+                baseline=system.name == comparison.baseline or not comparison.baseline,
+                cells=tuple(_cell(comparison.cells[system.name][name]) for name in comparison.measures),
                 latency=f"{median:.1f} ms a search (95 %: {slow:.1f})",
-                passages=plural(system.passages, "passage"),
-                size=f"index {megabytes(system.index_bytes)}, ready in {system.build_seconds:.1f} s",
+                passages=plural(index.passages, "passage"),
+                size=f"index {megabytes(index.bytes)}, ready in {index.build_seconds:.1f} s",
             )
         )
     return tuple(found)

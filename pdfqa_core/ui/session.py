@@ -42,7 +42,7 @@ class ChatState:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateState:
-    """The shown evaluation (when it was made, ISO 8601), its baseline, which questions, and the opened one.
+    """The shown evaluation (its id), its baseline, which questions, and the opened one.
 
     `restored`: the choices of the last visit have been filled in.
     """

@@ -14,7 +14,7 @@ from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.conversations import conversations_jsonl, read_conversations
 from pdfqa_core.exports.jsonl import read_jsonl, write_jsonl
-from pdfqa_core.exports.ratings import RatingRow, rating_rows, ratings_csv, ratings_jsonl
+from pdfqa_core.exports.ratings import RatingRow, rating_rows, write_ratings
 from pdfqa_core.metrics.agreement import agreement_by_criterion
 from pdfqa_core.metrics.long_format import read_judgements
 from pdfqa_core.storage import StudyTurn
@@ -63,7 +63,7 @@ def test_the_csv_is_read_back_by_the_agreement_reader() -> None:
             (("t1", "answer"), ("t1#1", "passage"), ("t2", "answer")), values, strict=True
         )
     ]
-    data = ratings_csv(rating_rows(STUDY, TURNS, ratings))
+    data = write_ratings(rating_rows(STUDY, TURNS, ratings))
     answer, passage = agreement_by_criterion(read_judgements(data))
     assert (answer.annotators, answer.n, answer.kappa, passage.agreement) == (("Anna", "-Ben"), 2, 1, 0)
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
@@ -76,15 +76,15 @@ def test_the_csv_is_read_back_by_the_agreement_reader() -> None:
 def test_times_are_written_in_utc() -> None:
     local = replace(rating("s", "t1"), rated_at=datetime(2026, 3, 1, 5, tzinfo=timezone(timedelta(hours=-7))))
     (row,) = rating_rows(STUDY, TURNS, [local])
-    assert b"2026-03-01T12:00:00+00:00" in ratings_csv([row])
+    assert b"2026-03-01T12:00:00+00:00" in write_ratings([row])
 
 
 @given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 8, st.integers(0, 99),
                  *[st.text(st.characters(codec="utf-8"))] * 3, st.booleans(),
                  *[st.text(st.characters(codec="utf-8"))] * 5, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
 def test_every_row_survives_both_formats(row: RatingRow) -> None:
-    assert read_jsonl(RatingRow, ratings_jsonl([row])) == (row,)
-    table = read_csv(ratings_csv([row]), ("item", "annotator", "criterion", "value"))
+    assert read_jsonl(RatingRow, write_ratings([row], "jsonl")) == (row,)
+    table = read_csv(write_ratings([row]), ("item", "annotator", "criterion", "value"))
     cells = dict(zip(table.header, table.rows[0].cells, strict=True))
     for name in ("study", "item", "annotator", "criterion", "value", "comment", "question", "answer", "passages"):
         assert cells[name] == getattr(row, name)

@@ -16,10 +16,12 @@ from PIL import Image
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.figure import figure, panels, short_names
+from pdfqa_core.exports.frames import comparison_frame, items_frame, latex_escape, write_frame
 from pdfqa_core.exports.report import MOST_ROWS, report_html
 from pdfqa_core.exports.results import read_results, write_results
-from pdfqa_core.exports.table import items_csv, latex_escape, measure_of, table_csv, table_latex, table_text
-from pdfqa_core.metrics.scored import Evaluation, ScoredItem, ScoredSystem, tabulate
+from pdfqa_core.exports.table import measure_of, table_latex, table_text
+from pdfqa_core.metrics.comparison import compare
+from pdfqa_core.types import Evaluation, ScoredItem, ScoredSystem
 
 MEASURES = ("answer_f1", "answer_em", "citation_f1", "insufficient_context_detection")
 HOSTILE = '<script>alert("x")</script> & $\\alpha_1$ #1 100% {x}'
@@ -62,7 +64,7 @@ class Page(HTMLParser):
 
 
 def test_a_table_has_means_differences_and_p_of_the_same_items(evaluation):
-    table = tabulate(evaluation)
+    table = compare(evaluation)
     cell = table.cells["bad"]["answer_f1"]
     assert table.baseline == "good"
     assert cell.summary.mean == pytest.approx(1.7 / 7)
@@ -72,24 +74,24 @@ def test_a_table_has_means_differences_and_p_of_the_same_items(evaluation):
     assert table.cells["good"]["answer_f1"].difference is None
     unscored = table.cells["bad"]["insufficient_context_detection"]
     assert (unscored.summary.n, unscored.summary.unscored, unscored.summary.mean, unscored.p) == (0, 7, None, None)
-    assert tabulate(evaluation, baseline="bad").cells["good"]["answer_f1"].difference.mean > 0
+    assert compare(evaluation, baseline="bad").cells["good"]["answer_f1"].difference.mean > 0
 
 
 def test_systems_on_other_items_or_of_one_name_are_not_compared(evaluation):
     good, bad = evaluation.systems
     with pytest.raises(UsageError, match="Item 1 of good is 'q1'"):
-        tabulate(replace(evaluation, systems=(good, replace(bad, items=bad.items[::-1]))))
+        compare(replace(evaluation, systems=(good, replace(bad, items=bad.items[::-1]))))
     with pytest.raises(UsageError, match="7 items and bad on 6"):
-        tabulate(replace(evaluation, systems=(good, replace(bad, items=bad.items[:-1]))))
+        compare(replace(evaluation, systems=(good, replace(bad, items=bad.items[:-1]))))
     with pytest.raises(UsageError, match="Two systems are called 'good'"):
-        tabulate(replace(evaluation, systems=(good, good)))
+        compare(replace(evaluation, systems=(good, good)))
     with pytest.raises(UsageError, match="no system called 'other'"):
-        tabulate(evaluation, baseline="other")
+        compare(evaluation, baseline="other")
 
 
 def test_results_are_read_back_exactly(evaluation):
     for made in (evaluation, replace(evaluation, systems=evaluation.systems[:1])):
-        data = write_results(made, tabulate(made))
+        data = write_results(made, compare(made))
         assert read_results(data, "r.json") == made
         shown = json.loads(data)
         assert shown["systems"][0]["metrics"]["answer_f1"]["mean"] == pytest.approx(6.5 / 7)
@@ -117,7 +119,7 @@ def test_results_are_read_back_exactly(evaluation):
     ],
 )
 def test_wrong_results_are_one_clear_error(evaluation, change, message):
-    data = json.loads(write_results(evaluation, tabulate(evaluation)))
+    data = json.loads(write_results(evaluation, compare(evaluation)))
     changed = change(data)
     raw = changed if isinstance(changed, bytes) else json.dumps(data).encode()
     with pytest.raises(UsageError) as caught:
@@ -127,21 +129,21 @@ def test_wrong_results_are_one_clear_error(evaluation, change, message):
 
 
 def test_the_text_shows_n_and_unscored_of_every_mean(evaluation):
-    text = table_text(evaluation, tabulate(evaluation))
+    text = table_text(evaluation, compare(evaluation))
     assert re.search(r"good  0\.9286  \[0\.\d+, 1\.000\]  n = 7, 0 unscored +baseline", text)
     assert "undefined  (n = 0, 7 unscored)" in text
     assert "p = 0.031 *" in text
     assert "someone  Answer F1 50.0" in text
     single = replace(evaluation, systems=evaluation.systems[:1], published={})
-    assert "baseline" not in table_text(single, tabulate(single))
+    assert "baseline" not in table_text(single, compare(single))
 
 
 def test_csv_files_hold_every_value_and_every_mean(evaluation):
-    items = read_csv(items_csv(evaluation))
+    items = read_csv(write_frame(items_frame(evaluation)))
     assert len(items.rows) == 2 * 7 * 4
     assert items.rows[0].cells == ("good", "q1", "answer_f1", "1.0")
     assert ("good", "q1", "insufficient_context_detection", "") in {row.cells for row in items.rows}
-    table = read_csv(table_csv(tabulate(evaluation)))
+    table = read_csv(write_frame(comparison_frame(compare(evaluation))))
     row = dict(zip(table.header, table.rows[4].cells, strict=True))
     assert (row["system"], row["measure"], row["baseline"], row["n"]) == ("bad", "answer_f1", "good", "7")
     assert float(row["p"]) == pytest.approx(2 / 64)
@@ -151,7 +153,7 @@ def test_csv_files_hold_every_value_and_every_mean(evaluation):
 def test_latex_is_escaped_and_the_best_is_bold(evaluation):
     other = system("b_d", [(0.2, 0.0, 0.5, None)] * 7)
     named = replace(evaluation, dataset="gold_1 & 2.json", systems=(evaluation.systems[0], other))
-    text = table_latex(named, tabulate(named)).decode()
+    text = table_latex(named, compare(named)).decode()
     assert r"gold\_1 \& 2.json" in text
     assert r"b\_d" in text
     assert r"Answer F1 & \textbf{0.929}" in text
@@ -161,15 +163,15 @@ def test_latex_is_escaped_and_the_best_is_bold(evaluation):
     assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
     assert latex_escape("\\~^<|") == (r"\textbackslash{}\textasciitilde{}\textasciicircum{}\textless{}\textbar{}")
     single = replace(evaluation, systems=evaluation.systems[:1])
-    assert "Measure & Mean &" in table_latex(single, tabulate(single)).decode()
+    assert "Measure & Mean &" in table_latex(single, compare(single)).decode()
     many = replace(evaluation, systems=tuple(replace(evaluation.systems[0], name=f"s{n}") for n in range(6)))
     assert text.index("Measure &") < text.index(r"\midrule")
-    assert "System & Answer F1" in table_latex(many, tabulate(many)).decode()
+    assert "System & Answer F1" in table_latex(many, compare(many)).decode()
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_the_figure_is_the_same_file_for_the_same_results(evaluation, kind):
-    table = tabulate(evaluation)
+    table = compare(evaluation)
     data = figure(evaluation, table, kind)
     assert data == figure(evaluation, table, kind)
     if kind == "png":
@@ -191,20 +193,20 @@ def test_figures_of_odd_results_are_drawn_without_a_warning(evaluation):
         replace(evaluation, systems=(replace(good, items=good.items[:1]),)),
     )
     for one in odd:
-        assert ET.fromstring(figure(one, tabulate(one), "svg")).tag.endswith("svg")
+        assert ET.fromstring(figure(one, compare(one), "svg")).tag.endswith("svg")
 
 
 def test_a_figure_without_values_or_of_another_kind_is_refused(evaluation):
     nothing = replace(evaluation, measures=("insufficient_context_detection",), systems=evaluation.systems[1:])
     with pytest.raises(UsageError, match="nothing to draw"):
-        figure(nothing, tabulate(nothing), "png")
+        figure(nothing, compare(nothing), "png")
     with pytest.raises(UsageError, match="not written as 'gif'"):
-        figure(evaluation, tabulate(evaluation), "gif")
-    assert b"<figure>" not in report_html(nothing, tabulate(nothing))
+        figure(evaluation, compare(evaluation), "gif")
+    assert b"<figure>" not in report_html(nothing, compare(nothing))
 
 
 def test_panels_take_the_colours_of_the_page_and_share_no_ids(evaluation):
-    drawn = panels(evaluation, tabulate(evaluation))
+    drawn = panels(evaluation, compare(evaluation))
     assert len(drawn) == 6
     ids = [found for _, svg in drawn for found in re.findall(r'\bid="([^"]+)"', svg)]
     assert len(ids) == len(set(ids))
@@ -222,7 +224,7 @@ def test_the_report_escapes_every_text_and_loads_nothing(evaluation):
         evaluation, dataset=HOSTILE, systems=(evaluation.systems[0], bad), notes=(HOSTILE,),
         settings={HOSTILE: HOSTILE}, published={HOSTILE: {"answer_f1": 0.1}},
     )  # fmt: skip
-    html = report_html(hostile, tabulate(hostile)).decode()
+    html = report_html(hostile, compare(hostile)).decode()
     page = Page(html)
     assert html.count("<script>") == 1
     assert "default-src 'none'" in html
@@ -237,7 +239,7 @@ def test_the_report_escapes_every_text_and_loads_nothing(evaluation):
 
 
 def test_the_report_says_everything_about_the_numbers(evaluation):
-    text = Page(report_html(evaluation, tabulate(evaluation)).decode()).text
+    text = Page(report_html(evaluation, compare(evaluation)).decode()).text
     for part in (
         "Answers: gold.json", "2026-01-02 03:04 UTC", "0.929", "n = 7, 0 unscored", "n = 0, 7 unscored", "undefined",
         "p = 0.031 *", "A note.", "β = 1", "9.9", "someone", "Rajpurkar", "Holm",
@@ -248,7 +250,7 @@ def test_the_report_says_everything_about_the_numbers(evaluation):
 
 def test_a_long_report_lists_the_first_rows_and_says_so(evaluation):
     long = replace(evaluation, systems=(system("one", [(1.0, 1.0, 1.0, None)] * (MOST_ROWS + 5)),))
-    html = report_html(long, tabulate(long)).decode()
+    html = report_html(long, compare(long)).decode()
     assert html.count('<tr data-system="0">') == MOST_ROWS
     assert f"The first {MOST_ROWS} of {MOST_ROWS + 5} rows" in html
 

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from pdfqa_core.cli import main
+from pdfqa_core.exports.frames import items_frame, write_frame
 from pdfqa_core.exports.jsonl import write_jsonl
-from pdfqa_core.protocols.retrieval import MEASURES
+from pdfqa_core.exports.results import results_object
+from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.evaluation_files import as_csv, as_json
 from pdfqa_core.settings import read_settings
 from tests.serving_fakes import FakeModels
 
@@ -141,7 +142,16 @@ def test_agreement(pdfqa, kept, tmp_path):
 
 def test_evaluations(services, kept):
     then = kept.json("evaluation.json")
-    (evaluation,) = services.evaluation.retrieval_evaluations(LOCAL_OWNER)
-    assert evaluation.made_at.isoformat() == then["made_at"]
-    assert has(as_json(evaluation.systems, MEASURES), then["systems"])
-    assert has(rows(as_csv(evaluation.systems, MEASURES)), rows((kept.expected / "evaluation.csv").read_bytes()))
+    (listed,) = services.evaluation.list(LOCAL_OWNER)
+    assert listed.made_at.isoformat() == then["made_at"]
+    evaluation = services.evaluation.get(LOCAL_OWNER, listed.id)
+    assert listed.systems == tuple(system.name for system in evaluation.systems)
+    assert has(results_object(evaluation, compare(evaluation))["systems"], then["systems"])
+    found = services.evaluation.rankings(LOCAL_OWNER, listed.id)
+    assert {system for system, _ in found} == set(listed.systems)
+    now, before = (
+        rows(data) for data in (write_frame(items_frame(evaluation)), (kept.expected / "evaluation.csv").read_bytes())
+    )
+    for one in (*now, *before):
+        one["seconds"] = float(one["seconds"])
+    assert has(now, before)

@@ -9,9 +9,10 @@ from math import sqrt
 import pytest
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
-from pdfqa_core.metrics.scored import Evaluation, tabulate
 from pdfqa_core.protocols import asqa, entailment, hotpotqa
+from pdfqa_core.types import Evaluation
 
 QUESTION = {
     "ambiguous_question": "Who sang The Sound of Silence?",
@@ -81,7 +82,7 @@ def test_asqa_values_and_dr_over_the_set(write):
     assert other["str_em"] == other["disambig_f1"] == 0.0
     assert [question for question, _ in asked[:2]] == ["Who sang it in 1964?", "Who sang it in 2015?"]
     evaluation = Evaluation("asqa", "gold", asqa.MEASURES, (system,))
-    table = tabulate(evaluation)
+    table = compare(evaluation)
     means = {name: cell.summary.mean for name, cell in table.cells["s"].items()}
     assert means["dr"] == pytest.approx(sqrt(means["rouge_l_sum"] * means["disambig_f1"]))
     by_entities = asqa.score_asqa("s", gold, answers)

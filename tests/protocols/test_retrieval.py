@@ -4,9 +4,22 @@ from datetime import UTC, datetime
 import pytest
 
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.metrics.comparison import compare, latency
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
-from pdfqa_core.protocols.retrieval import ItemResult, SystemResult, compare, judge, locate, resolve, run_system
-from pdfqa_core.types import Document, GoldItem, Hit, Page, Passage, Progress, Question, Span
+from pdfqa_core.protocols.retrieval import MEASURES, curve, judge, locate, resolve, run_system, scored
+from pdfqa_core.types import (
+    Document,
+    Evaluation,
+    GoldItem,
+    Hit,
+    Page,
+    Passage,
+    Progress,
+    Question,
+    Ranking,
+    ScoredSystem,
+    Span,
+)
 
 
 def passage(name, *places):
@@ -29,9 +42,13 @@ def result(name, *ranks):
         ranked = [passage(f"x{n}", ("d", 9, 0, 5)) for n in range(10)]
         if rank is not None:
             ranked[rank - 1] = passage("gold", ("d", 1, 0, 5))
-        places = judge(gold, hits(*ranked))
-        found.append(ItemResult(gold.question.id, gold.question.text, places, ("d#1",), (), 0.001 * (number + 1)))
-    return SystemResult(name, "f", tuple(found))
+        ranking = Ranking(judge(gold, hits(*ranked)), ("d#1",))
+        found.append(scored(gold, ranking, MEASURES, 0.001 * (number + 1)))
+    return ScoredSystem(name, tuple(found))
+
+
+def comparison(systems, baseline, measures):
+    return compare(Evaluation("retrieval", "gold", MEASURES, tuple(systems)), measures=measures, baseline=baseline)
 
 
 def test_a_span_is_found_by_overlap_and_a_page_by_touch():
@@ -67,36 +84,34 @@ def test_the_same_gold_scores_every_chunking():
         assert any(entry.gain for entry in judge(gold, hits(*chunking)))
 
 
-def test_summaries_count_what_is_unscored():
-    system = result("a", 1, 2, None)
-    without_gold = ItemResult("u", "u?", (), (), (), 0.004)
-    system = SystemResult("a", "f", (*system.items, without_gold), 10, 1.0)
-    summary = system.summary("MRR")
+def test_what_is_unscored_counts_for_the_time_and_not_for_the_curve():
+    unscored = scored(item("u"), Ranking(()), MEASURES, 0.004)
+    system = ScoredSystem("a", (*result("a", 1, 2, None).items, unscored))
+    summary = comparison([system], "a", ("MRR",)).cells["a"]["MRR"].summary
     assert (summary.n, summary.unscored) == (3, 1)
     assert summary.mean == pytest.approx(0.5)
-    assert system.latency[0] == pytest.approx(0.0025)
-    assert dict(system.curve)[1] == pytest.approx(1 / 3)
-    assert dict(system.curve)[2] == pytest.approx(2 / 3)
-    assert [k for k, _ in system.curve] == list(range(1, 101))
-    assert SystemResult("none", "f", (without_gold,)).curve == ()
+    assert latency(system)[0] == pytest.approx(0.0025)
+    assert dict(curve(system))[1] == pytest.approx(1 / 3)
+    assert dict(curve(system))[2] == pytest.approx(2 / 3)
+    assert [k for k, _ in curve(system)] == list(range(1, 101))
+    assert curve(ScoredSystem("none", (unscored,))) == ()
 
 
 def test_a_comparison_names_the_questions_won_and_lost():
-    (found,) = compare([result("a", 1, 5, None, 3), result("b", 2, 4, None, 3)], "b", ("MRR", "HR@1"))
-    assert found.wins == (("q0", 1, 2),)
-    assert found.losses == (("q1", 5, 4),)
-    assert found.differences["HR@1"].mean == pytest.approx(0.25)
-    assert 0 < found.p_values["MRR"] <= 1
+    found = comparison([result("a", 1, 5, None, 3), result("b", 2, 4, None, 3)], "b", ("MRR", "HR@1"))
+    assert found.changes == {"a": ((("q0", 1, 2),), (("q1", 5, 4),))}
+    assert found.cells["a"]["HR@1"].difference.mean == pytest.approx(0.25)
+    assert 0 < found.cells["a"]["MRR"].p <= 1
 
 
 def test_p_values_are_adjusted_for_the_number_of_systems():
     good, bad = result("good", *[1] * 8), result("bad", *[5] * 8)
-    (alone,) = compare([good, bad], "bad", ("MRR",))
-    first, second = compare([good, bad, result("good too", *[1] * 8)], "bad", ("MRR",))
-    assert alone.p_values["MRR"] == pytest.approx(2 / 2**8)
-    assert first.p_values["MRR"] == second.p_values["MRR"] == pytest.approx(4 / 2**8)
+    alone = comparison([good, bad], "bad", ("MRR",))
+    three = comparison([good, bad, result("good too", *[1] * 8)], "bad", ("MRR",))
+    assert alone.cells["good"]["MRR"].p == pytest.approx(2 / 2**8)
+    assert three.cells["good"]["MRR"].p == three.cells["good too"]["MRR"].p == pytest.approx(4 / 2**8)
     with pytest.raises(UsageError, match="no system called 'x'"):
-        compare([good, bad], "x", ("MRR",))
+        comparison([good, bad], "x", ("MRR",))
 
 
 def test_every_question_is_searched_and_stopping_stops():
@@ -109,7 +124,7 @@ def test_every_question_is_searched_and_stopping_stops():
 
     events = list(run_system("s", gold, search, depth=7))
     assert [e.done for e in events if isinstance(e, Progress)] == [0, 1]
-    assert [r.rank for r in events[-1]] == [1, 1]
+    assert [scores.rank for scores, _ in events[-1]] == [1, 1]
     assert asked == [("a?", 7), ("b?", 7)]
     stop = threading.Event()
     stop.set()

@@ -4,7 +4,7 @@ import json
 
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.evaluation import RetrievalEvaluation
+from pdfqa_core.types import Evaluation
 from tests.services.helpers import HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
 from tests.serving_fakes import QUESTIONS
 
@@ -85,8 +85,8 @@ def test_an_evaluation_searches_follow_ups_the_same_way(open_services, tmp_path)
     (found,) = [
         event
         for event in services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
-        if isinstance(event, RetrievalEvaluation)
+        if isinstance(event, Evaluation)
     ]
-    plain, completed = (system.items for system in found.systems)
-    assert plain[0].hits == completed[0].hits
-    assert plain[1].hits != completed[1].hits
+    rankings = services.evaluation.rankings(LOCAL_OWNER, found.id)
+    assert rankings["none", "q05"].hits == rankings["concatenation", "q05"].hits
+    assert rankings["none", "q06"].hits != rankings["concatenation", "q06"].hits

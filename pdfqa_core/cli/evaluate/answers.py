@@ -8,12 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter, versions
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.bertscore import Baseline, TokenEmbedder
-from pdfqa_core.metrics.scored import Evaluation, ScoredSystem
 from pdfqa_core.models.metrics import token_embedder
 from pdfqa_core.protocols.answer_files import AnswerRow, Pair, match, read_rows
 from pdfqa_core.protocols.answers import (
@@ -29,7 +28,8 @@ from pdfqa_core.protocols.answers import (
     score_meaning,
     score_refusals,
 )
-from pdfqa_core.types import LLM
+from pdfqa_core.services.versions import MODELS, STATISTICS, versions
+from pdfqa_core.types import LLM, Evaluation, ScoredSystem
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -96,14 +96,15 @@ def run(arguments: argparse.Namespace) -> int:
     names = _names(arguments.data)
     with ExitStack() as stack:
         work = _prepared(arguments, stack)
+        loaded = work.embedder is not None or work.llm is not None
+        used = versions((*STATISTICS, *MODELS) if loaded else STATISTICS)
         systems = tuple(
             _scored(arguments, name, path, gold, work) for name, path in zip(names, arguments.data, strict=True)
         )
-    needs_model = work.embedder is not None or work.llm is not None
     return finish(
         arguments,
         Evaluation(
-            "answers", arguments.gold.name, tuple(work.measures), systems, work.settings, versions(models=needs_model),
+            "answers", arguments.gold.name, tuple(work.measures), systems, work.settings, used,
             tuple(work.notes),
         ),
     )  # fmt: skip

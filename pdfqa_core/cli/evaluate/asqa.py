@@ -6,11 +6,10 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter, versions
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.disambig_f1 import ReadAnswer, disambig_f1_entities
-from pdfqa_core.metrics.scored import Evaluation, ScoredSystem
 from pdfqa_core.models.metrics import span_reader
 from pdfqa_core.protocols.asqa import (
     MEASURES,
@@ -22,6 +21,8 @@ from pdfqa_core.protocols.asqa import (
     read_questions,
     score_asqa,
 )
+from pdfqa_core.services.versions import MODELS, STATISTICS, versions
+from pdfqa_core.types import Evaluation
 
 MODES = ("entities", "qa", "both")
 
@@ -60,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.data:
         return finish(arguments, None)
     gold = read_questions(arguments.gold, split=arguments.split) if arguments.gold else None
+    used = versions(STATISTICS if arguments.disambig == "entities" else (*STATISTICS, *MODELS))
     find = None if arguments.disambig == "qa" else names_and_numbers
     settings = {}
     if find is not None:
@@ -74,19 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
             answers = read_answers(path) if gold is not None else _carried(questions, path)
             phase = reporter(f"{path.stem}: question")
             systems.append(score_asqa(path.stem, questions, answers, read=read, find=find, on_done=phase))
-    return finish(arguments, _evaluation(arguments, systems, settings))
-
-
-def _evaluation(arguments: argparse.Namespace, systems: list[ScoredSystem], settings: dict[str, str]) -> Evaluation:
     mode = "entities" if arguments.disambig == "entities" else "qa"
     measures = (*MEASURES, disambig_f1_entities.name) if arguments.disambig == "both" else MEASURES
-    return Evaluation(
+    evaluation = Evaluation(
         "asqa", (arguments.gold or arguments.data[0]).name, measures, tuple(systems),
-        {"Disambig-F1": f"mode {mode}", "ROUGE-Lsum": "Porter stems, a sentence per line", **settings},
-        versions(models=mode == "qa"),
+        {"Disambig-F1": f"mode {mode}", "ROUGE-Lsum": "Porter stems, a sentence per line", **settings}, used,
         ("rageval's Disambig-F1 compares entities, the other published ones are read by a question answering model.",),
         PUBLISHED,
     )  # fmt: skip
+    return finish(arguments, evaluation)
 
 
 def _reader(arguments: argparse.Namespace, stack: ExitStack) -> tuple[ReadAnswer, str]:

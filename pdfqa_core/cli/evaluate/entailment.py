@@ -6,12 +6,13 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter, versions
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.metrics.entailment import LLMTagger, Tagger
-from pdfqa_core.metrics.scored import Evaluation
 from pdfqa_core.models.metrics import nli_tagger
 from pdfqa_core.protocols.entailment import CLAIMS, MEASURES, REFUSALS, check_same, read_rows, score_entailment
+from pdfqa_core.services.versions import MODELS, STATISTICS, versions
+from pdfqa_core.types import Evaluation
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = [(path, read_rows(path)) for path in arguments.data]
     for path, rows in files[1:]:
         check_same(files[0][1], rows, path.name)
+    used = versions((*STATISTICS, *MODELS))
     extra = not arguments.nli if arguments.pronouns_and_refusals is None else arguments.pronouns_and_refusals
     with ExitStack() as stack:
         llm = stack.enter_context(language_model(arguments)) if extra or not arguments.nli else None
@@ -79,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             measures,
             tuple(systems),
             settings,
-            versions(models=True),
+            used,
             tuple(notes),
         ),
     )

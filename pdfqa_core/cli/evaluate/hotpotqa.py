@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, versions
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish
 from pdfqa_core.cli.options import add_common
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.scored import Evaluation
 from pdfqa_core.protocols.hotpotqa import MEASURES, Missing, read_predictions, read_questions, score_hotpotqa
+from pdfqa_core.services.versions import STATISTICS, versions
+from pdfqa_core.types import Evaluation
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,8 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         return finish(arguments, None)
     if arguments.gold is None:
         raise UsageError("There are no gold answers.", "Name the data set's file with --gold.")
-    gold = read_questions(arguments.gold)
+    gold, used = read_questions(arguments.gold), versions(STATISTICS)
     missing = Missing(arguments.missing)
     systems = tuple(score_hotpotqa(gold, read_predictions(path), missing=missing) for path in arguments.data)
     settings = {"questions without a prediction": missing.value}
-    return finish(arguments, Evaluation("hotpotqa", arguments.gold.name, MEASURES, systems, settings, versions()))
+    return finish(arguments, Evaluation("hotpotqa", arguments.gold.name, MEASURES, systems, settings, used))

@@ -3,64 +3,49 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from pdfqa_core import __version__
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import settings_of, workspace_of
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports import frames
 from pdfqa_core.exports.figure import FORMATS, figure
+from pdfqa_core.exports.frames import comparison_frame, format_of, items_frame, write_frame
 from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import read_results, results_object, write_results
-from pdfqa_core.exports.table import interval, items_csv, table_csv, table_latex, table_text
+from pdfqa_core.exports.table import table_latex, table_text
+from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.metrics.replies import OnDone
-from pdfqa_core.metrics.scored import Evaluation, Table, tabulate
 from pdfqa_core.models.metrics import remembering
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.services import Services
-from pdfqa_core.types import LLM, Progress
-
-__all__ = [
-    "add_outputs",
-    "added",
-    "finish",
-    "interval",
-    "language_model",
-    "reporter",
-    "versions",
-    "write_file",
-    "write_files",
-]
-
-_VERSIONED = ("numpy", "scipy", "matplotlib")
-_MODELS = ("torch", "transformers", "sentence-transformers", "llama-cpp-python")
+from pdfqa_core.types import LLM, Evaluation, Progress
 
 
-def add_outputs(command: argparse.ArgumentParser, *, rows: bool = True) -> None:
-    """Add the options for statistics and result files; `rows`: those for values by item and for loading, too."""
+def add_outputs(command: argparse.ArgumentParser) -> None:
+    """Add the options for statistics and result files."""
     group = command.add_argument_group("results")
     group.add_argument("--html", type=Path, metavar="FILE", help="write a report that needs no other file")
     group.add_argument("--latex", type=Path, metavar="FILE", help="write the table for a paper")
     group.add_argument(
         "--figure", type=Path, metavar="FILE", help=f"write the figure in six panels ({', '.join(FORMATS)} by its name)"
     )
-    group.add_argument("--table", type=Path, metavar="FILE", help="write the table as CSV")
+    endings = ", ".join(f".{suffix}" for suffix in frames.FORMATS.values())
+    group.add_argument("--table", type=Path, metavar="FILE", help=f"write the table as data ({endings} by its name)")
+    group.add_argument("--csv", type=Path, metavar="FILE", help="write a row per system, item and measure")
+    group.add_argument("--parquet", type=Path, metavar="FILE", help="write the same rows as Parquet")
     group.add_argument("--save", type=Path, metavar="FILE", help="write all results as JSON")
-    if rows:
-        group.add_argument("--csv", type=Path, metavar="FILE", help="write a row per system, item and measure")
-        group.add_argument(
-            "--load", type=Path, action="append", default=[], metavar="FILE",
-            help="add the systems of results that --save wrote; repeatable",
-        )  # fmt: skip
-        group.add_argument("--baseline", default="", metavar="NAME", help="system that the others are compared with")
-        group.add_argument("--bootstrap-seed", type=int, default=0, help="seed of the intervals (default: 0)")
+    group.add_argument(
+        "--load", type=Path, action="append", default=[], metavar="FILE",
+        help="add the systems of results that --save wrote; repeatable",
+    )  # fmt: skip
+    group.add_argument("--baseline", default="", metavar="NAME", help="system that the others are compared with")
+    group.add_argument("--bootstrap-seed", type=int, default=0, help="seed of the intervals (default: 0)")
 
 
 def finish(arguments: argparse.Namespace, evaluation: Evaluation | None) -> int:
@@ -71,8 +56,8 @@ def finish(arguments: argparse.Namespace, evaluation: Evaluation | None) -> int:
     found = added(evaluation, arguments.load)
     seed = arguments.bootstrap_seed
     found = replace(found, settings={**found.settings, "bootstrap seed": str(seed)})
-    table = tabulate(found, baseline=arguments.baseline, seed=seed)
-    write_files(arguments, found, table)
+    table = compare(found, baseline=arguments.baseline, seed=seed)
+    _write_files(arguments, found, table)
     progress.clear()
     if arguments.json:
         print(json.dumps(results_object(found, table), ensure_ascii=False))
@@ -115,17 +100,6 @@ def added(evaluation: Evaluation | None, paths: Sequence[Path]) -> Evaluation:
     )
 
 
-def versions(*, models: bool = False) -> dict[str, str]:
-    """Return the versions of the software that numbers depend on; `models`: that of the model libraries too."""
-    found = {"pdfqa": __version__, "python": platform.python_version()}
-    for name in (*_VERSIONED, *(_MODELS if models else ())):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
-
-
 @contextmanager
 def language_model(arguments: argparse.Namespace) -> Iterator[LLM]:
     """Give the language model of the settings, with its replies kept in the workspace."""
@@ -142,7 +116,7 @@ def reporter(phase: str) -> OnDone:
 # ------------------------------------------------------------------ files
 
 
-def write_files(arguments: argparse.Namespace, evaluation: Evaluation, table: Table) -> None:
+def _write_files(arguments: argparse.Namespace, evaluation: Evaluation, table: Comparison) -> None:
     """Write the files of `add_outputs` that were asked for: all are made before the first is written."""
     kind = "" if arguments.figure is None else arguments.figure.suffix.lower().lstrip(".")
     if arguments.figure and kind not in FORMATS:
@@ -151,9 +125,10 @@ def write_files(arguments: argparse.Namespace, evaluation: Evaluation, table: Ta
         (arguments.html, lambda: report_html(evaluation, table)),
         (arguments.latex, lambda: table_latex(evaluation, table)),
         (arguments.figure, lambda: figure(evaluation, table, kind)),
-        (arguments.table, lambda: table_csv(table)),
+        (arguments.table, lambda: write_frame(comparison_frame(table), format_of(arguments.table))),
+        (arguments.csv, lambda: write_frame(items_frame(evaluation))),
+        (arguments.parquet, lambda: write_frame(items_frame(evaluation), "parquet")),
         (arguments.save, lambda: write_results(evaluation, table)),
-        (getattr(arguments, "csv", None) if hasattr(arguments, "load") else None, lambda: items_csv(evaluation)),
     )
     made = [(path, make()) for path, make in makers if path is not None]
     for path, data in made:

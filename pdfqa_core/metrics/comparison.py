@@ -1,4 +1,4 @@
-"""Systems scored on the same items: what a protocol returns, and what tables, figures and reports are made of.
+"""Systems that were scored on the same items, compared: means with intervals, differences to a baseline, p-values.
 
 A value is None where an item could not be scored: it is counted, never taken for 0.
 """
@@ -6,63 +6,37 @@ A value is None where an item could not be scored: it is counted, never taken fo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.dr import linearised
 from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
+from pdfqa_core.types import Evaluation, ScoredSystem
 
 SIGNIFICANT = 0.05
 # Measures of a whole set: from which two measures of its items, and how as one value per item.
 _OF_THE_SET = {"dr": ("rouge_l_sum", "disambig_f1", linearised)}
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredItem:
-    """The values of one item by measure; `texts` are what a reader of a report wants to see ("question", …)."""
-
-    id: str
-    metrics: Mapping[str, float | None]
-    texts: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredSystem:
-    """All items of one system, in the order of the data."""
-
-    name: str
-    items: tuple[ScoredItem, ...]
-
-    def values(self, measure: str) -> list[float | None]:
-        """Return the value per item, in order; for a measure of the whole set, each item's part in it."""
-        if measure in _OF_THE_SET:
-            first, second, of_the_set = _OF_THE_SET[measure]
-            return of_the_set(self.values(first), self.values(second))
-        return [item.metrics.get(measure) for item in self.items]
-
-    def summary(self, measure: str, *, seed: int = 0) -> Summary:
-        """Return the mean with its interval."""
-        return summarise(self.values(measure), seed=seed)
+def item_values(system: ScoredSystem, measure: str) -> list[float | None]:
+    """Return the value per item, in order; for a measure of the whole set, each item's part in it."""
+    if measure in _OF_THE_SET:
+        first, second, of_the_set = _OF_THE_SET[measure]
+        return of_the_set(item_values(system, first), item_values(system, second))
+    return [item.metrics.get(measure) for item in system.items]
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Systems measured by one protocol on one data set, with everything needed to say how the numbers came about.
+def latency(system: ScoredSystem) -> tuple[float, float] | None:
+    """Return the 50th and the 95th percentile of the seconds per item; None where nobody measured them."""
+    ordered = sorted(item.seconds for item in system.items if item.seconds is not None)
+    return (_percentile(ordered, 0.5), _percentile(ordered, 0.95)) if ordered else None
 
-    `settings` are the choices that the numbers depend on, in words; `published` are results that others reported for
-    this data set, by system and measure, to be shown beside. `notes` are sentences for the reader.
-    """
 
-    protocol: str
-    dataset: str
-    measures: tuple[str, ...]
-    systems: tuple[ScoredSystem, ...]
-    settings: Mapping[str, str] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +57,24 @@ class Cell:
         return self.p is not None and self.p < SIGNIFICANT
 
 
+Change = tuple[str, int | None, int | None]  # an item, its rank, its rank with the baseline
+
+
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The cells of an evaluation by system and measure; `baseline` is empty where there is one system only."""
+class Comparison:
+    """The cells of an evaluation by system and measure; `baseline` is empty where there is one system only.
+
+    `changes` are, where systems rank, the items on which a system did better and worse than the baseline.
+    """
 
     measures: tuple[str, ...]
     baseline: str
     cells: Mapping[str, Mapping[str, Cell]]
+    changes: Mapping[str, tuple[tuple[Change, ...], tuple[Change, ...]]]
 
 
-def tabulate(evaluation: Evaluation, *, baseline: str = "", seed: int = 0) -> Table:
-    """Return means, intervals and differences to the baseline (without one: the first system).
+def compare(evaluation: Evaluation, *, measures: Sequence[str] = (), baseline: str = "", seed: int = 0) -> Comparison:
+    """Return means, intervals and differences to the baseline (none given: the first system), of some or all measures.
 
     Raises UsageError if there is no such system, two have one name, or they were scored on different items.
     """
@@ -108,22 +89,35 @@ def tabulate(evaluation: Evaluation, *, baseline: str = "", seed: int = 0) -> Ta
     others = [system for system in evaluation.systems if system is not base]
     for other in others:
         _check_same_items(base, other)
+    chosen = tuple(measures) or evaluation.measures
     cells: dict[str, dict[str, Cell]] = {name: {} for name in systems}
-    for measure in evaluation.measures:
-        values = base.values(measure)
-        cells[base.name][measure] = Cell(summarise(values, seed=seed))
-        for other, p in zip(others, _p_values(others, values, measure, seed), strict=True):
-            own = other.values(measure)
+    for measure in chosen:
+        theirs = item_values(base, measure)
+        cells[base.name][measure] = Cell(summarise(theirs, seed=seed))
+        for other, p in zip(others, _p_values(others, theirs, measure, seed), strict=True):
+            own = item_values(other, measure)
             cells[other.name][measure] = Cell(
-                summarise(own, seed=seed), paired_difference(own, values, seed=seed), p
+                summarise(own, seed=seed), paired_difference(own, theirs, seed=seed), p
             )  # fmt: skip
-    return Table(evaluation.measures, base.name if others else "", cells)
+    ranked = any(item.rank is not None for system in evaluation.systems for item in system.items)
+    changes = {other.name: _changes(other, base) for other in others if ranked}
+    return Comparison(chosen, base.name if others else "", cells, changes)
+
+
+def _changes(system: ScoredSystem, base: ScoredSystem) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+    better: list[Change] = []
+    worse: list[Change] = []
+    for one, other in zip(system.items, base.items, strict=True):
+        if one.rank != other.rank:
+            ahead = one.rank is not None and (other.rank is None or one.rank < other.rank)
+            (better if ahead else worse).append((one.id, one.rank, other.rank))
+    return tuple(better), tuple(worse)
 
 
 def _p_values(
     others: Sequence[ScoredSystem], base: Sequence[float | None], measure: str, seed: int
 ) -> list[float | None]:
-    found = [permutation_test(other.values(measure), base, seed=seed) for other in others]
+    found = [permutation_test(item_values(other, measure), base, seed=seed) for other in others]
     adjusted = iter(holm([p for p in found if p is not None]))
     return [None if p is None else next(adjusted) for p in found]
 

@@ -1,0 +1,167 @@
+"""Tables that leave the program: pandas frames, and one writer per format for all of them.
+
+CSV follows `csv_format` (cells cannot become formulas, reading it gives the same cells); tab-separated text is what the
+clipboard takes; LaTeX is a booktabs table; Parquet keeps the kinds of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdfqa_core.csv_format import escape_cell, write_csv
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.comparison import Comparison
+from pdfqa_core.types import Evaluation
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Kinds of columns, as pandas names them.
+TEXT, NUMBER, COUNT, TRUTH, MOMENT = "string", "Float64", "Int64", "boolean", "datetime64[us, UTC]"
+_ITEM_COLUMNS = {"system": TEXT, "item": TEXT, "measure": TEXT, "value": NUMBER}
+_RANKED_COLUMNS = {
+    "system": TEXT, "settings": TEXT, "item": TEXT, "question": TEXT, "measure": TEXT, "value": NUMBER,
+    "first_relevant_rank": COUNT, "seconds": NUMBER,
+}  # fmt: skip
+_TABLE_COLUMNS = {
+    "system": TEXT, "measure": TEXT, "mean": NUMBER, "low": NUMBER, "high": NUMBER, "n": COUNT, "unscored": COUNT,
+    "baseline": TEXT, "difference": NUMBER, "difference_low": NUMBER, "difference_high": NUMBER, "p": NUMBER,
+}  # fmt: skip
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "−": "-", "\n": " ", "\r": " ",
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------ frames
+
+
+def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> DataFrame:
+    """Return a frame with these columns, by name their kind; None is a gap, lone surrogates become "?"."""
+    import pandas as pd
+
+    clean = ([cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else cell for cell in row]
+             for row in rows)  # fmt: skip
+    return pd.DataFrame(list(clean), columns=list(columns), dtype=object).astype(dict(columns))
+
+
+def items_frame(evaluation: Evaluation) -> DataFrame:
+    """Return a row per system, item and measure; where systems rank, with question, rank and seconds."""
+    ranked = any(item.seconds is not None for system in evaluation.systems for item in system.items)
+    rows: list[tuple[Any, ...]] = []
+    for system in evaluation.systems:
+        cells = [(item, name) for item in system.items for name in evaluation.measures if name in item.metrics]
+        if not ranked:
+            rows += [(system.name, item.id, name, item.metrics[name]) for item, name in cells]
+            continue
+        for item, name in sorted(cells, key=lambda cell: evaluation.measures.index(cell[1])):
+            question, seconds = item.texts.get("question", ""), round(item.seconds or 0.0, 6)
+            settings, value = system.settings_fingerprint, item.metrics[name]
+            rows.append((system.name, settings, item.id, question, name, value, item.rank, seconds))
+    return frame(_RANKED_COLUMNS if ranked else _ITEM_COLUMNS, rows)
+
+
+def comparison_frame(comparison: Comparison) -> DataFrame:
+    """Return a row per system and measure: mean, interval, n, unscored, difference to the baseline and p."""
+    rows = []
+    for system, cells in comparison.cells.items():
+        for name in comparison.measures:
+            own, other = cells[name].summary, cells[name].difference
+            difference: tuple[Any, ...] = (None,) * 5
+            if other is not None:
+                difference = (comparison.baseline, other.mean, other.low, other.high, cells[name].p)
+            rows.append((system, name, own.mean, own.low, own.high, own.n, own.unscored, *difference))
+    return frame(_TABLE_COLUMNS, rows)
+
+
+# ------------------------------------------------------------------ formats
+
+
+def write_frame(table: DataFrame, kind: str = "csv") -> bytes:
+    """Return a frame as a file; `kind` is one of FORMATS. Raises UsageError for another, or what it needs is absent."""
+    if kind not in _WRITERS:
+        raise UsageError(f"Tables are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
+    return _WRITERS[kind](table)
+
+
+def format_of(path: Path) -> str:
+    """Return the format that a file's name asks for; CSV where it names none."""
+    return next((kind for kind, suffix in FORMATS.items() if path.suffix.lower() == f".{suffix}"), "csv")
+
+
+def clipboard_text(table: DataFrame) -> str:
+    """Return the frame as tab-separated text; a spreadsheet takes no cell of it for a formula."""
+    texts = [str(kind) == TEXT for kind in table.dtypes]
+    lines = [list(table.columns)]
+    for row in _rows(table):
+        lines.append([
+            escape_cell(" ".join(cell.split())) if text else cell for cell, text in zip(row, texts, strict=True)
+        ])  # fmt: skip
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def latex_table(cells: DataFrame, *, caption: str = "", label: str = "", columns: str = "") -> bytes:
+    """Return a booktabs table of cells and column names that are LaTeX already; `columns` are their alignments."""
+    made = cells.style.hide(axis="index").to_latex(
+        hrules=True, position="t", position_float="centering", caption=caption or None, label=label or None,
+        column_format=columns or "l" * len(cells.columns),
+    )  # fmt: skip
+    return f"% needs \\usepackage{{booktabs}}\n{made}".encode("utf-8", errors="replace")
+
+
+def latex_escape(text: str) -> str:
+    """Return text that LaTeX prints as it is."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _csv(table: DataFrame) -> bytes:
+    return write_csv(list(table.columns), _rows(table))
+
+
+def _tsv(table: DataFrame) -> bytes:
+    return clipboard_text(table).encode()
+
+
+def _latex(table: DataFrame) -> bytes:
+    import pandas as pd
+
+    rows = [[latex_escape(f"{cell:.3f}" if isinstance(cell, float) else _cell(cell)) for cell in row]
+            for row in table.itertuples(index=False, name=None)]  # fmt: skip
+    columns = "".join("l" if str(kind) in (TEXT, MOMENT) else "r" for kind in table.dtypes)
+    return latex_table(pd.DataFrame(rows, columns=[latex_escape(name) for name in table.columns]), columns=columns)
+
+
+def _parquet(table: DataFrame) -> bytes:
+    try:
+        return bytes(table.to_parquet(None, index=False))
+    except ImportError as error:
+        raise UsageError("Parquet files need the package pyarrow.", "Install it: pip install pyarrow.") from error
+
+
+_WRITERS: Mapping[str, Callable[[DataFrame], bytes]] = {
+    "csv": _csv, "tsv": _tsv, "latex": _latex, "parquet": _parquet,
+}  # fmt: skip
+FORMATS = {"csv": "csv", "tsv": "tsv", "latex": "tex", "parquet": "parquet"}  # by name: how files end
+
+
+def _rows(table: DataFrame) -> Iterable[list[str]]:
+    return ([_cell(cell) for cell in row] for row in table.itertuples(index=False, name=None))
+
+
+def _cell(value: Any) -> str:
+    """Return a cell as text: gaps empty, numbers exactly, booleans 0 or 1, times ISO 8601 in UTC."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, str):
+        return value
+    if pd.isna(value):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float):
+        return repr(float(value))
+    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,113 @@
+"""Evaluations as a whole: a summary, the values of every item, and apart from them what was found for each."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")
+
+
+def upgrade() -> None:
+    """Create the tables, bring the stored runs into them, and drop theirs."""
+    evaluations = op.create_table(
+        "evaluations",
+        *(
+            sa.Column(name, sa.Text, nullable=False)
+            for name in ("id", "owner", "protocol", "dataset", "systems", "content")
+        ),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_evaluations"),
+    )
+    op.create_index("ix_evaluations_owner", "evaluations", ["owner"])
+    rankings = op.create_table(
+        "rankings",
+        *(sa.Column(name, sa.Text, nullable=False) for name in ("evaluation_id", "system", "item_id", "content")),
+        sa.PrimaryKeyConstraint("evaluation_id", "system", "item_id", name="pk_rankings"),
+        sa.ForeignKeyConstraint(
+            ["evaluation_id"], ["evaluations.id"], name="fk_rankings_evaluation_id_evaluations", ondelete="CASCADE"
+        ),
+    )
+    connection = op.get_bind()
+    texts = ("id", "owner", "protocol", "dataset", "system", "settings_fingerprint", "settings", "versions", "details")
+    moment = sa.column("created_at", sa.DateTime(timezone=True))
+    runs = sa.table("runs", *map(sa.column, texts), moment)
+    order = (runs.c.owner, runs.c.protocol, runs.c.created_at, runs.c.dataset, runs.c.id)
+    stored = connection.execute(sa.select(runs).order_by(*order)).all()
+    for (owner, protocol, made_at, dataset), group in groupby(stored, lambda run: (run[1], run[2], run[9], run[3])):
+        found = list(group)
+        systems, measures = [], dict.fromkeys(MEASURES if protocol == "retrieval" else ())
+        details: dict[tuple[str, str], dict[str, Any]] = {}
+        for run in found:
+            items = _items(connection, run, details)
+            measures |= dict.fromkeys(name for item in items for name in item["metrics"])
+            systems.append(_system(run, items))
+        content = {
+            "protocol": protocol, "dataset": dataset, "measures": list(measures), "systems": systems,
+            "settings": {f"settings fingerprint, {one['name']}": one["settings_fingerprint"] for one in systems},
+            "versions": {name: version for run in found for name, version in json.loads(run.versions).items()},
+            "made_at": _utc(made_at).isoformat(), "id": found[0].id,
+        }  # fmt: skip
+        row = {"id": found[0].id, "owner": owner, "protocol": protocol, "dataset": dataset, "created_at": made_at}
+        names = json.dumps([one["name"] for one in systems])
+        connection.execute(sa.insert(evaluations).values(**row, systems=names, content=json.dumps(content)))
+        for (system, item), one in details.items():
+            values = {"evaluation_id": found[0].id, "system": system, "item_id": item, "content": json.dumps(one)}
+            connection.execute(sa.insert(rankings).values(**values))
+    op.drop_table("scores")
+    op.drop_index("ix_runs_owner", "runs")
+    op.drop_table("runs")
+
+
+def _details(run: Any) -> dict[str, Any]:
+    """Return what a run found; of one that cannot be read, nothing: its scores are kept."""
+    try:
+        found = json.loads(run.details)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("items"), list) else {}
+
+
+def _items(connection: Any, run: Any, details: dict[tuple[str, str], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a run's items with their scores, in the order of the data; what was found goes into `details`."""
+    scores = sa.table("scores", *map(sa.column, ("run_id", "item_id", "metric", "value")))
+    query = sa.select(scores).where(scores.c.run_id == run.id).order_by(scores.c.item_id)
+    metrics: dict[str, dict[str, float | None]] = {}
+    for score in connection.execute(query):
+        metrics.setdefault(score.item_id, {})[score.metric] = score.value
+    listed = {item["id"]: item for item in _details(run).get("items", [])} or {name: {} for name in metrics}
+    items = []
+    for name, item in listed.items():
+        places = item.get("entries", [])
+        rank = next((n for n, place in enumerate(places, start=1) if place["gain"] > 0), None)
+        if item:
+            details[run.system, name] = {"places": places, "gold": item["gold"], "hits": item["hits"]}
+        texts = {"question": item["question"], "rank": "–" if rank is None else str(rank)} if item else {}
+        items.append(
+            {"id": name, "metrics": metrics.get(name, {}), "texts": texts, "rank": rank, "seconds": item.get("seconds")}
+        )
+    return items
+
+
+def _system(run: Any, items: list[dict[str, Any]]) -> dict[str, Any]:
+    known = _details(run)
+    cost = {
+        "passages": known.get("passages", 0), "build_seconds": known.get("build_seconds", 0.0),
+        "bytes": known.get("index_bytes", 0),
+    }  # fmt: skip
+    return {
+        "name": run.system, "items": items, "settings_fingerprint": run.settings_fingerprint, "settings": run.settings,
+        "index": cost if known else None,
+    }  # fmt: skip
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

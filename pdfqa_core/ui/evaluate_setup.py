@@ -1,0 +1,132 @@
+"""What the Evaluate tab measures: questions with gold, systems, and the choices of the last visit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.protocols.gold import GoldFile, forms, read_gold
+from pdfqa_core.services import SAMPLE, Services
+from pdfqa_core.services.choices import names as strategies
+from pdfqa_core.services.systems import grid
+from pdfqa_core.types import Progress
+from pdfqa_core.ui import downloads
+from pdfqa_core.ui.components import clicked, error_html, render
+from pdfqa_core.ui.documents import work_html
+from pdfqa_core.ui.session import Session
+
+CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
+MOST_REMEMBERED = 2_000_000  # characters of a file of questions that is there again when the page is loaded again
+SAMPLE_QUESTIONS, OWN_FILE = "The sample's 15 questions", "My file"
+OWN_HINT = f"Bring a file of questions with the places that answer them. {forms()}."
+
+
+class Setup:
+    """The left column: what is to be measured."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+
+    def file(self, source: str, upload: str | None) -> GoldFile:
+        """Return the chosen questions. Raises UsageError where there are none, or the file is wrong."""
+        if source == SAMPLE_QUESTIONS:
+            return replace(read_gold(SAMPLE / "questions.jsonl"), name="sample questions")
+        if not upload:
+            raise UsageError("There are no questions yet.", OWN_HINT)
+        return read_gold(Path(upload))
+
+    def uploaded(self, source: str, upload: str | None, session: Session) -> str:
+        """Remember the file for the next time the page is loaded, and return what is known of its questions."""
+        text = ""
+        if upload and Path(upload).stat().st_size <= MOST_REMEMBERED:
+            text = Path(upload).read_bytes().decode("utf-8-sig", errors="replace")
+        self.services.visitors.set_preference(session.owner, QUESTIONS, text)
+        self.services.visitors.set_preference(session.owner, QUESTIONS_NAME, Path(upload).name if upload else "")
+        return self.questions(source, upload, session)
+
+    def remembered_file(self, owner: str) -> str | None:
+        """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
+        preference = self.services.visitors.preference
+        text, name = preference(owner, QUESTIONS), preference(owner, QUESTIONS_NAME)
+        return downloads.write(Path(str(name)).name, str(text).encode("utf-8", "replace")) if text and name else None
+
+    def remember(
+        self, source: str, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str, session: Session
+    ) -> None:
+        """Remember the choices for the next time the page is loaded."""
+        choices = {"source": source, "chunkers": chunkers, "retrievers": retrievers, "baseline": baseline}
+        self.services.visitors.set_preference(session.owner, CHOICES, json.dumps(choices))
+
+    def choices(self, owner: str) -> dict[str, Any]:
+        """Return the choices of the last visit, without what is no choice any more."""
+        try:
+            found = json.loads(str(self.services.visitors.preference(owner, CHOICES, "{}")))
+        except ValueError:
+            return {}
+        known = {"chunkers": strategies("chunker"), "retrievers": strategies("retriever")}
+        kept = {key: [name for name in found.get(key, ()) if name in names] for key, names in known.items()}
+        if found.get("source") not in (SAMPLE_QUESTIONS, OWN_FILE) or not all(kept.values()):
+            return {}
+        return {**kept, "source": found["source"], "baseline": str(found.get("baseline", ""))}
+
+    def scope(self, source: str, session: Session) -> tuple[str, ...]:
+        """Return the documents the questions are about; the sample's name none, they are about the sample."""
+        if source != SAMPLE_QUESTIONS:
+            return session.scope
+        return self.services.documents.document_ids(session.owner, ["harbour-heat.pdf"])
+
+    def questions(self, source: str, upload: str | None, session: Session) -> str:
+        """Return what is known of the chosen questions."""
+        plain: dict[str, Any] = {"error": None, "count": 0, "message": "", "offer_sample": False}
+        if source == SAMPLE_QUESTIONS and not self.services.documents.has_sample(session.owner):
+            message = "The sample's questions are about the sample report, which is not among your documents."
+            return render("evaluate_questions", **{**plain, "message": message, "offer_sample": True})
+        if source == OWN_FILE and not upload:
+            return render("evaluate_questions", **{**plain, "message": OWN_HINT})
+        try:
+            file = self.file(source, upload)
+            resolved = self.services.evaluation.gold(session.owner, file, session.settings, self.scope(source, session))
+        except PdfQAError as error:
+            return render("evaluate_questions", **{**plain, "error": error})
+        with_gold = sum(bool(item.gold_spans or item.gold_pages) for item in resolved.items)
+        unanswerable = sum(not item.answerable for item in resolved.items)
+        return render(
+            "evaluate_questions", error=None, name=file.name, count=len(resolved.items), gold=with_gold,
+            unanswerable=unanswerable, notes=resolved.notes,
+        )  # fmt: skip
+
+    def question_clicked(
+        self, source: str, upload: str | None, session: Session, event: gr.EventData
+    ) -> Iterator[tuple[str, str]]:
+        """Add the sample."""
+        message = ""
+        try:
+            if clicked(event).get("action") == "sample":
+                for step in self.services.documents.add_sample(session.owner):
+                    if isinstance(step, Progress):
+                        yield gr.skip(), work_html(step)
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            message = error_html(error)
+        yield self.questions(source, upload, session), message
+
+    def systems(
+        self, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str, session: Session
+    ) -> tuple[str, gr.Dropdown]:
+        """Return the chips of the chosen systems and the choice of a baseline."""
+        try:
+            systems = grid(session.settings, chunkers, retrievers)
+            shown = []
+            for name, settings in systems.items():
+                seconds = self.services.indexes.seconds(session.owner, settings)
+                shown.append((name, f"about {seconds:.0f} s to index" if seconds >= 2 else ""))
+        except PdfQAError as error:
+            return error_html(error), gr.skip()
+        names = list(systems)
+        value = baseline if baseline in names else names[0]
+        return render("evaluate_systems", systems=shown), gr.Dropdown(choices=names, value=value)

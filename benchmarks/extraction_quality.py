@@ -35,10 +35,11 @@ _LEADERS = re.compile(r"(?:\s*\.){5,}|(?:\s*\.){3}")
 
 
 def direct(path: Path, most: int) -> list[str]:
-    from pdfqa_core.extraction.direct import DirectExtractor
+    from pdfqa_core.extraction import ExtractionOptions
+    from pdfqa_core.extraction.direct import direct_extractor
     from pdfqa_core.types import BlockKind
 
-    pages = list(DirectExtractor().extract(path, "benchmark"))[:most]
+    pages = list(direct_extractor(ExtractionOptions()).extract(path, "benchmark"))[:most]
     return [
         "\n".join(page.text[b.start : b.end] for b in page.blocks if b.kind is not BlockKind.HIDDEN) for page in pages
     ]

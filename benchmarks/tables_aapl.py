@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.chunking import Windows  # noqa: E402
 from pdfqa_core.extraction.base import ExtractionOptions  # noqa: E402
-from pdfqa_core.extraction.direct import DirectExtractor, DirectReader  # noqa: E402
+from pdfqa_core.extraction.direct import DirectReader, direct_extractor  # noqa: E402
 from pdfqa_core.extraction.open import open_document  # noqa: E402
 from pdfqa_core.types import Passage  # noqa: E402
 
@@ -290,7 +290,7 @@ def in_window(cell: Expected, words: list[str]) -> bool:
 def passages_of(path: Path) -> tuple[list[Passage], float]:
     """Return the passages of a filing, read as the program reads it, and the seconds per page."""
     began = time.perf_counter()
-    pages = list(DirectExtractor(ExtractionOptions(filename=path.name)).extract(path, path.stem))
+    pages = list(direct_extractor(ExtractionOptions(filename=path.name)).extract(path, path.stem))
     return Windows(size=WINDOW, step=STEP).chunk(pages), (time.perf_counter() - began) / len(pages)
 
 

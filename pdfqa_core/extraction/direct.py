@@ -14,20 +14,13 @@ from typing import Any, ClassVar
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
-from pdfqa_core.extraction.whole import read_whole
-from pdfqa_core.types import Page
+from pdfqa_core.extraction.whole import PagewiseExtractor
 
 
 @extractors.register("direct", "the text in the file")
-class DirectExtractor:
-    """Reads born-digital PDFs: reading order, paragraphs, headings and margins from the geometry of the characters."""
-
-    def __init__(self, options: ExtractionOptions | None = None) -> None:
-        self.options = options or ExtractionOptions()
-
-    def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
-        """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
-        return read_whole(DirectReader(tables=self.options.tables), path, document_id, password, self.options)
+def direct_extractor(options: ExtractionOptions) -> PagewiseExtractor:
+    """Return what reads born-digital PDFs: their layout is found from the geometry of the characters."""
+    return PagewiseExtractor(DirectReader(tables=options.tables), options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,44 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction.base import ExtractionOptions, PageReader
+from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.types import DocumentState, Page
 
 
-def read_whole(
-    reader: PageReader, path: Path, document_id: str, password: str | None, options: ExtractionOptions
-) -> Iterator[Page]:
-    """Yield the pages of a document in order. Raises a `DocumentError` with the state it ends in."""
-    from pdfqa_core.extraction.layout.outline import read_outline
-    from pdfqa_core.extraction.layout.pages import build_pages
-    from pdfqa_core.extraction.open import open_document
-    from pdfqa_core.extraction.process.page_pool import read_pages
+@dataclass(frozen=True, slots=True)
+class PagewiseExtractor:
+    """An `Extractor` made of a strategy that reads single pages."""
 
-    name = options.filename or path.name
-    with open_document(path, password, name) as document:
-        count = len(document)
-        outline = read_outline(document.raw)
-    if count > options.max_pages:
-        raise DocumentError(
-            DocumentState.TOO_LARGE,
-            f"{name} has {count:,} pages; the limit is {options.max_pages:,}.",
-            "Split it, or raise max_pages in the settings.",
-        )
-    raw = []
-    characters = by_ocr = 0
-    for page in read_pages(reader, path, document_id, range(1, count + 1), password, options):
-        characters += page.characters
-        by_ocr += page.facts.source == "ocr"
-        if characters > options.max_characters:
+    reader: PageReader
+    options: ExtractionOptions
+
+    def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
+        """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
+        from pdfqa_core.extraction.layout.outline import read_outline
+        from pdfqa_core.extraction.layout.pages import build_pages
+        from pdfqa_core.extraction.open import open_document
+        from pdfqa_core.extraction.process.page_pool import read_pages
+
+        options = self.options
+        name = options.filename or path.name
+        with open_document(path, password, name) as document:
+            count = len(document)
+            outline = read_outline(document.raw)
+        if count > options.max_pages:
             raise DocumentError(
                 DocumentState.TOO_LARGE,
-                f"{name} has more than {options.max_characters:,} characters (page {page.facts.number} of {count}).",
-                "Split it, or raise max_characters in the settings.",
+                f"{name} has {count:,} pages; the limit is {options.max_pages:,}.",
+                "Split it, or raise max_pages in the settings.",
             )
-        raw.append(page)
-        if options.on_page is not None:
-            options.on_page(len(raw), count, by_ocr)
-    yield from build_pages(raw, outline)
+        raw: list[RawPage] = []
+        characters = by_ocr = 0
+        for page in read_pages(self.reader, path, document_id, range(1, count + 1), password, options):
+            characters += page.characters
+            by_ocr += page.facts.source == "ocr"
+            if characters > options.max_characters:
+                raise DocumentError(
+                    DocumentState.TOO_LARGE,
+                    f"{name} has more than {options.max_characters:,} characters (page {len(raw) + 1} of {count}).",
+                    "Split it, or raise max_characters in the settings.",
+                )
+            raw.append(page)
+            if options.on_page is not None:
+                options.on_page(len(raw), count, by_ocr)
+        yield from build_pages(raw, outline)

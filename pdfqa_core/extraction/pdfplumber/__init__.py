@@ -23,22 +23,15 @@ from pdfqa_core.extraction.pdfplumber.source import SourcePage, cause, faults, s
 from pdfqa_core.extraction.pdfplumber.text_lines import find_lines
 from pdfqa_core.extraction.pdfplumber.thresholds import DEFAULT, PdfplumberThresholds
 from pdfqa_core.extraction.raw_page import PageFacts, RawPage, TextLine
-from pdfqa_core.extraction.whole import read_whole
-from pdfqa_core.types import Page
+from pdfqa_core.extraction.whole import PagewiseExtractor
 
 _UNKNOWN = re.compile(r"\(cid:\d+\)")  # pdfminer's text of a glyph that stands for no known character
 
 
 @extractors.register("pdfplumber", "the text in the file, read by pdfplumber; slower")
-class PdfplumberExtractor:
-    """Reads born-digital PDFs through pdfplumber, in its own reading order and with its own tables."""
-
-    def __init__(self, options: ExtractionOptions | None = None) -> None:
-        self.options = options or ExtractionOptions()
-
-    def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
-        """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
-        return read_whole(PdfplumberReader(tables=self.options.tables), path, document_id, password, self.options)
+def pdfplumber_extractor(options: ExtractionOptions) -> PagewiseExtractor:
+    """Return what reads born-digital PDFs through pdfplumber, in its own reading order and with its own tables."""
+    return PagewiseExtractor(PdfplumberReader(tables=options.tables), options)
 
 
 @dataclass(frozen=True, slots=True)

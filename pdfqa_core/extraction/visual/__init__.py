@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.raw_page import RawPage
-from pdfqa_core.extraction.whole import read_whole
-from pdfqa_core.types import Page
+from pdfqa_core.extraction.whole import PagewiseExtractor
 
 if TYPE_CHECKING:
     from pdfqa_core.extraction.visual.engine import PictureModels
@@ -29,18 +28,11 @@ DETECTION_DPI = 110
 
 
 @extractors.register("visual", "OCR where the file has no usable text; slow")
-class VisualExtractor:
-    """Reads scanned pages: draws them, finds lines and regions, recognises the text, puts it in reading order."""
-
-    def __init__(self, options: ExtractionOptions | None = None) -> None:
-        self.options = options or ExtractionOptions()
-
-    def extract(self, path: Path, document_id: str, *, password: str | None = None) -> Iterator[Page]:
-        """Yield the pages of the PDF in order. Raises a `DocumentError` with the state it ends in."""
-        reader = VisualReader(
-            every_page=self.options.visual_pages == "all", tables=self.options.tables, workers=self.options.workers
-        )
-        return read_whole(reader, path, document_id, password, self.options)
+def visual_extractor(options: ExtractionOptions) -> PagewiseExtractor:
+    """Return what reads scanned pages: draws them, finds lines and regions, recognises the text, puts it in order."""
+    every_page = options.visual_pages == "all"
+    reader = VisualReader(every_page=every_page, tables=options.tables, workers=options.workers)
+    return PagewiseExtractor(reader, options)
 
 
 class VisualReader:

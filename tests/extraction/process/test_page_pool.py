@@ -17,7 +17,7 @@ import pytest
 
 from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction.base import ExtractionOptions
-from pdfqa_core.extraction.direct import DirectExtractor
+from pdfqa_core.extraction.direct import direct_extractor
 from pdfqa_core.extraction.process import page_pool
 from pdfqa_core.extraction.process.limits import MB
 from pdfqa_core.extraction.process.page_pool import CrashedError, read_pages, sharing
@@ -138,8 +138,8 @@ def children() -> list[str]:
 def test_two_processes_read_what_one_reads(make_pdf):
     paragraphs = [[f"Page {n} tells of harbour {n * 7}.", "The tide comes in at noon."] for n in range(60)]
     path = make_pdf(*paragraphs)
-    alone = list(DirectExtractor(ExtractionOptions()).extract(path, "doc"))
-    assert list(DirectExtractor(ExtractionOptions(workers=2)).extract(path, "doc")) == alone
+    alone = list(direct_extractor(ExtractionOptions()).extract(path, "doc"))
+    assert list(direct_extractor(ExtractionOptions(workers=2)).extract(path, "doc")) == alone
     assert len(alone) == 60
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.chunking import Windows
+from pdfqa_core.extraction.direct import DirectReader
+from pdfqa_core.extraction.tables.thresholds import TableThresholds
 from pdfqa_core.types import BlockKind
 from tests.extraction.conftest import LOREM, at, blocks, read, wrapped
 
@@ -263,6 +265,20 @@ def test_tables_can_be_turned_off(draw):
     path = draw(lambda c: grid(c, [["Plan", "Copay"], ["Basic", "20"], ["Plus", "10"]], 70, 150))
     assert markdown_tables(read(path, tables=False)[0]) == []
     assert len(markdown_tables(read(path)[0])) == 1
+
+
+def test_an_experiment_passes_other_thresholds(draw):
+    path = draw(statement)
+    found = [
+        [
+            line.table
+            for page in DirectReader(thresholds=chosen).read(path, "d", [1], None, "d.pdf")
+            for line in page.lines
+        ]
+        for chosen in (TableThresholds(), TableThresholds(near=0.5))
+    ]
+    assert any(found[0])
+    assert not any(found[1])
 
 
 def test_bars_and_line_breaks_in_cells_keep_the_table_whole(draw):

@@ -188,8 +188,9 @@ def test_nothing_is_downloaded(draw, tmp_path):
         "        raise SystemExit(f'network: {event} {arguments}')\n"
         "sys.addaudithook(watch)\n"
         "from pathlib import Path\n"
-        "from pdfqa_core.extraction.visual import VisualExtractor\n"
-        f"print(next(VisualExtractor().extract(Path({str(scan)!r}), 'doc')).text)\n"
+        "from pdfqa_core.extraction.base import ExtractionOptions\n"
+        "from pdfqa_core.extraction.visual import visual_extractor\n"
+        f"print(next(visual_extractor(ExtractionOptions()).extract(Path({str(scan)!r}), 'doc')).text)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, LINES[0], "")

@@ -8,6 +8,7 @@ import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import chat, evaluate, retrieval
+from pdfqa_core.ui.recipe import values_of
 from pdfqa_core.ui.session import ChatState, EvaluateState, Session
 from tests.services.helpers import BM25, HYBRID
 from tests.serving_fakes import PDF, FakeModels
@@ -41,8 +42,8 @@ def test_send_comes_back_with_the_question(services, caplog):
 
 
 def test_build_index_comes_back(services):
-    handlers = retrieval.Handlers(services)
-    first, *_, last = handlers.build_index(Session(LOCAL_OWNER, HYBRID), REQUEST, *retrieval.values_of(HYBRID))
+    handlers = retrieval.Handlers(services, SimpleNamespace(models=True))
+    first, *_, last = handlers.build_index(Session(LOCAL_OWNER, HYBRID), REQUEST, *values_of(HYBRID))
     assert (first[1].visible, last[1].visible, last[2].visible) == (False, True, False)
     assert TOLD in last[0]
 

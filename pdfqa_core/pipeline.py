@@ -11,6 +11,7 @@ from typing import Protocol
 from pdfqa_core.errors import UsageError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.answerability import Answerability
+from pdfqa_core.streaming import is_set
 from pdfqa_core.types import (
     Answer,
     Done,
@@ -73,7 +74,7 @@ def ask(
             replace(
                 answer,
                 rewriting=rewritten.note,
-                stopped=answer.stopped or _is_set(stop),
+                stopped=answer.stopped or is_set(stop),
                 settings_fingerprint=settings_fingerprint,
                 seconds={**answer.seconds, **seconds, "total": time.perf_counter() - began},
             )
@@ -85,7 +86,7 @@ def ask(
     seconds["rewrite"] = time.perf_counter() - began
     yield rewritten
     standalone = rewritten.question
-    if _is_set(stop):
+    if is_set(stop):
         yield done(Answer(""))
         return
 
@@ -97,10 +98,10 @@ def ask(
     yield Retrieved(hits)
     since = time.perf_counter()
     found = None
-    if judge is not None and hits and not _is_set(stop):
+    if judge is not None and hits and not is_set(stop):
         found = yield from judge.judge(standalone, hits, stop=stop)
         seconds["judge"] = time.perf_counter() - since
-    if _is_set(stop):
+    if is_set(stop):
         yield done(_judged(Answer(""), hits, found))
         return
     if not hits or (found is not None and found.confidence < threshold):
@@ -144,7 +145,3 @@ def _check(question: str) -> None:
         raise UsageError(
             f"The question has {length:,} words, at most {LONGEST_QUESTION:,} are possible.", "Ask a shorter question."
         )
-
-
-def _is_set(stop: StopSignal | None) -> bool:
-    return stop is not None and stop.is_set()

@@ -14,6 +14,7 @@ from pdfqa_core.conversation.relation import (
     relation,
     topic_terms,
 )
+from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences
 from pdfqa_core.types import Rewritten, StopSignal, WeightedTexts
 
@@ -51,7 +52,7 @@ class Concatenation:
     ) -> Rewritten:
         """Return the question with what it is searched with. Raises ModelError if the encoder fails."""
         recent = self.recent(history)
-        if not recent or (stop is not None and stop.is_set()):
+        if not recent or is_set(stop):
             return Rewritten(question)
         related = self.relation(question, recent)
         if related is Relation.NEW_TOPIC:

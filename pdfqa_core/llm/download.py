@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def download(
         shown = None
         while worker.is_alive():
             worker.join(POLL)
-            if stop is not None and stop.is_set():
+            if is_set(stop):
                 raise StoppedError(f"The download of {remote.file} was stopped; what has arrived is kept.")
             if transfer.progress != shown:
                 shown = transfer.progress

@@ -11,6 +11,7 @@ from pathlib import Path
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.native import library
 from pdfqa_core.llm.threads import physical_cores
+from pdfqa_core.streaming import is_set
 from pdfqa_core.types import StopSignal
 
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -148,7 +149,7 @@ def _best_window(done: list[int], seconds: float, stop: StopSignal | None) -> fl
     while time.perf_counter() < end:
         began, before = time.perf_counter(), sum(done)
         time.sleep(WINDOW)
-        if stop is not None and stop.is_set():
+        if is_set(stop):
             raise StoppedError
         best = max(best, (sum(done) - before) / (time.perf_counter() - began))
     return best

@@ -9,6 +9,7 @@ from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.relevance import relevance
+from pdfqa_core.streaming import is_set
 from pdfqa_core.text import content_terms
 from pdfqa_core.types import (
     Answer,
@@ -53,7 +54,7 @@ class ExtractiveReader:
         chosen = self.sentences(question, hits)
         text, citations, checked = "", [], []
         for quote in chosen:
-            if stop is not None and stop.is_set():
+            if is_set(stop):
                 break
             sentence = " ".join(quote.text.split())
             piece = f" {sentence}" if text else sentence
@@ -64,7 +65,7 @@ class ExtractiveReader:
             )
             checked.append(CheckedSentence(start, len(text), Support.SUPPORTED))
             yield Token(piece)
-        stopped = stop is not None and stop.is_set()
+        stopped = is_set(stop)
         refused = not text and not stopped
         yield Done(
             Answer(

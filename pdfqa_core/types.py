@@ -318,7 +318,10 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class GoldItem:
-    """A question with its accepted answers and where they stand, independent of any chunking."""
+    """A question with its accepted answers and where they stand, independent of any chunking.
+
+    `conversation` is the id of the question that this one, directly or not, follows up; its own where it is the first.
+    """
 
     question: Question
     references: tuple[str, ...] = ()
@@ -326,6 +329,7 @@ class GoldItem:
     gold_pages: tuple[tuple[str, int], ...] = ()
     history: tuple[tuple[str, str], ...] = ()
     answerable: bool = True
+    conversation: str = ""
 
 
 class AppliesTo(StrEnum):
@@ -444,6 +448,7 @@ class ScoredItem:
 
     `texts` are what a reader of a report wants to see ("question", …). Where a system ranks, `rank` is that of the
     first relevant place, None where there is none. `seconds` is what the item took, None where nobody measured.
+    Items of one `conversation` are not independent of each other; empty: this one is.
     """
 
     id: str
@@ -451,6 +456,7 @@ class ScoredItem:
     texts: Mapping[str, str] = field(default_factory=dict)
     rank: int | None = None
     seconds: float | None = None
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

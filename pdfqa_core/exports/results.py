@@ -58,6 +58,7 @@ def _system_object(system: ScoredSystem, comparison: Comparison) -> dict[str, An
             "metrics": {name: item.metrics[name] for name in comparison.measures if name in item.metrics},
             "texts": dict(item.texts),
             **({} if item.seconds is None else {"rank": item.rank, "seconds": item.seconds}),
+            **({"conversation": item.conversation} if item.conversation else {}),
         }
         for item in system.items
     ]
@@ -136,8 +137,9 @@ def _item(data: Any, where: str) -> ScoredItem:
         raise UsageError(f"{where}: “texts” are no texts.", _HINT)
     rank = _number(data, "rank", where)
     return ScoredItem(
-        str(data["id"]), metrics, dict(texts), None if rank is None else int(rank), _number(data, "seconds", where)
-    )
+        str(data["id"]), metrics, dict(texts), None if rank is None else int(rank), _number(data, "seconds", where),
+        str(data.get("conversation", "")),
+    )  # fmt: skip
 
 
 def _number(data: Mapping[str, Any], key: str, where: str) -> float | None:

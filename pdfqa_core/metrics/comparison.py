@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.dr import linearised
+from pdfqa_core.metrics.resampling import FEWEST_CONVERSATIONS
 from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
 from pdfqa_core.types import Evaluation, ScoredSystem
 
@@ -90,15 +91,18 @@ def compare(evaluation: Evaluation, *, measures: Sequence[str] = (), baseline: s
     for other in others:
         _check_same_items(base, other)
     chosen = tuple(measures) or evaluation.measures
+    clusters = _clusters(base)
     cells: dict[str, dict[str, Cell]] = {name: {} for name in systems}
     for measure in chosen:
         theirs = item_values(base, measure)
-        cells[base.name][measure] = Cell(summarise(theirs, seed=seed))
-        for other, p in zip(others, _p_values(others, theirs, measure, seed), strict=True):
+        cells[base.name][measure] = Cell(summarise(theirs, clusters=clusters, seed=seed))
+        for other, p in zip(others, _p_values(others, theirs, measure, clusters, seed), strict=True):
             own = item_values(other, measure)
             cells[other.name][measure] = Cell(
-                summarise(own, seed=seed), paired_difference(own, theirs, seed=seed), p
-            )  # fmt: skip
+                summarise(own, clusters=clusters, seed=seed),
+                paired_difference(own, theirs, clusters=clusters, seed=seed),
+                p,
+            )
     ranked = any(item.rank is not None for system in evaluation.systems for item in system.items)
     changes = {other.name: _changes(other, base) for other in others if ranked}
     return Comparison(chosen, base.name if others else "", cells, changes)
@@ -114,10 +118,16 @@ def _changes(system: ScoredSystem, base: ScoredSystem) -> tuple[tuple[Change, ..
     return tuple(better), tuple(worse)
 
 
+def _clusters(system: ScoredSystem) -> list[str]:
+    """Return the conversation of each item, nothing where all are on their own or the conversations are too few."""
+    found = [item.conversation or item.id for item in system.items]
+    return found if FEWEST_CONVERSATIONS <= len(set(found)) < len(found) else []
+
+
 def _p_values(
-    others: Sequence[ScoredSystem], base: Sequence[float | None], measure: str, seed: int
+    others: Sequence[ScoredSystem], base: Sequence[float | None], measure: str, clusters: Sequence[str], seed: int
 ) -> list[float | None]:
-    found = [permutation_test(item_values(other, measure), base, seed=seed) for other in others]
+    found = [permutation_test(item_values(other, measure), base, clusters=clusters, seed=seed) for other in others]
     adjusted = iter(holm([p for p in found if p is not None]))
     return [None if p is None else next(adjusted) for p in found]
 

@@ -126,15 +126,15 @@ def _item(
     known: Mapping[str, GoldQuestion],
 ) -> GoldItem:
     history: list[tuple[str, str]] = []
-    before, seen = question.follow_up_of, {question.id}
+    before, seen, first = question.follow_up_of, {question.id}, question.id
     while before in known and before not in seen:
         seen.add(before)
-        earlier = known[before]
+        earlier, first = known[before], before
         history.insert(0, (earlier.question, earlier.references[0] if earlier.references else ""))
         before = earlier.follow_up_of
     return GoldItem(
         Question(question.id, question.question, "file"), question.references, spans, pages, tuple(history),
-        question.answerable,
+        question.answerable, first,
     )  # fmt: skip
 
 
@@ -164,6 +164,7 @@ def scored(item: GoldItem, ranking: Ranking, measures: Sequence[str], seconds: f
         {"question": item.question.text, "rank": "–" if rank is None else str(rank)},
         rank,
         seconds,
+        item.conversation,
     )
 
 

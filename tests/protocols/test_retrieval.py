@@ -170,6 +170,7 @@ def test_names_and_quotes_become_ids_and_spans():
     assert a.gold_spans == (Span("id1", 2, 7, 22),)
     assert b.gold_pages == (("id1", 1),)
     assert (c.gold_pages, c.history) == ((("id1", 1),), (("b?", "x"),))
+    assert [item.conversation for item in resolved.items] == ["a", "b", "b", "d", "e"]
     assert d.gold_pages == d.gold_spans == e.gold_pages == ()
     assert any("absent.pdf is not in the workspace" in note for note in resolved.notes)
     assert any("Benefit_Options.pdf page 9" in note for note in resolved.notes)

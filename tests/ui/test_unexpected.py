@@ -8,6 +8,7 @@ import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import chat, evaluate, retrieval
+from pdfqa_core.ui.evaluate_setup import SAMPLE_QUESTIONS
 from pdfqa_core.ui.recipe import values_of
 from pdfqa_core.ui.session import ChatState, EvaluateState, Session
 from tests.services.helpers import BM25, HYBRID
@@ -50,8 +51,8 @@ def test_build_index_comes_back(services):
 
 def test_evaluate_comes_back(services):
     session = Session(LOCAL_OWNER, BM25)
-    first, *_, last = evaluate.Handlers(services).evaluate(
-        evaluate.SAMPLE_QUESTIONS, None, ["windows"], ["hybrid"], "", session, EvaluateState(), REQUEST
+    first, *_, last = evaluate.Tab(services).evaluate(
+        SAMPLE_QUESTIONS, None, ["windows"], ["hybrid"], "", session, EvaluateState(), REQUEST
     )
     assert (first[1].visible, last[1].visible, last[2].visible) == (False, True, False)
     assert TOLD in last[0]

@@ -86,7 +86,7 @@ class Drawn:
         return list(map(self.items.__getitem__, numbers.tolist()))
 
     def positions(self, addresses: Addresses) -> Integers:
-        """Return the numbers of the objects at these addresses; beyond the last one where there is none."""
+        """Return the numbers of the objects at these addresses; an unknown address gets the number of objects."""
         order = np.argsort(self.addresses)
         found = np.searchsorted(self.addresses, addresses, sorter=order)
         places = order[np.minimum(found, len(order) - 1)] if len(order) else np.zeros(len(addresses), dtype=np.int64)

@@ -102,6 +102,12 @@ class TextLine:
     table: PageTable | None = None
     stack: int = 0
 
+    @classmethod
+    def of_table(cls, table: PageTable, box: Box, baseline: float, size: float, region: int = 0) -> TextLine:
+        """Return the line that stands for a level table; `baseline` and `size` are those of its first line."""
+        x0, top, x1, bottom = box
+        return cls("", x0, x1, top, bottom, baseline, size, False, 1, 0.0, region=region, table=table)
+
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:

@@ -1,7 +1,7 @@
 """Text that a person does not see on the page: invisible, tiny, off the page, under something, in its own colour.
 
-Kept conservative: the searchable layer of a scan is no hidden text. What geometry makes suspicious is hidden only if
-the page looks the same without it; geometry alone decides where drawing takes too long.
+In doubt text counts as visible; the searchable layer of a scan is no hidden text. What geometry makes suspicious is
+hidden only if the page looks the same without it; geometry alone decides where drawing takes too long.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def regions(segments: list[TextSegment], depth: int = 0) -> list[list[TextSegmen
 def _short_column(segments: list[TextSegment]) -> list[list[TextSegment]]:
     """Return the segments, those apart that are a second column of only a line or two.
 
-    Too few to be an edge, they are told by the content stream: it ends with them, at the top of the page.
+    They are too few to make an edge, but the content stream ends with them, at the top of the page.
     """
     last = max(segments, key=lambda s: s.rank)
     top = min(s.top for s in segments)

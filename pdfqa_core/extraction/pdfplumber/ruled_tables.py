@@ -69,11 +69,6 @@ def _ruled_table(
     if len(cells) < 2 or len(filled) < 2:
         return None
     cells = list(zip(*filled, strict=True))
-    around = enclosing([cell.box for row in cells for cell in row if cell is not None])
-    sizes = sorted(c.size for c in taken)
-    first = min(c.v for c in taken)
-    line = TextLine(
-        "", around.x0, around.x1, around.top, around.bottom, first, sizes[len(sizes) // 2], False, 1, 0.0,
-        table=PageTable(tuple(cells)),
-    )  # fmt: skip
-    return RuledTable(line, taken)
+    box = enclosing(cell.box for row in cells for cell in row if cell is not None)
+    size = sorted(c.size for c in taken)[len(taken) // 2]
+    return RuledTable(TextLine.of_table(PageTable(tuple(cells)), box, min(c.v for c in taken), size), taken)

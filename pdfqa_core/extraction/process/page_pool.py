@@ -45,7 +45,7 @@ def sharing() -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What all processes of a pool are told."""
+    """What every process of a pool works on."""
 
     reader: PageReader
     path: Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.extraction.drawn import Drawn
-from pdfqa_core.extraction.raw_page import PageTable, TextLine
+from pdfqa_core.extraction.raw_page import PageTable, TextLine, enclosing
 from pdfqa_core.extraction.tables.aligned import find_aligned, suggested
 from pdfqa_core.extraction.tables.found import FoundTable
 from pdfqa_core.extraction.tables.grids import find_grids, grid_heights
@@ -13,6 +13,7 @@ from pdfqa_core.extraction.tables.rulings import Rulings, read_rulings
 from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
 from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
 from pdfqa_core.extraction.text.words import Word, find_words, words_of_lines
+from pdfqa_core.types import Box
 
 
 def with_tables(
@@ -60,18 +61,5 @@ def _replaced(lines: list[TextLine], found: Sequence[FoundTable]) -> list[TextLi
 
 
 def _line(table: PageTable, lines: Sequence[TextLine]) -> TextLine:
-    first = lines[0]
-    return TextLine(
-        text="",
-        u0=min(line.u0 for line in lines),
-        u1=max(line.u1 for line in lines),
-        top=min(line.top for line in lines),
-        bottom=max(line.bottom for line in lines),
-        baseline=first.baseline,
-        size=first.size,
-        bold=False,
-        cells=1,
-        first_word=0.0,
-        region=first.region,
-        table=table,
-    )
+    box = enclosing(Box(line.u0, line.top, line.u1, line.bottom) for line in lines)
+    return TextLine.of_table(table, box, lines[0].baseline, lines[0].size, lines[0].region)

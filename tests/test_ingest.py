@@ -48,7 +48,7 @@ def run(store):
 
     def go(sources, read, **options):
         options = {"owner": "me", "extractor": "direct", "max_bytes": 1000, **options}
-        return list(ingest(sources, store.documents, store.store_pdf, read, **options))
+        return list(ingest(sources, store.documents, store.files.store, read, **options))
 
     return go
 
@@ -77,7 +77,7 @@ def test_a_file_becomes_a_document_with_pages_and_its_original(run, store, file)
     assert document.authors == "Its author"
     assert store.documents.list("me") == (document,)
     assert store.documents.page("me", document.id, "direct", 1).text == "one text"
-    assert store.pdf_path(document.id).read_bytes() == b"one text"
+    assert store.files.path(document.id).read_bytes() == b"one text"
 
 
 def test_a_file_without_a_title_is_called_by_its_name(run, file):
@@ -181,7 +181,7 @@ def test_a_file_over_the_limit_is_neither_read_nor_copied(run, store, file):
     assert document.state is DocumentState.TOO_LARGE
     assert document.reason == "big.pdf has 2.1 MB, the limit is 1 MB. Split the file."
     assert read.read == []
-    assert not store.pdf_path(document.id).exists()
+    assert not store.files.path(document.id).exists()
     assert store.documents.list("me") == (document,)
 
 
@@ -189,7 +189,7 @@ def test_stop_between_files_keeps_those_that_are_finished(store, file):
     stop, read = threading.Event(), Reader()
     found = []
     for event in ingest(
-        [file("a", "a.pdf"), file("b", "b.pdf")], store.documents, store.store_pdf, read,
+        [file("a", "a.pdf"), file("b", "b.pdf")], store.documents, store.files.store, read,
         owner="me", extractor="direct", max_bytes=1000, stop=stop,
     ):  # fmt: skip
         if isinstance(event, Document):
@@ -240,7 +240,7 @@ def test_files_are_read_side_by_side_and_stored_by_the_caller(store, file):
     read = Together(3)
     sources = [file(name, f"{name}.pdf") for name in "abcdef"]
     events = list(
-        ingest(sources, Watched(), store.store_pdf, read, owner="me", extractor="direct", max_bytes=1000, workers=3)
+        ingest(sources, Watched(), store.files.store, read, owner="me", extractor="direct", max_bytes=1000, workers=3)
     )
     assert sorted(d.filename for d in documents(events)) == [f"{name}.pdf" for name in "abcdef"]
     assert stored_by == [me] * 6
@@ -258,7 +258,9 @@ def test_a_file_that_fails_beside_others_does_not_stop_them(store, file):
 
     sources = [file(name, f"{name}.pdf") for name in "abcd"]
     found = documents(
-        ingest(sources, store.documents, store.store_pdf, read, owner="me", extractor="direct", max_bytes=9, workers=2)
+        ingest(
+            sources, store.documents, store.files.store, read, owner="me", extractor="direct", max_bytes=9, workers=2
+        )
     )
     assert {d.filename: d.state.usable for d in found} == {
         "a.pdf": True, "b.pdf": False, "c.pdf": True, "d.pdf": True,
@@ -269,7 +271,9 @@ def test_twins_side_by_side_are_read_once(store, file):
     read = Reader()
     sources = [file("same", f"{number}.pdf") for number in range(6)]
     found = documents(
-        ingest(sources, store.documents, store.store_pdf, read, owner="me", extractor="direct", max_bytes=9, workers=4)
+        ingest(
+            sources, store.documents, store.files.store, read, owner="me", extractor="direct", max_bytes=9, workers=4
+        )
     )
     assert len(read.read) == 1
     assert sorted(d.reason for d in found)[0] == ""
@@ -291,7 +295,7 @@ def test_stop_ends_all_files_that_are_read_and_keeps_the_finished(store, file):
 
     sources = [file(name, f"{name}.pdf") for name in "abcdef"]
     events = ingest(
-        sources, store.documents, store.store_pdf, read, owner="me", extractor="direct", max_bytes=9, workers=2,
+        sources, store.documents, store.files.store, read, owner="me", extractor="direct", max_bytes=9, workers=2,
         stop=stop,
     )  # fmt: skip
     while not isinstance(next(events), Document):
@@ -313,7 +317,7 @@ def test_nobody_waits_any_more(store, file):
         return result()
 
     events = ingest(
-        [file(name, f"{name}.pdf") for name in "abcd"], store.documents, store.store_pdf, read, owner="me",
+        [file(name, f"{name}.pdf") for name in "abcd"], store.documents, store.files.store, read, owner="me",
         extractor="direct", max_bytes=9,
     )  # fmt: skip
     while not isinstance(next(events), Document):

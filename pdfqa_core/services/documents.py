@@ -98,7 +98,7 @@ class DocumentService:
         tried = {reading.document_id for reading in self._kept.readings(owner) if reading.extractor == name}
         with self._tasks.start(task) as stop:
             yield from ingestion.ingest(
-                sources, self._kept, self._store.store_pdf, self._read(chosen, password, stop, owner),
+                sources, self._kept, self._store.files.store, self._read(chosen, password, stop, owner),
                 owner=owner, extractor=name, max_bytes=chosen.max_file_mb * 1_000_000, again=again, tried=tried,
                 workers=self._workers(chosen), stop=stop,
             )  # fmt: skip
@@ -201,7 +201,7 @@ class DocumentService:
     def original(self, owner: str, document_id: str) -> ingestion.Source:
         """Return the stored PDF of a document with the name it was added under."""
         document = self._kept.get(owner, document_id)
-        return ingestion.Source(self._store.pdf_path(document_id), document.filename)
+        return ingestion.Source(self._store.files.path(document_id), document.filename)
 
     # ------------------------------------------------------------ readings
 
@@ -278,7 +278,7 @@ class DocumentService:
             if r.extractor == name and (r.state is not DocumentState.ENCRYPTED or locked(r.state, r.document_id))
         }
         documents = [d for d in self._kept.list(owner) if d.id not in tried]
-        return tuple(d for d in documents if not locked(d.state, d.id) and self._store.pdf_path(d.id).is_file())
+        return tuple(d for d in documents if not locked(d.state, d.id) and self._store.files.path(d.id).is_file())
 
     def read_missing(self, owner: str, settings: Settings, stop: StopSignal) -> Iterator[Progress]:
         """Read the documents that `unread` returns. Raises StoppedError when stopped; those finished are kept."""
@@ -288,7 +288,7 @@ class DocumentService:
         sources = [self.original(owner, document.id) for document in documents]
         kept = _Uncounted(self._kept, frozenset(document.id for document in documents))
         for event in ingestion.ingest(
-            sources, kept, self._store.store_pdf, self._read(wanted, None, stop, owner), owner=owner,
+            sources, kept, self._store.files.store, self._read(wanted, None, stop, owner), owner=owner,
             extractor=readings.name_of(wanted), max_bytes=wanted.max_file_mb * 1_000_000, again=True,
             workers=self._workers(wanted), stop=stop,
         ):  # fmt: skip

@@ -97,7 +97,7 @@ class PageService:
 
     def _image(self, owner: str, document: Document, number: int, width: int) -> bytes:
         return self._renderer.render(
-            self._store.pdf_path(document.id), number, width_px=width, filename=document.filename,
+            self._store.files.path(document.id), number, width_px=width, filename=document.filename,
             password=self._passwords.get(owner, document.id),
         )  # fmt: skip
 
@@ -107,7 +107,7 @@ class PageService:
         Raises DocumentError with state ENCRYPTED if it does not open the document.
         """
         document = self._store.documents.get(owner, document_id)
-        path = self._store.pdf_path(document_id)
+        path = self._store.files.path(document_id)
         self._renderer.render(path, 1, width_px=THUMBNAIL_WIDTH, filename=document.filename, password=password)
         self._passwords.keep(owner, document_id, password)
 

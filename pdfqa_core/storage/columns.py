@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.types import DocumentState
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -43,6 +45,33 @@ class CleanText(TypeDecorator[str]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         """Replace what no database takes."""
         return clean(value) if isinstance(value, str) else value
+
+
+class State(TypeDecorator[DocumentState]):
+    """How reading a PDF ended, as its value."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> DocumentState | None:
+        """Return the state of this value."""
+        return None if value is None else DocumentState(value)
+
+
+class Json(TypeDecorator[Any]):
+    """A plain value, a mapping or a tuple of such, as text."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        """Return the value as ASCII, which every database takes."""
+        return json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        """Return the value; a list comes back as a tuple."""
+        found = None if value is None else json.loads(value)
+        return tuple(found) if isinstance(found, list) else found
 
 
 def clean(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +12,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, up
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import decode, encode
-from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.documents import filenames
 from pdfqa_core.storage.records import ConversationSummary
 from pdfqa_core.storage.tables import conversations, study_turns, turns
@@ -43,16 +42,8 @@ class Conversations:
         with self._database.write() as connection:
             if connection.scalar(select(conversations.c.id).where(conversations.c.id == conversation.id)):
                 raise UsageError(f"There is a conversation {conversation.id!r} already.")
-            connection.execute(
-                insert(conversations).values(
-                    id=conversation.id,
-                    owner=conversation.owner,
-                    title=conversation.title,
-                    created_at=conversation.created_at,
-                    changed_at=conversation.created_at,
-                    document_ids=json.dumps(conversation.document_ids),
-                )
-            )
+            row = {**row_of(conversations, conversation), "changed_at": conversation.created_at}
+            connection.execute(insert(conversations).values(row))
             for number, turn in enumerate(conversation.turns, start=1):
                 _insert_turn(connection, conversation.owner, conversation.id, replace(turn, number=number))
 
@@ -71,20 +62,14 @@ class Conversations:
             .order_by(conversations.c.changed_at.desc(), conversations.c.id)
         )
         with self._database.read() as connection:
-            return tuple(
-                ConversationSummary(
-                    row.id, row.title, row.created_at, row.changed_at, tuple(json.loads(row.document_ids)),
-                    row.turn_count,
-                )
-                for row in connection.execute(query)
-            )  # fmt: skip
+            return tuple(record(ConversationSummary, row) for row in connection.execute(query))
 
     def get(self, owner: str, conversation_id: str) -> Conversation:
         """Return a conversation with its turns, without those that were replaced."""
         with self._database.read() as connection:
             row = _require(connection, owner, conversation_id, lock=False)
             found = tuple(turn_of(turn) for turn in connection.execute(_live_turns(conversation_id)))
-        return Conversation(row.id, row.title, row.created_at, row.owner, tuple(json.loads(row.document_ids)), found)
+        return record(Conversation, row, turns=found)
 
     def turn(self, owner: str, turn_id: str) -> Turn:
         """Return one turn, replaced or not, also of a conversation that was deleted after it was put in a study."""
@@ -109,7 +94,7 @@ class Conversations:
         """Change which documents are searched from now on (none: all of the owner's)."""
         with self._database.write() as connection:
             _require(connection, owner, conversation_id)
-            _change(connection, conversation_id, document_ids=json.dumps(tuple(document_ids)))
+            _change(connection, conversation_id, document_ids=tuple(document_ids))
 
     def delete(self, owner: str, conversation_id: str) -> None:
         """Delete the conversation; turns that belong to a study stay for their ratings and exports."""
@@ -149,7 +134,7 @@ class Conversations:
 
 def turn_of(row: Row[Any]) -> Turn:
     """Return the turn in a row of the table."""
-    return Turn(row.id, row.number, row.question, row.standalone_question, decode(Answer, row.answer))
+    return record(Turn, row, answer=decode(Answer, row.answer))
 
 
 def _append(connection: Connection, owner: str, conversation_id: str, turn: Turn) -> Turn:
@@ -166,18 +151,11 @@ def _insert_turn(connection: Connection, owner: str, conversation_id: str, turn:
     if connection.scalar(select(turns.c.id).where(turns.c.id == turn.id)):
         raise UsageError(f"There is a turn {turn.id!r} already.", "Every answer needs a turn of its own.")
     document_ids = {span.document_id for hit in turn.answer.hits for span in hit.passage.spans}
-    connection.execute(
-        insert(turns).values(
-            id=turn.id,
-            conversation_id=conversation_id,
-            number=turn.number,
-            question=turn.question,
-            standalone_question=turn.standalone_question,
-            answer=encode(turn.answer),
-            filenames=json.dumps(filenames(connection, owner, document_ids)),
-            created_at=datetime.now(UTC),
-        )
-    )
+    others = {
+        "conversation_id": conversation_id, "answer": encode(turn.answer),
+        "filenames": filenames(connection, owner, document_ids), "created_at": datetime.now(UTC),
+    }  # fmt: skip
+    connection.execute(insert(turns).values(row_of(turns, turn) | others))
 
 
 def _change(connection: Connection, conversation_id: str, **values: Any) -> None:

@@ -9,20 +9,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, Table, and_, create_engine, event, insert, make_url, update
+from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, insert, make_url, update
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
 
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.storage.failures import database_failures
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+T = TypeVar("T")
 _MIGRATING = threading.Lock()  # Alembic keeps the running migration in module variables
 
 
@@ -88,14 +90,25 @@ class Database:
             command.upgrade(config, "head")
 
 
-def upsert(connection: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Update the row with this key, or insert it: the same statements on every database."""
-    change = update(table).where(and_(*(table.c[name] == value for name, value in key.items()))).values(**values)
+def row_of(table: Table, value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are columns of the table."""
+    return {column.name: getattr(value, column.name) for column in table.c if hasattr(value, column.name)}
+
+
+def record(kind: type[T], row: Row[*tuple[Any, ...]], **others: Any) -> T:
+    """Return the dataclass of this kind whose fields are the row's columns, but for the `others`."""
+    names = [field.name for field in fields(kind) if field.name not in others]  # type: ignore[arg-type]
+    return kind(**{name: getattr(row, name) for name in names}, **others)
+
+
+def upsert(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
+    """Update the row with the primary key that `values` name, or insert it: the same statements on every database."""
+    change = update(table).where(*(column == values[column.name] for column in table.primary_key)).values(values)
     if connection.execute(change).rowcount:
         return
     try:
         with connection.begin_nested():
-            connection.execute(insert(table).values(**key, **values))
+            connection.execute(insert(table).values(values))
     except IntegrityError:
         if not connection.execute(change).rowcount:
             raise

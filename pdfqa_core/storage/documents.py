@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, select
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.page_codec import decode_page
 from pdfqa_core.storage import readings
-from pdfqa_core.storage.database import Database, upsert
+from pdfqa_core.storage.database import Database, record, row_of, upsert
 from pdfqa_core.storage.files import PdfFiles, mark_removed, settle
 from pdfqa_core.storage.records import Reading
 from pdfqa_core.storage.tables import documents, pages
-from pdfqa_core.types import Document, DocumentState, Page
+from pdfqa_core.types import Document, Page
 
 
 class Documents:
     """The documents of each owner; every method sees only those of the `owner` it is given.
 
     A document may have been read in several ways (see `readings`); the one that counts is its `extractor`, and its
-    state is that reading's. Pages are stored as `encode` makes them, per document and reading. All methods raise
-    StorageError, and UsageError where the owner has no such document.
+    state is that reading's. Pages are stored per document and reading. All methods raise StorageError, and
+    UsageError where the owner has no such document.
     """
 
-    def __init__(
-        self, database: Database, files: PdfFiles, encode: Callable[[Page], bytes], decode: Callable[[bytes], Page]
-    ) -> None:
+    def __init__(self, database: Database, files: PdfFiles) -> None:
         self._database = database
         self._files = files
-        self._encode = encode
-        self._decode = decode
 
     def add(
         self, document: Document, extractor: str = "", read_pages: Sequence[Page] = (), *, counts: bool = True
@@ -43,40 +39,39 @@ class Documents:
         cannot, and, unless `counts`, if it has any. The day on which it was added stays.
         """
         with self._database.write() as connection:
-            key = {"id": document.id, "owner": document.owner}
             row = connection.execute(_document_query(document.owner, document.id)).one_or_none()
             if row is not None:
                 document = replace(document, added_at=row.added_at)
             if extractor:
-                readings.put(connection, document, extractor, read_pages, self._encode)
+                readings.put(connection, document, extractor, read_pages)
                 document = replace(document, extractor=extractor)
-            if row is not None and not counts and _document(row).state.usable:
-                document = _document(row)
-            upsert(connection, documents, key, _values(readings.counting(connection, document)))
+            if row is not None and not counts and row.state.usable:
+                document = record(Document, row)
+            upsert(connection, documents, row_of(documents, readings.counting(connection, document)))
             settle(connection, document.id)
 
     def choose(self, owner: str, document_id: str, extractor: str) -> Document:
         """Let the reading of this name count for the document. Raises UsageError if there is none that is usable."""
         with self._database.write() as connection:
-            document = _document(self._require(connection, owner, document_id))
+            document = record(Document, self._require(connection, owner, document_id))
             rows = connection.execute(readings.of_owner(owner, document_id)).all()
-            named = [one for row in rows if (one := readings.reading_of(row)).extractor == extractor]
-            if not named or not named[0].state.usable:
+            row = next((row for row in rows if row.extractor == extractor), None)
+            if row is None or not row.state.usable:
                 raise UsageError(f"{document.filename} has no text as read by {extractor!r}.", "Read it again.")
-            document = readings.counted(document, named[0])
-            upsert(connection, documents, {"id": document_id, "owner": owner}, _values(document))
+            document = readings.counted(document, record(Reading, row))
+            upsert(connection, documents, row_of(documents, document))
         return document
 
     def list(self, owner: str) -> tuple[Document, ...]:
         """Return the owner's documents in the order they were added."""
         query = select(documents).where(documents.c.owner == owner).order_by(documents.c.added_at, documents.c.filename)
         with self._database.read() as connection:
-            return tuple(_document(row) for row in connection.execute(query))
+            return tuple(record(Document, row) for row in connection.execute(query))
 
     def get(self, owner: str, document_id: str) -> Document:
         """Return one document."""
         with self._database.read() as connection:
-            return _document(self._require(connection, owner, document_id))
+            return record(Document, self._require(connection, owner, document_id))
 
     def remove(self, owner: str, document_id: str) -> None:
         """Remove the document with its readings; pages and PDF go too when no other owner has them."""
@@ -105,13 +100,14 @@ class Documents:
         with self._database.read() as connection:
             if document_id:
                 self._require(connection, owner, document_id)
-            return tuple(map(readings.reading_of, connection.execute(readings.of_owner(owner, document_id))))
+            rows = connection.execute(readings.of_owner(owner, document_id))
+            return tuple(record(Reading, row) for row in rows)
 
     def _pages(self, owner: str, document_id: str, query: Select[Any]) -> tuple[Page, ...]:
         with self._database.read() as connection:
             self._require(connection, owner, document_id)
             contents = connection.scalars(query).all()
-        return tuple(self._decode(bytes(content)) for content in contents)
+        return tuple(decode_page(bytes(content)) for content in contents)
 
     @staticmethod
     def _require(connection: Connection, owner: str, document_id: str) -> Row[Any]:
@@ -145,35 +141,3 @@ def _is_known(connection: Connection, document_id: str) -> bool:
 
 def _document_query(owner: str, document_id: str) -> Select[Any]:
     return select(documents).where(documents.c.id == document_id, documents.c.owner == owner)
-
-
-def _values(document: Document) -> dict[str, Any]:
-    return {
-        "title": document.title,
-        "filename": document.filename,
-        "page_count": document.page_count,
-        "added_at": document.added_at,
-        "state": document.state.value,
-        "reason": document.reason,
-        "size": document.size,
-        "pages_without_text": json.dumps(list(document.pages_without_text)),
-        "extractor": document.extractor,
-        "authors": document.authors,
-    }
-
-
-def _document(row: Row[Any]) -> Document:
-    return Document(
-        id=row.id,
-        title=row.title,
-        filename=row.filename,
-        page_count=row.page_count,
-        added_at=row.added_at,
-        owner=row.owner,
-        state=DocumentState(row.state),
-        reason=row.reason,
-        size=row.size,
-        pages_without_text=tuple(json.loads(row.pages_without_text)),
-        extractor=row.extractor,
-        authors=row.authors,
-    )

@@ -5,7 +5,6 @@ A list reads the summary columns only; what a system found for each item lies ap
 
 from __future__ import annotations
 
-import json
 import math
 import uuid
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from sqlalchemy import Connection, Row, delete, insert, select
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import decode, encode
-from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.database import Database, record
 from pdfqa_core.storage.tables import evaluations, rankings
 from pdfqa_core.types import Evaluation, EvaluationSummary, Ranking
 
@@ -42,7 +41,7 @@ class Evaluations:
             "owner": owner,
             "protocol": made.protocol,
             "dataset": made.dataset,
-            "systems": json.dumps([system.name for system in made.systems]),
+            "systems": [system.name for system in made.systems],
             "content": encode(made),
             "created_at": made.made_at,
         }
@@ -59,15 +58,12 @@ class Evaluations:
     def list(self, owner: str, protocol: str = "") -> tuple[EvaluationSummary, ...]:
         """Return the owner's evaluations (of one protocol), newest first."""
         table = evaluations.c
-        query = select(table.id, table.protocol, table.dataset, table.systems, table.created_at)
+        query = select(table.id, table.protocol, table.dataset, table.systems, table.created_at.label("made_at"))
         query = query.where(table.owner == owner).order_by(table.created_at.desc(), table.id)
         if protocol:
             query = query.where(table.protocol == protocol)
         with self._database.read() as connection:
-            return tuple(
-                EvaluationSummary(row.id, row.protocol, row.dataset, tuple(json.loads(row.systems)), row.created_at)
-                for row in connection.execute(query)
-            )
+            return tuple(record(EvaluationSummary, row) for row in connection.execute(query))
 
     def get(self, owner: str, evaluation_id: str) -> Evaluation:
         """Return one evaluation with the values of every item."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Connection, Label, Table, delete, func, literal, select, union_all
+from sqlalchemy import Connection, Select, Table, delete, func, select, union_all
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import documents as stored_documents
@@ -16,7 +14,6 @@ from pdfqa_core.storage import studies as stored_studies
 from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.database import Database, upsert
 from pdfqa_core.storage.files import PdfFiles
-from pdfqa_core.storage.records import OwnerUse
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
@@ -44,22 +41,16 @@ class Owners:
         """Return what was last set under this name."""
         query = select(preferences.c.value).where(preferences.c.owner == owner, preferences.c.name == name)
         with self._database.read() as connection:
-            value = connection.scalar(query)
-        found: Preference = default if value is None else json.loads(value)
-        return found
+            row = connection.execute(query).one_or_none()
+        return default if row is None else row.value
 
     def set_preference(self, owner: str, name: str, value: Preference) -> None:
         """Remember a value. Raises UsageError if it is no text, number, boolean or None."""
         if not isinstance(value, Preference):
             raise UsageError(f"A preference cannot be a {type(value).__name__}.")
-        values = {"value": json.dumps(value), "changed_at": datetime.now(UTC)}
+        row = {"owner": owner, "name": name, "value": value, "changed_at": datetime.now(UTC)}
         with self._database.write() as connection:
-            upsert(connection, preferences, {"owner": owner, "name": name}, values)
-
-    def uses(self) -> tuple[OwnerUse, ...]:
-        """Return what each owner keeps, largest first."""
-        with self._database.read() as connection:
-            return _uses(connection)
+            upsert(connection, preferences, row)
 
     def pdf_bytes(self, owner: str) -> int:
         """Return the size of an owner's PDFs in bytes."""
@@ -77,16 +68,17 @@ class Owners:
         """Remove the owners who changed nothing for that many hours, but those in `keep`; return who they were."""
         limit = datetime.now(UTC) - timedelta(hours=hours)
         with self._database.write() as connection:
-            idle = [use.owner for use in _uses(connection) if use.last_change < limit and use.owner not in keep]
+            idle = [owner for owner, last in _last_changes(connection).items() if last < limit and owner not in keep]
             for owner in idle:
                 _remove(connection, owner)
         self._files.remove_pending()
         return tuple(idle)
 
 
-def _uses(connection: Connection) -> tuple[OwnerUse, ...]:
+def _last_changes(connection: Connection) -> dict[str, datetime]:
+    """Return when something of each owner's was last added or changed."""
     changes = union_all(
-        _changes(documents, "added_at", size=True),
+        _changes(documents, "added_at"),
         _changes(readings, "read_at"),
         _changes(conversations, "changed_at"),
         _changes(turns, "created_at", conversations),
@@ -97,21 +89,18 @@ def _uses(connection: Connection) -> tuple[OwnerUse, ...]:
         _changes(evaluations, "created_at"),
         _changes(preferences, "changed_at"),
     ).subquery()
-    size = func.sum(changes.c.size).label("size")
-    count = func.sum(changes.c.documents).label("documents")
-    last = func.max(changes.c.at, type_=UtcDateTime).label("at")
-    query = select(changes.c.owner, count, size, last).group_by(changes.c.owner).order_by(size.desc(), changes.c.owner)
-    return tuple(OwnerUse(row.owner, int(row.documents), int(row.size), row.at) for row in connection.execute(query))
+    last = func.max(changes.c.at, type_=UtcDateTime).label("last")
+    query = select(changes.c.owner, last).group_by(changes.c.owner).order_by(changes.c.owner)
+    return {row.owner: row.last for row in connection.execute(query)}
 
 
-def _changes(table: Table, moment: str, part_of: Table | None = None, *, size: bool = False) -> Any:
-    """Select owner, documents, size and moment of each row; rows that are `part_of` others have the owner of those."""
-    amount: Label[Any] = (table.c.size if size else literal(0)).label("size")
-    columns = (literal(int(size)).label("documents"), amount, table.c[moment].label("at"))
+def _changes(table: Table, moment: str, part_of: Table | None = None) -> Select[tuple[str, datetime]]:
+    """Select owner and moment of each row; rows that are `part_of` others have the owner of those."""
+    at = table.c[moment].label("at")
     if part_of is None:
-        return select(table.c.owner, *columns)
+        return select(table.c.owner, at)
     key = table.c.study_id if part_of is studies else table.c.conversation_id
-    return select(part_of.c.owner, *columns).where(key == part_of.c.id)
+    return select(part_of.c.owner, at).where(key == part_of.c.id)
 
 
 def _remove(connection: Connection, owner: str) -> None:

@@ -7,47 +7,35 @@ password of an encrypted file does not see what another owner's password opened.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, delete, insert, select, update
+from sqlalchemy import Connection, Select, and_, delete, insert, select, update
 
-from pdfqa_core.storage.database import upsert
+from pdfqa_core.page_codec import encode_page
+from pdfqa_core.storage.database import record, row_of, upsert
 from pdfqa_core.storage.records import Reading
 from pdfqa_core.storage.tables import pages, readings
 from pdfqa_core.types import Document, DocumentState, Page
 
-_USABLE = tuple(state.value for state in DocumentState if state.usable)
+_USABLE = tuple(state for state in DocumentState if state.usable)
 
 
-def put(
-    connection: Connection, document: Document, name: str, read_pages: Sequence[Page], encode: Callable[[Page], bytes]
-) -> None:
+def put(connection: Connection, document: Document, name: str, read_pages: Sequence[Page]) -> None:
     """Store how reading `document` under this name ended, and its pages in place of those read before.
 
     Where the file could not be used, pages that another owner may have of it stay.
     """
-    version = _put_pages(connection, document.id, name, read_pages, encode) if document.state.usable else ""
+    version = _put_pages(connection, document.id, name, read_pages) if document.state.usable else ""
     by_ocr = [page for page in read_pages if page.source == "ocr"]
     sure = [page.confidence for page in by_ocr if page.confidence is not None]
-    upsert(
-        connection,
-        readings,
-        {"document_id": document.id, "owner": document.owner, "extractor": name},
-        {
-            "state": document.state.value,
-            "reason": document.reason,
-            "page_count": document.page_count,
-            "pages_without_text": json.dumps(list(document.pages_without_text)),
-            "ocr_pages": len(by_ocr),
-            "confidence": sum(sure) / len(sure) if sure else None,
-            "read_at": datetime.now(UTC),
-            "version": version,
-        },
-    )
+    known = {
+        "document_id": document.id, "extractor": name, "ocr_pages": len(by_ocr),
+        "confidence": sum(sure) / len(sure) if sure else None, "read_at": datetime.now(UTC), "version": version,
+    }  # fmt: skip
+    upsert(connection, readings, row_of(readings, document) | known)
     if version:  # the pages of other owners' readings of this name are these pages now
         same = and_(readings.c.document_id == document.id, readings.c.extractor == name)
         connection.execute(update(readings).where(same, readings.c.state.in_(_USABLE)).values(version=version))
@@ -70,7 +58,7 @@ def counting(connection: Connection, document: Document) -> Document:
         .order_by(readings.c.read_at.desc(), readings.c.extractor)
     )
     row = connection.execute(query).first()
-    return document if row is None else counted(document, reading_of(row))
+    return document if row is None else counted(document, record(Reading, row))
 
 
 def counted(document: Document, reading: Reading) -> Document:
@@ -116,31 +104,13 @@ def page_contents(owner: str, document_id: str, name: str) -> Select[Any]:
     )
 
 
-def reading_of(row: Row[Any]) -> Reading:
-    """Return the reading in a row of the table."""
-    return Reading(
-        document_id=row.document_id,
-        extractor=row.extractor,
-        state=DocumentState(row.state),
-        reason=row.reason,
-        page_count=row.page_count,
-        pages_without_text=tuple(json.loads(row.pages_without_text)),
-        ocr_pages=row.ocr_pages,
-        confidence=row.confidence,
-        read_at=row.read_at,
-        version=row.version,
-    )
-
-
-def _put_pages(
-    connection: Connection, document_id: str, name: str, read_pages: Sequence[Page], encode: Callable[[Page], bytes]
-) -> str:
+def _put_pages(connection: Connection, document_id: str, name: str, read_pages: Sequence[Page]) -> str:
     """Replace the pages and return their version, a hash of what is stored (16 hex digits)."""
     connection.execute(delete(pages).where(pages.c.document_id == document_id, pages.c.extractor == name))
     digest = hashlib.sha256()
     rows = []
     for page in read_pages:
-        content = encode(page)
+        content = encode_page(page)
         digest.update(content)
         rows.append({"document_id": document_id, "extractor": name, "number": page.number, "content": content})
     if rows:

@@ -53,13 +53,3 @@ class StudyTurn:
     conversation_id: str
     conversation_title: str
     filenames: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerUse:
-    """How much an owner keeps: documents, bytes of PDFs, and when something of theirs was last added or changed."""
-
-    owner: str
-    documents: int
-    pdf_bytes: int
-    last_change: datetime

@@ -8,7 +8,6 @@ from typing import Self
 
 from sqlalchemy import URL
 
-from pdfqa_core.page_codec import decode_page, encode_page
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.database import Database
 from pdfqa_core.storage.documents import Documents
@@ -28,7 +27,7 @@ class Store:
         self.workspace = workspace
         self.database = database
         self.files = PdfFiles(workspace / "pdfs", database)
-        self.documents = Documents(database, self.files, encode_page, decode_page)
+        self.documents = Documents(database, self.files)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
         self.evaluations = Evaluations(database)
@@ -47,14 +46,6 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
         url = database_url or URL.create("sqlite", database=str(folder / DATABASE_FILE))
         return cls(folder, Database(url, busy_seconds=busy_seconds))
-
-    def store_pdf(self, source: bytes | Path) -> str:
-        """Store a PDF under its hash and return its document id. Raises StorageError."""
-        return self.files.store(source)
-
-    def pdf_path(self, document_id: str) -> Path:
-        """Return where the PDF of a document lies. Raises UsageError if the id has another form."""
-        return self.files.path(document_id)
 
     def close(self) -> None:
         """Close the database."""

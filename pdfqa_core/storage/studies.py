@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 import uuid
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import turn_of
-from pdfqa_core.storage.database import Database
+from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.storage.tables import adjudications, annotators, conversations, ratings, studies, study_turns, turns
 from pdfqa_core.types import Adjudication, Rating, Study
@@ -48,9 +47,7 @@ class Studies:
             if not turn_ids:
                 raise UsageError("A study needs at least one answered question.", "Choose a conversation with turns.")
             study = Study(uuid.uuid4().hex, name, datetime.now(UTC), owner, turn_ids, seed)
-            connection.execute(
-                insert(studies).values(id=study.id, owner=owner, name=name, created_at=study.created_at, seed=seed)
-            )
+            connection.execute(insert(studies).values(row_of(studies, study)))
             connection.execute(
                 insert(study_turns),
                 [{"study_id": study.id, "turn_id": turn_id, "position": i} for i, turn_id in enumerate(turn_ids)],
@@ -84,7 +81,7 @@ class Studies:
         )
         with self._database.read() as connection:
             return tuple(
-                StudyTurn(turn_of(row), row.conversation_id, row.title, json.loads(row.filenames))
+                StudyTurn(turn_of(row), row.conversation_id, row.title, row.filenames)
                 for row in connection.execute(query)
             )
 
@@ -126,24 +123,11 @@ class Studies:
         Raises UsageError if an annotator has not signed in or an item is not part of the study.
         """
         with self._database.write() as connection:
-            rows = [
-                {
-                    "study_id": rating.study_id,
-                    "turn_id": rating.turn_id,
-                    "item_id": rating.item_id,
-                    "annotator_key": _key(rating.annotator),
-                    "criterion": rating.criterion,
-                    "value": rating.value,
-                    "comment": rating.comment,
-                    "seconds": rating.seconds,
-                    "rated_at": rating.rated_at,
-                }
-                for rating in new
-            ]
+            rows = [{**row_of(ratings, rating), "annotator_key": _key(rating.annotator)} for rating in new]
             for study_id, turn_id in {(row["study_id"], row["turn_id"]) for row in rows}:
-                _require_item(connection, str(study_id), str(turn_id))
+                _require_item(connection, study_id, turn_id)
             for study_id, key in {(row["study_id"], row["annotator_key"]) for row in rows}:
-                _require_annotator(connection, str(study_id), str(key))
+                _require_annotator(connection, study_id, key)
             if rows:
                 connection.execute(insert(ratings), rows)
 
@@ -157,28 +141,16 @@ class Studies:
             .where(ratings.c.study_id == study_id)
             .group_by(ratings.c.annotator_key, ratings.c.item_id, ratings.c.criterion)
         )
-        return self._ratings(study_id, annotator, ratings.c.id.in_(counting))
-
-    def rating_history(self, study_id: str, annotator: str | None = None) -> tuple[Rating, ...]:
-        """Return every rating ever saved, oldest first, of one annotator or of all."""
-        return self._ratings(study_id, annotator)
-
-    def adjudicate(self, decision: Adjudication) -> None:
-        """Append an adjudication. Raises UsageError if the item is not part of the study."""
-        turn_id = decision.item_id.partition("#")[0]
-        with self._database.write() as connection:
-            _require_item(connection, decision.study_id, turn_id)
-            connection.execute(
-                insert(adjudications).values(
-                    study_id=decision.study_id,
-                    turn_id=turn_id,
-                    item_id=decision.item_id,
-                    criterion=decision.criterion,
-                    value=decision.value,
-                    reason=decision.reason,
-                    decided_at=decision.decided_at,
-                )
-            )
+        query = (
+            select(ratings, annotators.c.name.label("annotator"))
+            .join(annotators)
+            .where(ratings.c.id.in_(counting))
+            .order_by(ratings.c.id)
+        )
+        if annotator is not None:
+            query = query.where(ratings.c.annotator_key == _key(annotator))
+        with self._database.read() as connection:
+            return tuple(record(Rating, row) for row in connection.execute(query))
 
     def adjudications(self, study_id: str) -> tuple[Adjudication, ...]:
         """Return the adjudications that count: the last per item and criterion."""
@@ -189,22 +161,7 @@ class Studies:
         )
         query = select(adjudications).where(adjudications.c.id.in_(counting)).order_by(adjudications.c.id)
         with self._database.read() as connection:
-            return tuple(
-                Adjudication(row.study_id, row.item_id, row.criterion, row.value, row.reason, row.decided_at)
-                for row in connection.execute(query)
-            )
-
-    def _ratings(self, study_id: str, annotator: str | None, *conditions: Any) -> tuple[Rating, ...]:
-        query = (
-            select(ratings, annotators.c.name)
-            .join(annotators)
-            .where(ratings.c.study_id == study_id, *conditions)
-            .order_by(ratings.c.id)
-        )
-        if annotator is not None:
-            query = query.where(ratings.c.annotator_key == _key(annotator))
-        with self._database.read() as connection:
-            return tuple(_rating(row) for row in connection.execute(query))
+            return tuple(record(Adjudication, row) for row in connection.execute(query))
 
 
 def remove_all(connection: Connection, owner: str) -> None:
@@ -254,17 +211,4 @@ def _key(name: str) -> str:
 
 def _study(connection: Connection, row: Row[Any]) -> Study:
     query = select(study_turns.c.turn_id).where(study_turns.c.study_id == row.id).order_by(study_turns.c.position)
-    return Study(row.id, row.name, row.created_at, row.owner, tuple(connection.scalars(query)), row.seed)
-
-
-def _rating(row: Row[Any]) -> Rating:
-    return Rating(
-        study_id=row.study_id,
-        item_id=row.item_id,
-        annotator=row.name,
-        criterion=row.criterion,
-        value=row.value,
-        comment=row.comment,
-        seconds=row.seconds,
-        rated_at=row.rated_at,
-    )
+    return record(Study, row, turn_ids=tuple(connection.scalars(query)))

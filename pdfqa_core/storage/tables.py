@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from pdfqa_core.storage.columns import CleanText, UtcDateTime
+from pdfqa_core.storage.columns import CleanText, Json, State, UtcDateTime
 
 metadata = MetaData(
     naming_convention={
@@ -41,10 +41,10 @@ documents = Table(
     _text("filename"),
     Column("page_count", Integer, nullable=False),
     Column("added_at", UtcDateTime, nullable=False),
-    _text("state"),
+    Column("state", State, nullable=False),
     _text("reason"),
     Column("size", BigInteger, nullable=False),
-    _text("pages_without_text"),
+    Column("pages_without_text", Json, nullable=False),
     _text("extractor"),
     _text("authors"),
     Index(None, "owner"),
@@ -56,10 +56,10 @@ readings = Table(
     _text("document_id", key=True),
     _text("owner", key=True),
     _text("extractor", key=True),
-    _text("state"),
+    Column("state", State, nullable=False),
     _text("reason"),
     Column("page_count", Integer, nullable=False),
-    _text("pages_without_text"),
+    Column("pages_without_text", Json, nullable=False),
     Column("ocr_pages", Integer, nullable=False),
     Column("confidence", Float),
     Column("read_at", UtcDateTime, nullable=False),
@@ -94,7 +94,7 @@ conversations = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
     Column("deleted_at", UtcDateTime),
-    _text("document_ids"),
+    Column("document_ids", Json, nullable=False),
     Index(None, "owner"),
 )
 
@@ -107,7 +107,7 @@ turns = Table(
     _text("question"),
     _text("standalone_question"),
     _text("answer"),
-    _text("filenames"),
+    Column("filenames", Json, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("superseded_at", UtcDateTime),
     Index(None, "conversation_id"),
@@ -180,7 +180,7 @@ preferences = Table(
     metadata,
     _text("owner", key=True),
     _text("name", key=True),
-    _text("value"),
+    Column("value", Json, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
 )
 
@@ -191,7 +191,7 @@ evaluations = Table(
     _text("owner"),
     _text("protocol"),
     _text("dataset"),
-    _text("systems"),
+    Column("systems", Json, nullable=False),
     _text("content"),
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "owner"),

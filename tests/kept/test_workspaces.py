@@ -20,6 +20,7 @@ from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import read_settings
 from tests.serving_fakes import FakeModels
+from tests.storage.conftest import rating_history
 
 FOLDER = Path(__file__).parent
 
@@ -130,7 +131,7 @@ def test_ratings_of_the_study(pdfqa, kept):
 
 def test_every_rating_that_was_changed_since(services, kept):
     (study,) = services.studies.list(LOCAL_OWNER)
-    history = services.store.studies.rating_history(study.id)
+    history = rating_history(services.store, study.id)
     assert has(lines(write_jsonl(history)), kept.lines("rating-history.jsonl"))
 
 

@@ -147,7 +147,7 @@ def test_a_removed_document_leaves_nothing_behind(services, letter):
     files = set((services.workspace / "indexes").rglob("*.np[yz]"))
     services.documents.remove(LOCAL_OWNER, document.id)
     assert len(files - set((services.workspace / "indexes").rglob("*.np[yz]"))) == 4
-    assert not services.store.pdf_path(document.id).exists()
+    assert not services.store.files.path(document.id).exists()
     for settings in both:
         assert not services.indexes.ready(LOCAL_OWNER, settings)
         built(services, settings)

@@ -96,7 +96,7 @@ def test_idle_visitors_are_removed_with_everything(open_services, letter):
     assert not services.indexes.ready("visitor-old", LITERAL)
     assert len(list((services.workspace / "visitors").iterdir())) == 1
     assert services.indexes.ready("visitor-new", LITERAL)
-    assert services.store.pdf_path(sample.id).exists()
+    assert services.store.files.path(sample.id).exists()
     assert [d.filename for d in services.documents.list(LOCAL_OWNER)] == ["harbour-heat.pdf"]
 
 

@@ -147,7 +147,7 @@ def test_what_cannot_be_read_so_keeps_its_reading_and_is_told(services):
 
 def test_a_stored_pdf_that_was_damaged_since_changes_nothing(services):
     document = only(services)
-    services.store.pdf_path(document.id).write_bytes(b"%PDF-1.7\nand nothing more")
+    services.store.files.path(document.id).write_bytes(b"%PDF-1.7\nand nothing more")
     built(services, UNTABLED)
     assert only(services) == document
     assert [reading.extractor for reading in services.documents.readings(LOCAL_OWNER)] == ["direct"]

@@ -17,7 +17,7 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
 from pdfqa_core.types import AppliesTo, Criterion
 from pdfqa_core.ui.annotate_view import form_html, item_html, results_html
-from tests.storage.conftest import turn
+from tests.storage.conftest import rating_history, turn
 
 STYLE = Criterion(
     "style",
@@ -134,7 +134,7 @@ def test_the_comment_is_kept_with_the_rating_of_the_answer(store: Store, studies
     assert studies.save_comment(*place, "why ") is None
     assert studies.save_comment(*place, "page 7") is not None
     assert studies.item(*place).comment == "page 7"
-    assert [r.value for r in store.studies.rating_history(study_id)] == ["boolean", "1", "1"]
+    assert [r.value for r in rating_history(store, study_id)] == ["boolean", "1", "1"]
 
 
 def test_every_passage_is_on_the_screen_and_the_others_are_those_without_a_value(

@@ -14,10 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import create_engine, make_url, select
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from pdfqa_core.storage import Store
+from pdfqa_core.storage.database import record
+from pdfqa_core.storage.tables import annotators, ratings
 from pdfqa_core.types import Answer, Document, Hit, Page, Passage, Rating, Span, Turn
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
@@ -64,6 +66,14 @@ def turn(turn_id: str, *passages: str, document_id: str = "d" * 64, question: st
 
 def rating(study_id: str, item_id: str, annotator: str = "Anna", criterion: str = "answer", value: str = "1") -> Rating:
     return Rating(study_id, item_id, annotator, criterion, value, "", 4.5, NOW)
+
+
+def rating_history(store: Store, study_id: str) -> tuple[Rating, ...]:
+    """Return every rating ever saved, the oldest first, also those that count no more."""
+    query = select(ratings, annotators.c.name.label("annotator")).join(annotators)
+    with store.database.read() as connection:
+        rows = connection.execute(query.where(ratings.c.study_id == study_id).order_by(ratings.c.id))
+        return tuple(record(Rating, row) for row in rows)
 
 
 @pytest.fixture

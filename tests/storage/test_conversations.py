@@ -14,7 +14,7 @@ CONTENT = b"%PDF-1.7 one"
 
 
 def test_a_turn_keeps_its_evidence_when_the_document_is_gone(store: Store) -> None:
-    document_id = store.store_pdf(CONTENT)
+    document_id = store.files.store(CONTENT)
     store.documents.add(document(CONTENT), "direct", pages_of(document_id, "alpha"))
     conversation = store.conversations.create("me", "Talk", [document_id])
     asked = turn("t1", "alpha", "beta", document_id=document_id)

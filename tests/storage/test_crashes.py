@@ -19,7 +19,7 @@ import pytest
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.storage import DATABASE_FILE, Store
-from tests.storage.conftest import rating, turn
+from tests.storage.conftest import rating, rating_history, turn
 from tests.storage.writers import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,10 +61,10 @@ def test_acknowledged_ratings_survive(store: Store, study_with_turn: Callable[[]
     acknowledged: list[str] = []
     chance = random.Random(1)
     for _ in range(ROUNDS):
-        first = len(store.studies.rating_history(study_id)) // 2
+        first = len(rating_history(store, study_id)) // 2
         acknowledged += kill_while_writing("ratings", store.workspace, study_id, first, chance.uniform(0.01, 0.3))
         assert integrity(store.workspace) == "ok"
-        history = store.studies.rating_history(study_id)
+        history = rating_history(store, study_id)
         values = {r.criterion: [h.value for h in history if h.criterion == r.criterion] for r in history}
         assert values["answer"] == values["passage"]  # a form is stored whole
         assert set(acknowledged) <= set(values["answer"])
@@ -84,7 +84,7 @@ def test_acknowledged_documents_survive_with_all_pages(store: Store) -> None:
         known = [d.id for d in store.documents.list("me")]
         assert set(acknowledged) <= set(known)
         for document_id in known:
-            content = store.pdf_path(document_id).read_bytes()
+            content = store.files.path(document_id).read_bytes()
             assert hashlib.sha256(content).hexdigest() == document_id
             assert [p.number for p in store.documents.pages("me", document_id, "direct")] == list(range(1, PAGES + 1))
     assert len(acknowledged) >= ROUNDS
@@ -95,9 +95,9 @@ def test_acknowledged_documents_survive_with_all_pages(store: Store) -> None:
 
 def test_an_upload_that_was_killed_before_its_document_was_added_leaves_nothing(store: Store) -> None:
     stored = kill_while_writing("uploads", store.workspace, "-", 0, 0.1)
-    assert all(store.pdf_path(one).exists() for one in stored)
+    assert all(store.files.path(one).exists() for one in stored)
     store.files.tidy()
-    assert all(store.pdf_path(one).exists() for one in stored)  # another program may be at it
+    assert all(store.files.path(one).exists() for one in stored)  # another program may be at it
     store.files.tidy(older_than_seconds=-60)
     assert list(store.files.folder.iterdir()) == []
 
@@ -124,7 +124,7 @@ def test_threads_of_one_process_write_one_after_the_other(
         thread.join()
     assert failures == []
     for name in ("Anna", "Ben"):
-        values = [r.value for r in store.studies.rating_history(study_id, name)]
+        values = [r.value for r in rating_history(store, study_id) if r.annotator == name]
         assert values == [str(i) for i in range(25)]
     numbers = [t.number for t in store.conversations.get("me", conversation_id).turns]
     assert numbers == list(itertools.islice(itertools.count(1), 51))

@@ -15,7 +15,7 @@ CONTENT = b"%PDF-1.7 one"
 
 
 def add(store: Store, content: bytes = CONTENT, owner: str = "me", filename: str = "file.pdf") -> str:
-    document_id = store.store_pdf(content)
+    document_id = store.files.store(content)
     store.documents.add(document(content, owner, filename), "direct", pages_of(document_id, "one", "two"))
     return document_id
 
@@ -26,22 +26,22 @@ def test_document_and_pages_come_back_exactly(store: Store) -> None:
     assert store.documents.list("me") == (document(CONTENT),)
     assert store.documents.pages("me", document_id, "direct") == pages_of(document_id, "one", "two")
     assert store.documents.page("me", document_id, "direct", 2).text == "two"
-    assert store.pdf_path(document_id).read_bytes() == CONTENT
+    assert store.files.path(document_id).read_bytes() == CONTENT
 
 
 def test_a_pdf_is_stored_from_a_path_under_its_hash(store: Store, tmp_path) -> None:
     source = tmp_path / "upload.pdf"
     source.write_bytes(CONTENT)
-    assert store.store_pdf(source) == document(CONTENT).id
+    assert store.files.store(source) == document(CONTENT).id
     assert [file.name for file in store.files.folder.iterdir()] == [f"{document(CONTENT).id}.pdf"]
     with pytest.raises(UsageError, match=r"missing\.pdf cannot be read"):
-        store.store_pdf(tmp_path / "missing.pdf")
+        store.files.store(tmp_path / "missing.pdf")
 
 
 @pytest.mark.parametrize("wrong", ["../../etc/passwd", "", "A" * 64, "a" * 63])
 def test_only_hashes_are_document_ids(store: Store, wrong: str) -> None:
     with pytest.raises(UsageError, match="is not a document id"):
-        store.pdf_path(wrong)
+        store.files.path(wrong)
 
 
 def test_two_owners_of_one_file_do_not_see_each_other(store: Store) -> None:
@@ -50,7 +50,7 @@ def test_two_owners_of_one_file_do_not_see_each_other(store: Store) -> None:
     assert [d.filename for d in store.documents.list("me")] == ["mine.pdf"]
     store.documents.remove("me", document_id)
     assert store.documents.list("me") == ()
-    assert store.pdf_path(document_id).exists()
+    assert store.files.path(document_id).exists()
     assert len(store.documents.pages("you", document_id, "direct")) == 2
     for attempt in (
         lambda: store.documents.get("me", document_id),
@@ -67,7 +67,7 @@ def test_two_owners_of_one_file_do_not_see_each_other(store: Store) -> None:
 def test_the_last_owner_takes_pages_and_file_away(store: Store) -> None:
     document_id = add(store)
     store.documents.remove("me", document_id)
-    assert not store.pdf_path(document_id).exists()
+    assert not store.files.path(document_id).exists()
     assert store.documents.readings("me") == ()
     store.documents.add(document(CONTENT))
     assert store.documents.pages("me", document_id, "direct") == ()
@@ -75,12 +75,12 @@ def test_the_last_owner_takes_pages_and_file_away(store: Store) -> None:
 
 def test_a_removal_leaves_the_file_of_an_upload_under_way(store: Store) -> None:
     document_id = add(store, owner="me")
-    store.store_pdf(CONTENT)  # "you" upload the same file; it is being read
+    store.files.store(CONTENT)  # "you" upload the same file; it is being read
     store.documents.remove("me", document_id)
-    assert store.pdf_path(document_id).exists()
+    assert store.files.path(document_id).exists()
     store.documents.add(document(CONTENT, "you"))
     store.documents.remove("you", document_id)
-    assert not store.pdf_path(document_id).exists()
+    assert not store.files.path(document_id).exists()
 
 
 def ocr(document_id: str, *confidences: float) -> tuple[Page, ...]:

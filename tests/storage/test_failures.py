@@ -13,7 +13,7 @@ import pytest
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.failures import file_failures
-from tests.storage.conftest import document, pages_of, rating
+from tests.storage.conftest import document, pages_of, rating, rating_history
 
 SQLITE_ONLY = True
 Build = Callable[[], tuple[str, str]]
@@ -31,11 +31,11 @@ def test_a_locked_database_says_so_and_works_afterwards(store: Store, study_with
     with pytest.raises(StorageError, match="Another program is writing") as caught:
         store.studies.save_ratings([rating(study_id, "t1")])
     assert "try again" in caught.value.hint
-    assert store.studies.rating_history(study_id) == ()  # reading goes on meanwhile
+    assert rating_history(store, study_id) == ()  # reading goes on meanwhile
     other.execute("ROLLBACK")
     other.close()
     store.studies.save_ratings([rating(study_id, "t1")])
-    assert len(store.studies.rating_history(study_id)) == 1
+    assert len(rating_history(store, study_id)) == 1
 
 
 def test_a_full_disk_keeps_what_was_confirmed(store: Store, study_with_turn: Build) -> None:
@@ -50,7 +50,7 @@ def test_a_full_disk_keeps_what_was_confirmed(store: Store, study_with_turn: Bui
         store.documents.add(document(content), "direct", pages_of(document(content).id, *texts))
     assert "Free some space" in caught.value.hint
     assert store.documents.list("me") == ()
-    assert len(store.studies.rating_history(study_id)) == 1
+    assert len(rating_history(store, study_id)) == 1
     assert integrity(store) == "ok"
     with store.database.write() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
@@ -66,7 +66,7 @@ def test_a_read_only_database_can_be_read(store: Store, study_with_turn: Build) 
         with pytest.raises(StorageError, match="cannot be written") as caught:
             read_only.studies.save_ratings([rating(study_id, "t1")])
         assert "PDFQA_WORKSPACE" in caught.value.hint
-        assert len(read_only.studies.rating_history(study_id)) == 1
+        assert len(rating_history(read_only, study_id)) == 1
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root writes to read-only folders")

@@ -17,7 +17,7 @@ DAY = 24 * 3600
 
 
 def add(store: Store, content: bytes) -> str:
-    document_id = store.store_pdf(content)
+    document_id = store.files.store(content)
     store.documents.add(document(content), "direct", pages_of(document_id, "one"))
     return document_id
 
@@ -96,7 +96,7 @@ def test_nothing_is_moved_onto_another_file(store: Store) -> None:
 
 
 def test_an_upload_without_a_document_goes_when_it_is_old_with_its_temporary_file(store: Store) -> None:
-    document_id = store.store_pdf(b"%PDF one")
+    document_id = store.files.store(b"%PDF one")
     (store.files.folder / f"{document_id}-7.tmp").write_bytes(b"half")
     store.files.tidy()
     assert len(names(store.files.folder)) == 2
@@ -105,7 +105,7 @@ def test_an_upload_without_a_document_goes_when_it_is_old_with_its_temporary_fil
 
 
 def test_a_stored_file_outlives_an_earlier_upload_that_was_interrupted(store: Store) -> None:
-    store.store_pdf(b"%PDF one")
+    store.files.store(b"%PDF one")
     document_id = add(store, b"%PDF one")
     store.files.tidy(older_than_seconds=-60)
     assert names(store.files.folder) == {f"{document_id}.pdf"}
@@ -125,11 +125,11 @@ def test_a_removal_that_was_interrupted_is_finished_at_the_next_start(store: Sto
 
 
 def test_files_are_the_users_own(store: Store) -> None:
-    assert store.pdf_path(add(store, b"%PDF one")).stat().st_mode & 0o077 == 0
+    assert store.files.path(add(store, b"%PDF one")).stat().st_mode & 0o077 == 0
 
 
 def test_a_file_that_cannot_be_read_leaves_no_record(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        store.store_pdf(tmp_path / "missing.pdf")
+        store.files.store(tmp_path / "missing.pdf")
     with store.database.read() as connection:
         assert connection.exec_driver_sql("SELECT COUNT(*) FROM pending_files").scalar() == 0

@@ -25,7 +25,7 @@ def write_ratings(store: Store, study_id: str, first: int) -> None:
 def write_documents(store: Store, _study_id: str, first: int) -> None:
     for number in itertools.count(first):
         content = f"%PDF {number}".encode() + b"x" * 50_000
-        document_id = store.store_pdf(content)
+        document_id = store.files.store(content)
         pages = pages_of(document_id, *(f"{number} " * 500 for _ in range(PAGES)))
         store.documents.add(document(content), "direct", pages)
         acknowledge(document_id)
@@ -33,7 +33,7 @@ def write_documents(store: Store, _study_id: str, first: int) -> None:
 
 def write_uploads(store: Store, _study_id: str, first: int) -> None:
     for number in itertools.count(first):
-        acknowledge(store.store_pdf(f"%PDF {number}".encode() + b"x" * 50_000))
+        acknowledge(store.files.store(f"%PDF {number}".encode() + b"x" * 50_000))
 
 
 def acknowledge(what: str) -> None:

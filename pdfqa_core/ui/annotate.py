@@ -15,7 +15,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import Services
 from pdfqa_core.services.studies import RatingItem
 from pdfqa_core.ui import annotate_view, downloads
-from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, guarded, live_html, switch
+from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
@@ -24,6 +24,8 @@ NO_TURNS = "Ask some questions in the Chat tab first; then make a study of those
 
 # The page sends one choice after the other (`app.js`); should it not wait, none may be dropped.
 NEVER_DROPPED: dict[str, Any] = {**AT_ONCE, "trigger_mode": "multiple"}
+
+FILES = {"csv": "Ratings as CSV", "jsonl": "Ratings as JSONL", "parquet": "Parquet", "latex": "LaTeX"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,12 @@ def build(services: Services, session: gr.State) -> Shown:
                 who = gr.Button("Sign out", size="sm", elem_id="annotate-sign-out")
             results = live_html(elem_id="annotate-results")
             with gr.Row():
-                csv = gr.Button("Ratings as CSV", size="sm", elem_id="annotate-csv")
-                jsonl = gr.Button("Ratings as JSONL", size="sm", elem_id="annotate-jsonl")
+                files = {
+                    kind: gr.Button(label, size="sm", elem_id=f"annotate-{kind}", min_width=86)
+                    for kind, label in FILES.items()
+                }
+                copy = gr.Button("Copy ratings", size="sm", elem_id="annotate-copy", min_width=86)
+            copied = live_html(elem_id="annotate-copied", classes="pq-offstage")
             file = gr.DownloadButton("download", elem_id="annotate-file", elem_classes=["pq-offstage"])
     parts = Parts(
         session, work, item, page, sign_in, study, name, conversations, rating, who, form, comment, bar, results,
@@ -111,7 +117,8 @@ def build(services: Services, session: gr.State) -> Shown:
     item.click(guarded(handlers.item_clicked), [work, session], [work, item, page], **AT_ONCE)
     page.click(guarded(handlers.page_clicked), [work, session], page, **AT_ONCE)
     fetch = "(error) => error || setTimeout(() => document.querySelector('#annotate-file').click(), 300)"
-    for button, kind in ((csv, "csv"), (jsonl, "jsonl")):
+    copy.click(handlers.copy, [work, session], [copied, message], **AT_ONCE)
+    for kind, button in files.items():
         made = button.click(partial(handlers.export, kind), [work, session], [file, message], **AT_ONCE)
         made.success(None, message, None, js=fetch)
     return Shown(handlers.arrive, [work, session], outputs)
@@ -306,3 +313,11 @@ class Handlers:
         except PdfQAError as error:
             return gr.skip(), error_html(error)
         return downloads.write(file.name, file.data), ""
+
+    def copy(self, work: Work, session: Session) -> tuple[Any, str]:
+        """Give the browser the ratings that may be seen for its clipboard, or why there are none."""
+        try:
+            file = self.services.studies.file(session.owner, work.study_id, "tsv", work.annotator)
+        except PdfQAError as error:
+            return gr.skip(), error_html(error)
+        return render("clipboard", text=file.data.decode(), moment=time.monotonic_ns()), ""

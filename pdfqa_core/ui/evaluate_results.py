@@ -113,10 +113,11 @@ class Results:
 
     def table_clicked(self, state: EvaluateState, session: Session, event: gr.EventData) -> tuple[Any, ...]:
         """Delete the evaluation, which the page has asked about."""
-        if clicked(event).get("action") == "delete":
-            self.services.evaluation.remove(session.owner, clicked(event).get("evaluation", ""))
-            state = replace(state, evaluation="", item="", place="")
-        return self.results(state, session)
+        data = clicked(event)
+        if data.get("action") != "delete":
+            return (gr.skip(),) * 8
+        self.services.evaluation.remove(session.owner, data.get("evaluation", ""))
+        return self.results(replace(state, evaluation="", item="", place=""), session)
 
     def filtered(self, only: str, state: EvaluateState, session: Session) -> tuple[str, EvaluateState]:
         """Show some of the questions."""

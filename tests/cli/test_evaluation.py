@@ -192,6 +192,14 @@ def test_exported_ratings_are_read_back_by_agreement(workspace, run, rated, tmp_
     assert (row["n"], row["agreement"], row["kappa"]) == (2, 0.5, 0.0)
 
 
+def test_ratings_as_parquet_and_other_tables(run, rated):
+    done = run("export", "ratings", "--format", "parquet", "--json")
+    assert set(pd.read_parquet(done.data["file"])["comment"]) == {"=1+1"}
+    assert run("export", "ratings", "--format", "latex", "--json").data["file"].endswith(".tex")
+    refused = run("export", "conversations", "--format", "parquet", "--json")
+    assert (refused.status, refused.data["error"]["what"]) == (2, "Conversations have no parquet form.")
+
+
 def test_ratings_as_json_lines(run, rated):
     done = run("export", "ratings", "--format", "jsonl", "--json")
     assert done.data["file"].endswith(".jsonl")

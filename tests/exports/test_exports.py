@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.conversations import conversations_jsonl, read_conversations
+from pdfqa_core.exports.frames import clipboard_text
 from pdfqa_core.exports.jsonl import read_jsonl, write_jsonl
-from pdfqa_core.exports.ratings import RatingRow, rating_rows, write_ratings
+from pdfqa_core.exports.ratings import RatingRow, rating_rows, ratings_frame, write_ratings
 from pdfqa_core.metrics.agreement import agreement_by_criterion
 from pdfqa_core.metrics.long_format import read_judgements
 from pdfqa_core.storage import StudyTurn
@@ -84,11 +86,28 @@ def test_times_are_written_in_utc() -> None:
                  *[st.text(st.characters(codec="utf-8"))] * 5, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
 def test_every_row_survives_both_formats(row: RatingRow) -> None:
     assert read_jsonl(RatingRow, write_ratings([row], "jsonl")) == (row,)
+    (stored,) = pd.read_parquet(io.BytesIO(write_ratings([row], "parquet"))).itertuples(index=False)
+    assert (stored.comment, stored.turn, stored.refused) == (row.comment, row.turn, row.refused)
+    assert (stored.seconds, stored.rated_at) == (row.seconds, row.rated_at)
     table = read_csv(write_ratings([row]), ("item", "annotator", "criterion", "value"))
     cells = dict(zip(table.header, table.rows[0].cells, strict=True))
     for name in ("study", "item", "annotator", "criterion", "value", "comment", "question", "answer", "passages"):
         assert cells[name] == getattr(row, name)
     assert float(cells["seconds"]) == row.seconds
+
+
+def test_no_format_lets_a_cell_become_a_formula() -> None:
+    comment = "=1+1\tand\nmore & 50 %"
+    rows = rating_rows(STUDY, TURNS, [replace(rating("s", "t1", "-Ben"), comment=comment, seconds=0.1)])
+    header, line = clipboard_text(ratings_frame(rows)).splitlines()
+    cells = dict(zip(header.split("\t"), line.split("\t"), strict=True))
+    assert (cells["annotator"], cells["comment"], cells["seconds"]) == ("'-Ben", "'=1+1 and more & 50 %", "0.1")
+    assert write_ratings(rows, "tsv").decode() == f"{header}\n{line}\n"
+    latex = write_ratings(rows, "latex").decode()
+    assert r"more \& 50 \%" in latex
+    assert latex.count(r"\\") == 2
+    with pytest.raises(UsageError, match="not written as 'xlsx'"):
+        write_ratings(rows, "xlsx")
 
 
 @given(TEXT, TEXT, st.floats(allow_nan=False, allow_infinity=False))

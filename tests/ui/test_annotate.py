@@ -84,4 +84,8 @@ def test_ratings_stay_hidden_until_both_have_finished(page: Page) -> None:
     with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * (2 * 2 + sum(PASSAGES))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#annotate-copy").click()
+    expect(page.locator("#annotate-copy")).to_have_text("copied")
+    assert len(page.evaluate("navigator.clipboard.readText()").splitlines()) == 1 + len(rows)
     expect(message).to_be_empty()

@@ -79,17 +79,25 @@ def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_a
     expect(page.locator("#evaluate-systems .chip")).to_have_count(2)
     expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored")
     files = {}
-    for name in ("html", "latex", "figure", "json"):
+    for name in ("html", "latex", "figure", "json", "parquet"):
         with page.expect_download() as download:
             page.locator(f"button#evaluate-{name}").click()
         files[download.value.suggested_filename] = download.value.path().read_bytes()
-    assert list(files) == ["retrieval.html", "retrieval.tex", "retrieval.pdf", "retrieval.json"]
+    assert list(files) == ["retrieval.html", "retrieval.tex", "retrieval.pdf", "retrieval.json", "retrieval.parquet"]
     assert b"How much did the heat pump cost?" in files["retrieval.html"]
     assert b"\\toprule" in files["retrieval.tex"]
     assert files["retrieval.pdf"].startswith(b"%PDF")
     found = read_results(files["retrieval.json"], "retrieval.json")
     assert [len(system.items) for system in found.systems] == [1, 1]
     assert found.versions["pdfqa"]
+    assert files["retrieval.parquet"].startswith(b"PAR1")
+    results = page.locator("#evaluate-results")
+    assert results.locator("[data-copy]").get_attribute("data-copy").startswith("system\tmeasure\tmean\tlow")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    results.get_by_role("button", name="Copy table").click()
+    expect(results.get_by_role("button", name="copied")).to_be_visible()
+    results.get_by_role("button", name="Delete").click()  # the page asks, the fixture says yes
+    expect(results).not_to_contain_text("my questions")
     page.get_by_label("The sample's 15 questions").check()
     expect(page.locator("#evaluate-file")).to_be_hidden()
     page.get_by_role("tab", name="Documents").click()

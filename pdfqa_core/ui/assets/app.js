@@ -178,6 +178,14 @@
     setTimeout(() => { button.textContent = label; }, 1500);
   }
 
+  function copyShown(element) {
+    const text = element.querySelector("[data-clipboard]")?.dataset.clipboard;
+    const button = document.querySelector("button#annotate-copy");
+    if (!text || !button) return;
+    button.dataset.copy = text;
+    copyText(button).finally(() => delete button.dataset.copy);
+  }
+
   // Choices in the rating form wait for one another, so that each acts on what the one before has left on the screen.
   const RATING = "#annotate-form, #annotate-bar";
   const LONGEST = 3000; // milliseconds after which an answer that changes nothing is no longer waited for
@@ -296,6 +304,7 @@
       const view = element.querySelector(".page-view[data-shows]");
       if (view) showPage(view);
       if (element.closest("#chat-download")) save(element);
+      if (element.closest("#annotate-copied")) copyShown(element);
       if (element.closest("#chat-evidence")) showEvidence(element);
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,7 +49,7 @@ class Tab:
                 if isinstance(event, Progress):
                     yield work_html(event), gr.skip(), gr.skip(), *still
                 else:
-                    state = EvaluateState(event.id, baseline, restored=True)
+                    state = EvaluateState(event.id, baseline)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         yield message, gr.Button(visible=True), gr.Button(visible=False), *self.results.results(state, session)
@@ -67,22 +66,20 @@ class Tab:
         self, source: str, upload: str | None, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
         session: Session, state: EvaluateState,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Fill the tab; the first time with the choices of the last visit."""
+        """Fill the tab; a page that still shows what it was built with gets the choices of the last visit."""
         fields: tuple[Any, ...] = (gr.skip(),) * 4
-        if not state.restored:
-            state = replace(state, restored=True)
-            if choices := self.setup.choices(session.owner):
-                shown = (source, chunkers, retrievers)
-                source, baseline = choices["source"], choices["baseline"]
-                chunkers, retrievers = choices["chunkers"], choices["retrievers"]
-                upload = self.setup.remembered_file(session.owner)
-                file = gr.File(value=upload, visible=source == OWN_FILE) if upload else gr.skip()
-                # What is as it was is left alone: a hand that is quicker than this answer may have changed it.
-                first, *others = (
-                    gr.skip() if old == new else new
-                    for old, new in zip(shown, (source, chunkers, retrievers), strict=True)
-                )
-                fields = first, file, *others
+        shown = (source, list(chunkers), list(retrievers))
+        choices = self.setup.choices(session.owner)
+        if choices and shown == self.setup.defaults:
+            source, baseline = choices["source"], choices["baseline"]
+            chunkers, retrievers = choices["chunkers"], choices["retrievers"]
+            upload = upload or self.setup.remembered_file(session.owner)
+            file = gr.File(value=upload, visible=source == OWN_FILE) if upload else gr.skip()
+            # What is as it was is left alone: a hand that is quicker than this answer may have changed it.
+            first, *others = (
+                gr.skip() if old == new else new for old, new in zip(shown, (source, chunkers, retrievers), strict=True)
+            )
+            fields = first, file, *others
         return (
             *fields,
             self.setup.questions(source, upload, session),
@@ -100,7 +97,7 @@ def build(services: Services, session: gr.State) -> Shown:
     with gr.Row(elem_classes=["pq-columns"], elem_id="evaluate-columns"):
         with gr.Column(scale=2):
             source = gr.Radio(
-                [SAMPLE_QUESTIONS, OWN_FILE], value=SAMPLE_QUESTIONS, label="Questions", elem_id="evaluate-source"
+                [SAMPLE_QUESTIONS, OWN_FILE], value=setup.defaults[0], label="Questions", elem_id="evaluate-source"
             )
             upload = gr.File(
                 label="Questions with gold", file_types=list(suffixes()), visible=False, height=96,
@@ -108,11 +105,11 @@ def build(services: Services, session: gr.State) -> Shown:
             )  # fmt: skip
             known = live_html(elem_id="evaluate-questions")
             chunkers = gr.CheckboxGroup(
-                list(strategies("chunker")), value=[services.settings.chunking.chunker], label="Passages by",
+                list(strategies("chunker")), value=setup.defaults[1], label="Passages by",
                 elem_id="evaluate-chunkers",
             )  # fmt: skip
             retrievers = gr.CheckboxGroup(
-                list(strategies("retriever")), value=["bm25", "dense", "hybrid"], label="Found by",
+                list(strategies("retriever")), value=setup.defaults[2], label="Found by",
                 elem_id="evaluate-retrievers",
             )  # fmt: skip
             systems = live_html(elem_id="evaluate-systems")
@@ -148,7 +145,7 @@ def build(services: Services, session: gr.State) -> Shown:
     for changed in (upload.upload, upload.clear):
         changed(setup.uploaded, [source, upload, session], known, **QUIET)
     for chosen_by_hand in (source.input, chunkers.input, retrievers.input, baseline.input):
-        chosen_by_hand(setup.remember, [source, *chosen], None, **QUIET)
+        chosen_by_hand(setup.remember, [source, *chosen], None, **AT_ONCE)
     known.click(
         guarded(setup.question_clicked), [source, upload, session], [known, work], concurrency_limit=None, **QUIET
     )

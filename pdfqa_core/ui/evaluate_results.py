@@ -45,8 +45,7 @@ class Results:
         if not stored:
             nothing = render("evaluate_results", message=NOTHING_YET)
             hidden = gr.LinePlot(visible=False)
-            state = EvaluateState(restored=state.restored)
-            return gr.Dropdown(visible=False), nothing, hidden, "", gr.Column(visible=False), "", state, ""
+            return gr.Dropdown(visible=False), nothing, hidden, "", gr.Column(visible=False), "", EvaluateState(), ""
         shown = next((one for one in stored if one.id == state.evaluation), stored[0])
         baseline = state.baseline if state.baseline in shown.systems else shown.systems[0]
         state = replace(state, evaluation=shown.id, baseline=baseline)

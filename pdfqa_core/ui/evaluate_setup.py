@@ -32,6 +32,7 @@ class Setup:
 
     def __init__(self, services: Services) -> None:
         self.services = services
+        self.defaults = (SAMPLE_QUESTIONS, [services.settings.chunking.chunker], ["bm25", "dense", "hybrid"])
 
     def file(self, source: str, upload: str | None) -> GoldFile:
         """Return the chosen questions. Raises UsageError where there are none, or the file is wrong."""

@@ -42,17 +42,13 @@ class ChatState:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateState:
-    """The shown evaluation (its id), its baseline, which questions, and the opened one.
-
-    `restored`: the choices of the last visit have been filled in.
-    """
+    """The shown evaluation (its id), its baseline, which questions, and the opened one."""
 
     evaluation: str = ""
     baseline: str = ""
     only: str = "all"
     item: str = ""
     place: str = ""
-    restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

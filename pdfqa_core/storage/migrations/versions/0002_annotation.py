@@ -5,30 +5,25 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from pdfqa_core.storage.migrations.columns import moment, texts
+
 revision = "0002"
 down_revision = "0001"
-
-
-def _moment() -> sa.DateTime:
-    return sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
     """Create the tables of the annotation screen."""
     op.create_table(
         "studies",
-        sa.Column("id", sa.Text, nullable=False),
-        sa.Column("owner", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("created_at", _moment(), nullable=False),
+        *texts("id", "owner", "name"),
+        moment("created_at"),
         sa.Column("seed", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_studies"),
         sa.UniqueConstraint("owner", "name", name="uq_studies_owner"),
     )
     op.create_table(
         "study_turns",
-        sa.Column("study_id", sa.Text, nullable=False),
-        sa.Column("turn_id", sa.Text, nullable=False),
+        *texts("study_id", "turn_id"),
         sa.Column("position", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("study_id", "turn_id", name="pk_study_turns"),
         sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name="fk_study_turns_studies", ondelete="CASCADE"),
@@ -37,25 +32,17 @@ def upgrade() -> None:
     op.create_index("ix_study_turns_turn_id", "study_turns", ["turn_id"])
     op.create_table(
         "annotators",
-        sa.Column("study_id", sa.Text, nullable=False),
-        sa.Column("name_key", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("joined_at", _moment(), nullable=False),
+        *texts("study_id", "name_key", "name"),
+        moment("joined_at"),
         sa.PrimaryKeyConstraint("study_id", "name_key", name="pk_annotators"),
         sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name="fk_annotators_studies", ondelete="CASCADE"),
     )
     op.create_table(
         "ratings",
         sa.Column("id", sa.Integer, nullable=False),
-        sa.Column("study_id", sa.Text, nullable=False),
-        sa.Column("turn_id", sa.Text, nullable=False),
-        sa.Column("item_id", sa.Text, nullable=False),
-        sa.Column("annotator_key", sa.Text, nullable=False),
-        sa.Column("criterion", sa.Text, nullable=False),
-        sa.Column("value", sa.Text, nullable=False),
-        sa.Column("comment", sa.Text, nullable=False),
+        *texts("study_id", "turn_id", "item_id", "annotator_key", "criterion", "value", "comment"),
         sa.Column("seconds", sa.Float, nullable=False),
-        sa.Column("rated_at", _moment(), nullable=False),
+        moment("rated_at"),
         sa.PrimaryKeyConstraint("id", name="pk_ratings"),
         sa.ForeignKeyConstraint(
             ["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"], name="fk_ratings_study_turns"
@@ -70,13 +57,8 @@ def upgrade() -> None:
     op.create_table(
         "adjudications",
         sa.Column("id", sa.Integer, nullable=False),
-        sa.Column("study_id", sa.Text, nullable=False),
-        sa.Column("turn_id", sa.Text, nullable=False),
-        sa.Column("item_id", sa.Text, nullable=False),
-        sa.Column("criterion", sa.Text, nullable=False),
-        sa.Column("value", sa.Text, nullable=False),
-        sa.Column("reason", sa.Text, nullable=False),
-        sa.Column("decided_at", _moment(), nullable=False),
+        *texts("study_id", "turn_id", "item_id", "criterion", "value", "reason"),
+        moment("decided_at"),
         sa.PrimaryKeyConstraint("id", name="pk_adjudications"),
         sa.ForeignKeyConstraint(
             ["study_id", "turn_id"],

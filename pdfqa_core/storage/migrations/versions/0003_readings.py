@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from pdfqa_core.storage.migrations.columns import moment, texts
+
 revision = "0003"
 down_revision = "0002"
 
@@ -15,17 +17,13 @@ def upgrade() -> None:
     op.add_column("documents", sa.Column("authors", sa.Text, nullable=False, server_default=""))
     op.create_table(
         "readings",
-        sa.Column("document_id", sa.Text, nullable=False),
-        sa.Column("owner", sa.Text, nullable=False),
-        sa.Column("extractor", sa.Text, nullable=False),
-        sa.Column("state", sa.Text, nullable=False),
-        sa.Column("reason", sa.Text, nullable=False),
+        *texts("document_id", "owner", "extractor", "state", "reason"),
         sa.Column("page_count", sa.Integer, nullable=False),
-        sa.Column("pages_without_text", sa.Text, nullable=False),
+        *texts("pages_without_text"),
         sa.Column("ocr_pages", sa.Integer, nullable=False),
         sa.Column("confidence", sa.Float),
-        sa.Column("read_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("version", sa.Text, nullable=False),
+        moment("read_at"),
+        *texts("version"),
         sa.PrimaryKeyConstraint("document_id", "owner", "extractor", name="pk_readings"),
     )
     op.create_index("ix_readings_owner", "readings", ["owner"])

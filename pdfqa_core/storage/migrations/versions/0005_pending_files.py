@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from pdfqa_core.storage.migrations.columns import moment, texts
+
 revision = "0005"
 down_revision = "0004"
 
@@ -14,8 +16,7 @@ def upgrade() -> None:
     op.create_table(
         "pending_files",
         sa.Column("id", sa.Integer, nullable=False),
-        sa.Column("document_id", sa.Text, nullable=False),
-        sa.Column("change", sa.Text, nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
+        *texts("document_id", "change"),
+        moment("since"),
         sa.PrimaryKeyConstraint("id", name="pk_pending_files"),
     )

@@ -10,6 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from pdfqa_core.storage.migrations.columns import moment, texts
+
 revision = "0006"
 down_revision = "0005"
 
@@ -20,26 +22,23 @@ def upgrade() -> None:
     """Create the tables, bring the stored runs into them, and drop theirs."""
     evaluations = op.create_table(
         "evaluations",
-        *(
-            sa.Column(name, sa.Text, nullable=False)
-            for name in ("id", "owner", "protocol", "dataset", "systems", "content")
-        ),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        *texts("id", "owner", "protocol", "dataset", "systems", "content"),
+        moment("created_at"),
         sa.PrimaryKeyConstraint("id", name="pk_evaluations"),
     )
     op.create_index("ix_evaluations_owner", "evaluations", ["owner"])
     rankings = op.create_table(
         "rankings",
-        *(sa.Column(name, sa.Text, nullable=False) for name in ("evaluation_id", "system", "item_id", "content")),
+        *texts("evaluation_id", "system", "item_id", "content"),
         sa.PrimaryKeyConstraint("evaluation_id", "system", "item_id", name="pk_rankings"),
         sa.ForeignKeyConstraint(
             ["evaluation_id"], ["evaluations.id"], name="fk_rankings_evaluation_id_evaluations", ondelete="CASCADE"
         ),
     )
     connection = op.get_bind()
-    texts = ("id", "owner", "protocol", "dataset", "system", "settings_fingerprint", "settings", "versions", "details")
-    moment = sa.column("created_at", sa.DateTime(timezone=True))
-    runs = sa.table("runs", *map(sa.column, texts), moment)
+    names = ("id", "owner", "protocol", "dataset", "system", "settings_fingerprint", "settings", "versions", "details")
+    created_at = sa.column("created_at", sa.DateTime(timezone=True))
+    runs = sa.table("runs", *map(sa.column, names), created_at)
     order = (runs.c.owner, runs.c.protocol, runs.c.created_at, runs.c.dataset, runs.c.id)
     stored = connection.execute(sa.select(runs).order_by(*order)).all()
     for (owner, protocol, made_at, dataset), group in groupby(stored, lambda run: (run[1], run[2], run[9], run[3])):
@@ -57,8 +56,8 @@ def upgrade() -> None:
             "made_at": _utc(made_at).isoformat(), "id": found[0].id,
         }  # fmt: skip
         row = {"id": found[0].id, "owner": owner, "protocol": protocol, "dataset": dataset, "created_at": made_at}
-        names = json.dumps([one["name"] for one in systems])
-        connection.execute(sa.insert(evaluations).values(**row, systems=names, content=json.dumps(content)))
+        listed = json.dumps([one["name"] for one in systems])
+        connection.execute(sa.insert(evaluations).values(**row, systems=listed, content=json.dumps(content)))
         for (system, item), one in details.items():
             values = {"evaluation_id": found[0].id, "system": system, "item_id": item, "content": json.dumps(one)}
             connection.execute(sa.insert(rankings).values(**values))

@@ -14,7 +14,7 @@ from pdfqa_core.conversation import rewriters
 from pdfqa_core.extraction import ExtractionOptions, extractors
 from pdfqa_core.reading import readers
 from pdfqa_core.retrieval import IndexRetriever, retrievers
-from pdfqa_core.retrieval.base import Found
+from pdfqa_core.retrieval.base import ScoredRow
 from pdfqa_core.types import Answer, Block, Box, Done, Event, Hit, Line, Page, Query, Rewritten, StopSignal
 
 TEXT = "Seals sleep on the quay all winter. Herons do not."
@@ -53,8 +53,8 @@ class OwnRetriever(IndexRetriever):
 
     weight: float = 0.5
 
-    def _find(self, query: Query, k: int, rows: Any) -> list[Found]:
-        return [Found(int(row), float(row) + self.weight, {}) for row in rows[::-1][:k]]
+    def _find(self, query: Query, k: int, rows: Any) -> list[ScoredRow]:
+        return [ScoredRow(int(row), float(row) + self.weight, {}) for row in rows[::-1][:k]]
 
 
 @rewriters.register("own_rewriter", "asks louder")

@@ -27,6 +27,7 @@ LADDER = (
         "looks",
         "registry",
         "text",
+        "whole_files",
         "page_codec",
         "json_codec",
         "csv_format",

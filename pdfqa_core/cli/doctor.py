@@ -140,11 +140,11 @@ def _sentences() -> str:
 
 
 def _bm25() -> str:
-    from pdfqa_core.retrieval.postings import Postings, TermCounts
+    from pdfqa_core.retrieval.postings import Postings, TermCounts, Weighted
     from pdfqa_core.text import terms
 
     postings = Postings.merged([TermCounts.of(terms(text) for text in (*SENTENCES, OCR_SAMPLE))])
-    scores, _ = postings.scores(["plan"], postings.weights(1.5, 0.75))
+    scores, _ = Weighted(postings, postings.weights(1.5, 0.75)).scores(["plan"])
     if int(scores.argmax()) != 2 or scores[2] <= 0:
         raise PdfQAError(f"Its scores of 'plan' are {scores.tolist()}.", REINSTALL)
     return f"'plan' scores {scores[2]:.3f} in {OCR_SAMPLE!r} and 0 elsewhere"

@@ -11,7 +11,7 @@ from pdfqa_core.metrics.nli import NliCrossEncoder
 from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.metrics.span_reader import SpanReader
 from pdfqa_core.metrics.token_embedder import TransformerTokens
-from pdfqa_core.retrieval.model_files import ModelFiles
+from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.storage.replies import FILENAME, StoredReplies
 from pdfqa_core.streaming import result_of
@@ -23,8 +23,8 @@ def token_embedder(path_or_name: str = "", *, layer: int | None = None, device: 
 
     Raises ModelError if there is none, or one with pickled weights.
     """
-    files = ModelFiles(path_or_name, "encoder", "leave it empty for the bundled one")
-    return TransformerTokens(files.folder, name=files.name, layer=layer, device=device)
+    model = ModelFolder(path_or_name, "encoder", "leave it empty for the bundled one")
+    return TransformerTokens(model.folder, name=model.name, layer=layer, device=device)
 
 
 def nli_tagger(path_or_name: str, *, device: str | None = None) -> NliCrossEncoder:
@@ -32,8 +32,8 @@ def nli_tagger(path_or_name: str, *, device: str | None = None) -> NliCrossEncod
 
     Raises ModelError if there is none, one with pickled weights, or one whose labels do not name entailment.
     """
-    files = ModelFiles(path_or_name, "NLI model", "leave it out to ask the language model")
-    tagger = NliCrossEncoder(files.folder, name=files.name, device=device)
+    model = ModelFolder(path_or_name, "NLI model", "leave it out to ask the language model")
+    tagger = NliCrossEncoder(model.folder, name=model.name, device=device)
     assert tagger.labels
     return tagger
 
@@ -43,8 +43,8 @@ def span_reader(path_or_name: str, *, device: str | None = None) -> SpanReader:
 
     Raises ModelError if there is none, or one with pickled weights.
     """
-    files = ModelFiles(path_or_name, "question answering model", "leave it out to ask the language model")
-    return SpanReader(files.folder, name=files.name, device=device)
+    model = ModelFolder(path_or_name, "question answering model", "leave it out to ask the language model")
+    return SpanReader(model.folder, name=model.name, device=device)
 
 
 def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:

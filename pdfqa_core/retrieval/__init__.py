@@ -13,12 +13,12 @@ from pdfqa_core.retrieval.confidence import confidence
 from pdfqa_core.retrieval.convex import ConvexCombination
 from pdfqa_core.retrieval.dense import Dense
 from pdfqa_core.retrieval.encoder import Encoder, TextEncoder
-from pdfqa_core.retrieval.evidence import Evidence
+from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.fusion import ReciprocalRankFusion
 from pdfqa_core.retrieval.hybrid import Hybrid
 from pdfqa_core.retrieval.index import Index, IndexStats, fingerprint, index_text
 from pdfqa_core.retrieval.late_interaction import LateInteraction
-from pdfqa_core.retrieval.model_files import bundled_model_path
+from pdfqa_core.retrieval.model_folder import bundled_model_path
 from pdfqa_core.retrieval.removal import forget
 from pdfqa_core.retrieval.rerank import CrossEncoderScorer, PairScorer, Reranked
 from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
@@ -29,7 +29,6 @@ __all__ = [
     "CrossEncoderScorer",
     "Dense",
     "Encoder",
-    "Evidence",
     "Hybrid",
     "Index",
     "IndexRetriever",
@@ -38,6 +37,7 @@ __all__ = [
     "LateInteraction",
     "PageRange",
     "PairScorer",
+    "Postprocessed",
     "ReciprocalRankFusion",
     "Reranked",
     "RetrievalModels",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
-
-import numpy as np
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.registry import Registry
@@ -17,7 +15,7 @@ from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.text import terms
 from pdfqa_core.types import Hit, Query, StopSignal
 
-retrievers: Registry[type[Any]] = Registry("retriever")
+retrievers: Registry[type[IndexRetriever]] = Registry("retriever")
 
 PageRange: TypeAlias = tuple[int, int]
 
@@ -37,8 +35,8 @@ class Searcher(Protocol):
         ...
 
 
-class Found(NamedTuple):
-    """The row of a passage in the index, its score, and the scores that this was made of."""
+class ScoredRow(NamedTuple):
+    """A passage by its row in the index, its score, and the scores that this was made of."""
 
     row: int
     score: float
@@ -89,14 +87,12 @@ class IndexRetriever(ABC):
         rows = self.index.rows(document_ids, pages)
         if len(rows) == 0 or not terms(query.text):
             return []
-        found = self._find(query, k, rows)
-        return [
-            Hit(self.index.passages[item.row], item.score, rank, self.name, item.parts)
-            for rank, item in enumerate(found, 1)
-        ]
+        passages = self.index.passages
+        found = enumerate(self._find(query, k, rows), start=1)
+        return [Hit(passages[one.row], one.score, rank, self.name, one.parts) for rank, one in found]
 
     @abstractmethod
-    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         """Return at most k of the passages `rows` (ascending, at least one), best first."""
 
 
@@ -110,11 +106,6 @@ def check_candidates(owner: str, candidates: int) -> None:
     """Raise UsageError if `candidates` is below 1."""
     if candidates < 1:
         raise UsageError(f"candidates of {owner} is {candidates}.", "It must be 1 or more.")
-
-
-def union(first: Ints, second: Ints) -> Ints:
-    """Return the rows that are in either list, ascending."""
-    return np.union1d(first, second).astype(np.int64)
 
 
 def page_range(text: str) -> PageRange:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval.analysis import Analyser
-from pdfqa_core.retrieval.base import Found, IndexRetriever, retrievers
+from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
 from pdfqa_core.retrieval.index import Index
 from pdfqa_core.retrieval.postings import Floats, Ints, Mask, Postings, Weighted, top
 from pdfqa_core.types import Query
@@ -98,7 +98,7 @@ class BM25(LexicalRetriever):
 
     name: ClassVar[str] = "bm25"
 
-    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         scores, matched = self._lexical.scores(query)
         best = best_matching(scores, matched, k, rows)
-        return [Found(int(row), float(scores[row]), {"bm25": float(scores[row])}) for row in best]
+        return [ScoredRow(int(row), float(scores[row]), {"bm25": float(scores[row])}) for row in best]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdfqa_core.retrieval.base import Found, check_candidates, union
+from pdfqa_core.retrieval.base import ScoredRow, check_candidates
 from pdfqa_core.retrieval.bm25 import LexicalRetriever, best_matching
 from pdfqa_core.retrieval.dense import SemanticRetriever
 from pdfqa_core.retrieval.postings import Floats, Ints, Mask
@@ -26,10 +26,12 @@ class Candidates:
     cosines: Floats
     matched: Mask
 
-    def found(self, order: Ints, scores: Floats) -> list[Found]:
+    def found(self, order: Ints, scores: Floats) -> list[ScoredRow]:
         """Return the candidates at these places with the scores that were made of the two."""
         return [
-            Found(int(self.rows[i]), float(scores[i]), {"bm25": float(self.bm25[i]), "dense": float(self.cosines[i])})
+            ScoredRow(
+                int(self.rows[i]), float(scores[i]), {"bm25": float(self.bm25[i]), "dense": float(self.cosines[i])}
+            )
             for i in order
         ]
 
@@ -49,6 +51,6 @@ class BothLists(LexicalRetriever, SemanticRetriever):
         vector = self._semantic.vector(query)
         wide = max(k, self.candidates)
         lists = (best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
-        both = union(*lists)
+        both = np.union1d(*lists).astype(np.int64)
         cosines = self._semantic.cosines(vector, both).astype(np.float64)
         return Candidates(lists, both, bm25[both], cosines, matched[both])

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval.base import IndexRetriever, Searcher, retrievers
-from pdfqa_core.retrieval.evidence import Evidence
 from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.rerank import PairScorer, Reranked
 from pdfqa_core.retrieval.token_encoder import TokenEncoder
 
@@ -31,7 +31,7 @@ class RetrievalModels(Protocol):
 def needs_embeddings(parameters: Mapping[str, Any]) -> bool:
     """Whether the index has to be opened with embeddings for the retriever that the parameters describe."""
     name = parameters["retriever"]
-    return bool(retrievers.get(_first(name, parameters) or name).needs_embeddings)
+    return retrievers.get(_first(name, parameters) or name).needs_embeddings
 
 
 def prepared(parameters: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ def make_retriever(index: Index, parameters: Mapping[str, Any], models: Retrieva
     if parameters.get("reranker"):
         found = Reranked(found, models.reranker(parameters["reranker"]), parameters.get("rerank_candidates", 20))
     if parameters.get("per_page") or parameters.get("merge_overlaps"):
-        found = Evidence(found, parameters.get("per_page", 0), parameters.get("merge_overlaps", False))
+        found = Postprocessed(found, parameters.get("per_page", 0), parameters.get("merge_overlaps", False))
     return found
 
 
@@ -73,5 +73,4 @@ def _plain(index: Index, name: str, parameters: Mapping[str, Any], models: Retri
         own[TOKEN_ENCODER] = models.token_encoder(parameters.get("late_model", ""))
     if first := _first(name, parameters):
         own[FIRST] = _plain(index, first, parameters, models)
-    made: IndexRetriever = retrievers.get(name)(index, **own)
-    return made
+    return retrievers.get(name)(index, **own)

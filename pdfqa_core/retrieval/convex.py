@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval.base import Found, retrievers
+from pdfqa_core.retrieval.base import ScoredRow, retrievers
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.types import Query
@@ -33,7 +33,7 @@ class ConvexCombination(BothLists):
         if not 0 <= self.weight <= 1:
             raise UsageError(f"weight of convex is {self.weight}.", "It must be between 0 and 1.")
 
-    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         both = self._candidates(query, k, rows)
         meaning, words = _normalised(both.cosines, -1.0), _normalised(both.bm25, 0.0)
         scores = self.weight * meaning + (1 - self.weight) * words

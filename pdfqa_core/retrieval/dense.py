@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import ModelError, UsageError
-from pdfqa_core.retrieval.base import Found, IndexRetriever, retrievers
+from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.graph import Graph
 from pdfqa_core.retrieval.index import RECALL, Index
@@ -115,9 +115,9 @@ class Dense(SemanticRetriever):
 
     name: ClassVar[str] = "dense"
 
-    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         vector = self._semantic.vector(query)
         best, cosines = self._semantic.nearest(vector, k, rows)
         return [
-            Found(int(row), float(value), {"dense": float(value)}) for row, value in zip(best, cosines, strict=True)
+            ScoredRow(int(row), float(value), {"dense": float(value)}) for row, value in zip(best, cosines, strict=True)
         ]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.retrieval.model_files import INSTALL, ModelFiles, encodable
+from pdfqa_core.retrieval.model_folder import INSTALL, LOADING, LocalModel, encodable
+from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
@@ -21,8 +21,8 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 BATCH = 8
 
 
-class TextEncoder(Protocol):
-    """What an index needs of an encoder."""
+class NamedModel(Protocol):
+    """What every model can say of itself."""
 
     @property
     def name(self) -> str:
@@ -33,6 +33,10 @@ class TextEncoder(Protocol):
     def model_hash(self) -> str:
         """What tells this model from any other; vectors of different hashes are never mixed."""
         ...
+
+
+class TextEncoder(NamedModel, Protocol):
+    """What an index needs of an encoder."""
 
     def encode(
         self,
@@ -46,32 +50,49 @@ class TextEncoder(Protocol):
         ...
 
 
-class Encoder:
-    """A sentence-transformers model by folder or hub name; empty: the bundled one. Nothing is loaded before first use.
+class BatchEncoder(LocalModel, ABC):
+    """A model that encodes texts in batches; a long call lets other threads compute between batches."""
 
-    Only one thread at a time computes; a long `encode` lets others in between batches. Every method raises ModelError
-    if the library or the model is missing or broken.
-    """
+    phase: ClassVar[str]
 
-    def __init__(self, path_or_name: str | Path = "", *, device: str | None = None) -> None:
-        self._files = ModelFiles(str(path_or_name))
-        self._device = device
-        self._lock = threading.RLock()
+    def _encode(
+        self, texts: Sequence[str], question: bool, on_progress: OnProgress | None, stop: StopSignal | None
+    ) -> list[Vectors]:
+        """Return what the model makes of each text, in the order of the texts.
+
+        Questions get the model's own prompt for questions if it has one. In batches of 8, longest texts first, so that
+        little is padded. Raises StoppedError as soon as `stop` is set, at most one batch later.
+        """
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        found: list[Any] = [None] * len(texts)
+        for first in range(0, len(order), BATCH):
+            if is_set(stop):
+                raise StoppedError("Encoding was stopped.")
+            rows = order[first : first + BATCH]
+            with self._lock:
+                encode = self._model.encode_query if question else self._model.encode_document
+                vectors = encode(
+                    [encodable(texts[row]) for row in rows],
+                    batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True,
+                )  # fmt: skip
+            for row, vector in zip(rows, vectors, strict=True):
+                found[row] = np.asarray(vector, dtype=np.float32)
+            if on_progress is not None:
+                on_progress(Progress(self.phase, min(len(order), first + BATCH), len(order)))
+        return found
 
     @property
-    def name(self) -> str:
-        """The hub name, or the last part of the path."""
-        return self._files.name
+    @abstractmethod
+    def _model(self) -> Any:
+        """The model of sentence-transformers, loaded at first use."""
 
-    @property
-    def folder(self) -> Path:
-        """The model's folder; a hub name is looked up on this computer first and downloaded once if it is not there."""
-        return self._files.folder
 
-    @property
-    def model_hash(self) -> str:
-        """16 hex digits over the names and contents of the model's configuration, vocabulary and weights."""
-        return self._files.model_hash
+class Encoder(BatchEncoder):
+    """A sentence-transformers model that makes one vector of a text."""
+
+    kind = "embedding model"
+    otherwise = "leave embedding_model empty for the bundled one"
+    phase = "Embedding passages"
 
     @cached_property
     def dimension(self) -> int:
@@ -94,32 +115,9 @@ class Encoder:
         on_progress: OnProgress | None = None,
         stop: StopSignal | None = None,
     ) -> Vectors:
-        """Return an (n, dimension) array of vectors of length 1, in the order of the texts.
-
-        Questions get the model's own prompt for questions where it has one. Texts are encoded in batches of 8, longest
-        first, so that little is padded. Raises StoppedError as soon as `stop` is set, at most one batch later.
-        """
-        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-        found: Vectors | None = None
-        for first in range(0, len(order), BATCH):
-            if stop is not None and stop.is_set():
-                raise StoppedError("Embedding was stopped.")
-            rows = order[first : first + BATCH]
-            vectors = self._encode_batch([encodable(texts[row]) for row in rows], question=question)
-            if found is None:
-                found = np.empty((len(texts), vectors.shape[1]), dtype=np.float32)
-            found[rows] = vectors
-            if on_progress is not None:
-                on_progress(Progress("Embedding passages", min(len(order), first + BATCH), len(order)))
-        return np.zeros((0, self.dimension), dtype=np.float32) if found is None else found
-
-    def _encode_batch(self, texts: list[str], *, question: bool) -> Vectors:
-        with self._lock:
-            encode = self._model.encode_query if question else self._model.encode_document
-            vectors = encode(
-                texts, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True
-            )
-        return np.asarray(vectors, dtype=np.float32)
+        """Return an (n, dimension) array of vectors of length 1, in the order of the texts. Raises StoppedError."""
+        found = self._encode(texts, question, on_progress, stop)
+        return np.stack(found) if found else np.zeros((0, self.dimension), dtype=np.float32)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end) of each of the model's tokens in `text`, without the special ones; loads no weights."""
@@ -143,15 +141,7 @@ class Encoder:
 
     @cached_property
     def _model(self) -> Any:
-        with self._lock:
-            folder = self.folder
-            with self._files.loading():
-                from sentence_transformers import SentenceTransformer
+        with self._lock, self._files.loading() as folder:
+            from sentence_transformers import SentenceTransformer
 
-                return SentenceTransformer(
-                    str(folder),
-                    device=self._device,
-                    local_files_only=True,
-                    trust_remote_code=False,
-                    model_kwargs={"use_safetensors": True},
-                )
+            return SentenceTransformer(folder, device=self._device, **LOADING)

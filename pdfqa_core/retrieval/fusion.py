@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval.base import Found, retrievers
+from pdfqa_core.retrieval.base import ScoredRow, retrievers
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.types import Query
@@ -32,7 +32,7 @@ class ReciprocalRankFusion(BothLists):
         if self.rrf_k < 0:
             raise UsageError(f"rrf_k is {self.rrf_k}.", "It must be 0 or more.")
 
-    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         both = self._candidates(query, k, rows)
         scores = np.zeros(len(both.rows))
         for ranked in both.lists:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pdfqa_core.retrieval.base import Found, retrievers
+from pdfqa_core.retrieval.base import ScoredRow, retrievers
 from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.types import Query
@@ -26,7 +26,7 @@ class Hybrid(BothLists):
 
     name: ClassVar[str] = "hybrid"
 
-    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         both = self._candidates(query, k, rows)
         products = np.maximum(both.cosines, 0) * np.maximum(both.bm25, 0)
         scores = np.where(both.matched, products, both.cosines - 2)

@@ -23,7 +23,7 @@ from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.postings import Ints, Postings, TermCounts
-from pdfqa_core.retrieval.store import IndexFolder, Manifest, Segment
+from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.text import terms, words
 from pdfqa_core.types import Passage, Progress, StopSignal
 
@@ -230,7 +230,7 @@ class _Build:
         self.notes: list[str] = []
         self.written_at = 0.0
 
-    def run(self, documents: Mapping[str, PassageProvider]) -> list[Segment]:
+    def run(self, documents: Mapping[str, PassageProvider]) -> list[IndexSegment]:
         vectors = self.encoder is not None
         found = {i: self.folder.load(i, self.manifest, vectors=vectors) for i in documents}
         lost = [i for i, segment in found.items() if segment is None]
@@ -252,7 +252,7 @@ class _Build:
         self.folder.clean(self.manifest)
         return list(segments.values())
 
-    def _embed(self, segments: dict[str, Segment], encoder: TextEncoder) -> None:
+    def _embed(self, segments: dict[str, IndexSegment], encoder: TextEncoder) -> None:
         missing = {i: _texts(segment) for i, segment in segments.items() if segment.vectors is None}
         embedding = Embedding(encoder, self.cache, self.on_progress, self.stop)
         for document_id, vectors, seconds in embedding.run(missing):
@@ -262,7 +262,7 @@ class _Build:
         if missing:
             self.cache.trim()
 
-    def _save(self, document_id: str, segment: Segment) -> None:
+    def _save(self, document_id: str, segment: IndexSegment) -> None:
         if self.notes:
             return
         try:
@@ -303,16 +303,16 @@ class _Build:
             self.on_progress(progress)
 
 
-def _without_vectors(passages: Sequence[Passage]) -> Segment:
-    return Segment(tuple(passages), TermCounts.of(terms(index_text(passage)) for passage in passages))
+def _without_vectors(passages: Sequence[Passage]) -> IndexSegment:
+    return IndexSegment(tuple(passages), TermCounts.of(terms(index_text(passage)) for passage in passages))
 
 
-def _texts(segment: Segment) -> list[str]:
+def _texts(segment: IndexSegment) -> list[str]:
     return [index_text(passage) for passage in segment.passages]
 
 
 def _joined(
-    segments: Sequence[Segment], encoder: TextEncoder | None, folder: Path | None, notes: tuple[str, ...]
+    segments: Sequence[IndexSegment], encoder: TextEncoder | None, folder: Path | None, notes: tuple[str, ...]
 ) -> Index:
     vectors = [segment.vectors for segment in segments if segment.vectors is not None]
     whole = len(vectors) == len(segments) and encoder is not None

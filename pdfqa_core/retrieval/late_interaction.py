@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import ModelError, UsageError
-from pdfqa_core.retrieval.base import Found, IndexRetriever, check_candidates, retrievers
+from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, check_candidates, retrievers
 from pdfqa_core.retrieval.encoder import OnProgress
 from pdfqa_core.retrieval.postings import Ints, top
 from pdfqa_core.retrieval.token_encoder import TokenEncoder
@@ -54,7 +54,7 @@ class LateInteraction(IndexRetriever):
             self.first.prepare(on_progress=on_progress, stop=stop)
         self._store(on_progress, stop)
 
-    def _find(self, query: Query, k: int, rows: Ints) -> list[Found]:
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
         parts: dict[int, dict[str, float]] = {}
         if self.first is not None:
             found = self.first._find(query, max(k, self.candidates), rows)
@@ -74,6 +74,8 @@ class LateInteraction(IndexRetriever):
             ) from error
         best = top(scores, k)
         return [
-            Found(int(rows[i]), float(scores[i]), {**parts.get(int(rows[i]), {}), "late_interaction": float(scores[i])})
+            ScoredRow(
+                int(rows[i]), float(scores[i]), {**parts.get(int(rows[i]), {}), "late_interaction": float(scores[i])}
+            )
             for i in best
         ]

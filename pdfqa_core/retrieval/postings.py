@@ -133,10 +133,6 @@ class Postings:
         scores: Floats = np.repeat(idf, np.diff(self.starts)) * (counts * (k1 + 1)) / (counts + norms[self.rows])
         return scores
 
-    def scores(self, terms: Sequence[str], weights: Floats) -> tuple[Floats, Mask]:
-        """Return each passage's score, a term that is asked n times counting n times, and whether any term is in it."""
-        return Weighted(self, weights).scores(terms)
-
 
 class _Statistics(BM25Okapi):  # type: ignore[misc]
     """rank-bm25's idf, lengths and average length, from counts that are there instead of from the words again."""

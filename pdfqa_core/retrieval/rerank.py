@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +13,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.retrieval.base import PageRange, Searcher, check_candidates, check_k
 from pdfqa_core.retrieval.encoder import BATCH, OnProgress
 from pdfqa_core.retrieval.index import index_text
-from pdfqa_core.retrieval.model_files import ModelFiles, encodable
+from pdfqa_core.retrieval.model_folder import LOADING, LocalModel, encodable
 from pdfqa_core.retrieval.postings import Floats
 from pdfqa_core.types import Hit, Query, StopSignal
 
@@ -35,24 +33,14 @@ class PairScorer(Protocol):
         ...
 
 
-class CrossEncoderScorer:
-    """A sentence-transformers CrossEncoder by folder or hub name; loaded at first use.
+class CrossEncoderScorer(LocalModel):
+    """A sentence-transformers CrossEncoder."""
 
-    Every method raises ModelError if the library or the model is missing, broken, or makes not one number per pair.
-    """
-
-    def __init__(self, path_or_name: str | Path, *, device: str | None = None) -> None:
-        self._files = ModelFiles(str(path_or_name), "re-ranking model", "leave reranker empty for none")
-        self._device = device
-        self._lock = threading.RLock()
-
-    @property
-    def name(self) -> str:
-        """The hub name, or the last part of the path."""
-        return self._files.name
+    kind = "re-ranking model"
+    otherwise = "leave reranker empty for none"
 
     def scores(self, question: str, texts: Sequence[str]) -> Floats:
-        """Return one number per text, higher for a better answer to the question."""
+        """Return one number per text, higher for a better answer. Raises ModelError if the model makes several."""
         if not texts:
             return np.zeros(0)
         asked = encodable(question)
@@ -71,18 +59,13 @@ class CrossEncoderScorer:
 
     @cached_property
     def _model(self) -> Any:
-        with self._lock:
-            folder = str(self._files.folder)
-            with self._files.loading():
-                from sentence_transformers import CrossEncoder
+        with self._lock, self._files.loading() as folder:
+            from sentence_transformers import CrossEncoder
 
-                model = CrossEncoder(
-                    folder, device=self._device, local_files_only=True, trust_remote_code=False,
-                    model_kwargs={"use_safetensors": True},
-                )  # fmt: skip
-                stated = self._files.json("config.json").get("max_position_embeddings") or LONGEST_INPUT
-                model.max_seq_length = min(int(model.max_seq_length or stated), int(stated), 8192)
-                return model
+            model = CrossEncoder(folder, device=self._device, **LOADING)
+            stated = self._files.json("config.json").get("max_position_embeddings") or LONGEST_INPUT
+            model.max_seq_length = min(int(model.max_seq_length or stated), int(stated), 8192)
+            return model
 
 
 @dataclass(frozen=True, eq=False)

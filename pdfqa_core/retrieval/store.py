@@ -18,9 +18,9 @@ import numpy as np
 
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import Vectors
-from pdfqa_core.retrieval.files import DAMAGE, sha256, write_atomically
 from pdfqa_core.retrieval.postings import TermCounts
 from pdfqa_core.types import Passage, Span
+from pdfqa_core.whole_files import DAMAGE, sha256, write_atomically
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -28,7 +28,7 @@ TEMPORARY_SECONDS = 3600
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class IndexSegment:
     """One document's passages with their index terms counted, and their vectors where they have been made."""
 
     passages: tuple[Passage, ...]
@@ -38,7 +38,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManifestEntry:
     """What the manifest says of one document: number of passages, hashes of its two files, seconds of building.
 
     `source` names the text that the passages were made of.
@@ -60,9 +60,9 @@ class Manifest:
     model_hash: str
     dimension: int = 0
     schema: int = SCHEMA
-    documents: Mapping[str, Entry] = field(default_factory=dict)
+    documents: Mapping[str, ManifestEntry] = field(default_factory=dict)
 
-    def with_document(self, document_id: str, entry: Entry, dimension: int) -> Manifest:
+    def with_document(self, document_id: str, entry: ManifestEntry, dimension: int) -> Manifest:
         """Return a copy with one more document, or a newer entry for it."""
         return replace(self, documents={**self.documents, document_id: entry}, dimension=dimension or self.dimension)
 
@@ -89,7 +89,7 @@ class IndexFolder:
         """Return the manifest if it is whole and made under the same settings as `empty`, else `empty`."""
         try:
             data = json.loads((self.path / MANIFEST).read_bytes())
-            documents = {str(i): Entry(**entry) for i, entry in data.pop("documents").items()}
+            documents = {str(i): ManifestEntry(**entry) for i, entry in data.pop("documents").items()}
             found = Manifest(documents=documents, **data)
         except DAMAGE:
             return empty
@@ -99,7 +99,7 @@ class IndexFolder:
         """Replace the manifest. Raises OSError."""
         write_atomically(self.path / MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
 
-    def load(self, document_id: str, manifest: Manifest, *, vectors: bool) -> Segment | None:
+    def load(self, document_id: str, manifest: Manifest, *, vectors: bool) -> IndexSegment | None:
         """Return a document's segment as it was saved, or None; without vectors where those are not as noted."""
         entry = manifest.documents.get(document_id)
         if entry is None:
@@ -116,7 +116,7 @@ class IndexFolder:
             return None
         return replace(segment, vectors=self._load_vectors(document_id, entry, manifest)) if vectors else segment
 
-    def _load_vectors(self, document_id: str, entry: Entry, manifest: Manifest) -> Vectors | None:
+    def _load_vectors(self, document_id: str, entry: ManifestEntry, manifest: Manifest) -> Vectors | None:
         try:
             content = self.vectors_file(document_id).read_bytes()
             if sha256(content) != entry.vectors_sha256:
@@ -127,7 +127,7 @@ class IndexFolder:
         right = found.dtype == np.float32 and found.shape == (entry.passages, manifest.dimension)
         return found if right and bool(np.isfinite(found).all()) else None
 
-    def save(self, document_id: str, segment: Segment, known: Entry | None) -> Entry:
+    def save(self, document_id: str, segment: IndexSegment, known: ManifestEntry | None) -> ManifestEntry:
         """Write what is new of a segment and return its entry; `known` is the entry of files that are already there.
 
         Raises OSError.
@@ -136,7 +136,7 @@ class IndexFolder:
         if entry is None:
             content = _segment_bytes(segment)
             write_atomically(self.segment_file(document_id), content)
-            entry = Entry(len(segment.passages), sha256(content))
+            entry = ManifestEntry(len(segment.passages), sha256(content))
         if segment.vectors is not None:
             buffer = io.BytesIO()
             np.save(buffer, segment.vectors, allow_pickle=False)
@@ -168,7 +168,7 @@ def _as_bytes(data: object) -> Any:
     return np.frombuffer(json.dumps(data, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
 
 
-def _segment_bytes(segment: Segment) -> bytes:
+def _segment_bytes(segment: IndexSegment) -> bytes:
     passages = [[p.id, p.heading, p.text, [[s.page, s.start, s.end] for s in p.spans]] for p in segment.passages]
     buffer = io.BytesIO()
     np.savez(
@@ -182,7 +182,7 @@ def _segment_bytes(segment: Segment) -> bytes:
     return buffer.getvalue()
 
 
-def _segment_from(content: bytes, document_id: str) -> Segment:
+def _segment_from(content: bytes, document_id: str) -> IndexSegment:
     with np.load(io.BytesIO(content), allow_pickle=False) as data:
         passages = tuple(
             Passage(i, tuple(Span(document_id, *place) for place in places), text, heading)
@@ -193,4 +193,4 @@ def _segment_from(content: bytes, document_id: str) -> Segment:
         terms = TermCounts(vocabulary, *arrays)
     if not terms.valid() or len(terms.indptr) != len(passages) + 1:
         raise ValueError("the segment's parts do not fit together")
-    return Segment(passages, terms)
+    return IndexSegment(passages, terms)

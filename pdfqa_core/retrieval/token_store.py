@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import OnProgress, Vectors
-from pdfqa_core.retrieval.files import DAMAGE, file_sha256, write_atomically
 from pdfqa_core.retrieval.index import Index, index_text
 from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.retrieval.token_encoder import PHASE, TokenEncoder
 from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.whole_files import DAMAGE, file_sha256, write_atomically
 
 Bytes: TypeAlias = npt.NDArray[np.int8]
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from pdfqa_core.retrieval.analysis import Analyser
-from pdfqa_core.retrieval.postings import Postings, TermCounts, top
+from pdfqa_core.retrieval.postings import Postings, TermCounts, Weighted, top
 
 TOKENS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 CORPUS = st.lists(TOKENS, min_size=1, max_size=12)
@@ -16,7 +16,7 @@ CORPUS = st.lists(TOKENS, min_size=1, max_size=12)
 def test_scores_are_those_of_rank_bm25(corpus, question, k1, b):
     assume(any(corpus))
     postings = Postings.merged([TermCounts.of(corpus)])
-    scores, matched = postings.scores(question, postings.weights(k1, b))
+    scores, matched = Weighted(postings, postings.weights(k1, b)).scores(question)
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = BM25Okapi(corpus, k1=k1, b=b).get_scores(question)
     # With b = 1, rank-bm25 divides 0 by 0 for an empty passage; ours scores 0.
@@ -29,8 +29,8 @@ def test_scores_are_those_of_rank_bm25(corpus, question, k1, b):
 def test_segments_score_as_one_corpus(corpus, question, cut):
     whole = Postings.merged([TermCounts.of(corpus)])
     parts = Postings.merged([TermCounts.of(corpus[:cut]), TermCounts.of([]), TermCounts.of(corpus[cut:])])
-    expected, _ = whole.scores(question, whole.weights(1.5, 0.75))
-    found, _ = parts.scores(question, parts.weights(1.5, 0.75))
+    expected, _ = Weighted(whole, whole.weights(1.5, 0.75)).scores(question)
+    found, _ = Weighted(parts, parts.weights(1.5, 0.75)).scores(question)
     assert np.allclose(found, expected, atol=1e-12)
 
 
@@ -45,7 +45,7 @@ def test_joined_stems_score_as_if_each_word_had_been_stemmed(corpus, word):
     assume(any(corpus))
     words = Postings.merged([TermCounts.of(corpus)])
     joined = words.joined(analyser.stems(tuple(words.vocabulary)))
-    found, matched = joined.scores(analyser.stems([word]), joined.weights(1.5, 0.75))
+    found, matched = Weighted(joined, joined.weights(1.5, 0.75)).scores(analyser.stems([word]))
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = BM25Okapi(stemmed).get_scores(analyser.stems([word]))
     assert np.allclose(found, np.nan_to_num(expected), atol=1e-6)

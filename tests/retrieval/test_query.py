@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pdfqa_core.retrieval import Evidence, Index, Reranked, retrievers
+from pdfqa_core.retrieval import Index, Postprocessed, Reranked, retrievers
 from pdfqa_core.retrieval.analysis import Analyser
 from pdfqa_core.types import Query
 from tests.retrieval.fakes import FakeEncoder, passages
@@ -95,7 +95,7 @@ def test_models_that_read_text_are_given_the_text(index):
             return np.arange(len(texts), dtype=float)
 
     scorer = Scorer()
-    inner = Evidence(retrievers.get("hybrid")(index), per_page=5)
+    inner = Postprocessed(retrievers.get("hybrid")(index), per_page=5)
     query = Query("How much for families? (deductible)", ((FOLLOW_UP, 1.0), ("deductible", 0.3)))
     assert len(Reranked(inner, scorer).search(query, 2)) == 2
     assert scorer.asked == "How much for families? (deductible)"

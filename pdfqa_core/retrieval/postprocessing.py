@@ -17,7 +17,7 @@ WIDER = 3  # how many times as many hits are fetched as are shown
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Postprocessed:
     """Another retriever whose hits are merged where they overlap (`merge`), at most `per_page` of a page (0: any)."""
 
     inner: Searcher

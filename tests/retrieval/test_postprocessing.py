@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from pdfqa_core.chunking import Windows
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval import BM25, Evidence, Index
-from pdfqa_core.retrieval.evidence import joined, merged, spread
+from pdfqa_core.retrieval import BM25, Index, Postprocessed
+from pdfqa_core.retrieval.postprocessing import joined, merged, spread
 from pdfqa_core.types import Hit, Page, Passage, Span
 
 TEXT = "Alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon."
@@ -94,26 +94,26 @@ def index():
 
 
 def test_more_is_fetched_until_there_are_enough(index):
-    shown = Evidence(BM25(index), per_page=1).search("gamma", 8)
+    shown = Postprocessed(BM25(index), per_page=1).search("gamma", 8)
     assert [hit.rank for hit in shown] == list(range(1, 9))
     assert len({hit.passage.pages for hit in shown}) == 8
-    assert len(Evidence(BM25(index), per_page=1).search("gamma", 50)) == 12
+    assert len(Postprocessed(BM25(index), per_page=1).search("gamma", 50)) == 12
 
 
 def test_merged_evidence_does_not_repeat_itself(index):
     plain = BM25(index).search("gamma", 24)
-    shown = Evidence(BM25(index), merge=True).search("gamma", 24)
+    shown = Postprocessed(BM25(index), merge=True).search("gamma", 24)
     assert len({hit.passage.pages for hit in plain}) == len(shown) == 12 < len(plain)
     assert all(hit.passage.text.count("gamma") == 1 for hit in shown)
     assert shown[0].score == plain[0].score
 
 
 def test_the_filters_reach_the_retriever(index):
-    shown = Evidence(BM25(index), per_page=2, merge=True).search("gamma", 9, pages=(3, 4))
+    shown = Postprocessed(BM25(index), per_page=2, merge=True).search("gamma", 9, pages=(3, 4))
     assert {page for hit in shown for page in hit.passage.pages} == {3, 4}
-    assert Evidence(BM25(index), merge=True).search("gamma", 9, frozenset({"other"})) == []
+    assert Postprocessed(BM25(index), merge=True).search("gamma", 9, frozenset({"other"})) == []
 
 
 def test_a_negative_limit_is_refused(index):
     with pytest.raises(UsageError, match="per_page is -1"):
-        Evidence(BM25(index), per_page=-1)
+        Postprocessed(BM25(index), per_page=-1)

@@ -110,7 +110,8 @@ def read(name: str, path: Path, times: int) -> Result:
     taken = []
     for _ in range(times):
         began = time.perf_counter()
-        (page,) = extractors.get(name)(ExtractionOptions(visual_pages="all")).extract(path, "benchmark")
+        extractor = extractors.get(name)(ExtractionOptions(), **extractors.accepted(name, {"visual_pages": "all"}))
+        (page,) = extractor.extract(path, "benchmark")
         taken.append(time.perf_counter() - began)
     blocks = [(b.kind, page.text[b.start : b.end]) for b in page.blocks if b.kind in READABLE]
     text = "\n\n".join(words for _, words in blocks)

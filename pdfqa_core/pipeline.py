@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Protocol
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
-from pdfqa_core.reading.answerability import Answerability
+from pdfqa_core.reading.answerability import Answerability, Judge
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import (
     Answer,
@@ -29,16 +28,6 @@ from pdfqa_core.types import (
 LONGEST_QUESTION = 2000  # words
 
 Retrieve = Callable[[Query, int], list[Hit]]
-
-
-class Judge(Protocol):
-    """Tells before reading whether the hits answer the question."""
-
-    def judge(
-        self, question: str, hits: Sequence[Hit], *, stop: StopSignal | None = None
-    ) -> Generator[Progress, None, Answerability]:
-        """Yield Progress, return the judgement."""
-        ...
 
 
 def ask(

@@ -45,6 +45,7 @@ TOGETHER = {PLACE["app"], PLACE["services"], PLACE["types"]}
 
 ONLY_ON_TOP = ("gradio", "argparse")
 ONLY_IN_STORAGE = ("sqlalchemy", "alembic")
+WITHOUT_STORAGE = ("ui", "cli")  # they have the services
 HEAVY = (
     "torch",
     "sentence_transformers",
@@ -157,9 +158,11 @@ def ladder_fault(me: str, found: Import) -> str:
 
 
 def library_fault(me: str, found: Import) -> str:
-    """Return what is wrong with importing a library here, or nothing."""
+    """Return what is wrong with importing a library or the storage here, or nothing."""
     if found.library in ONLY_ON_TOP and me not in TOP:
         return f"{me} imports {found.library}; only {', '.join(TOP)} may"
+    if found.member == "storage" and me in WITHOUT_STORAGE:
+        return f"{me} imports storage, which is behind the services"
     if found.library in ONLY_IN_STORAGE and me != "storage":
         return f"{me} imports {found.library}; only storage may"
     if found.library in HEAVY and found.at_once:
@@ -183,6 +186,8 @@ def violations(module: str, source: str, concrete: dict[str, str], is_package: b
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print" and me not in TOP:
             faults.append(f"{module}:{node.lineno}: {me} prints; only {', '.join(TOP)} may")
+        if isinstance(node, ast.Attribute) and node.attr in ("store", "_store") and me in WITHOUT_STORAGE:
+            faults.append(f"{module}:{node.lineno}: {me} uses .{node.attr}, which is behind the services")
     return faults
 
 
@@ -248,6 +253,8 @@ CONCRETE = {"BM25": "retrieval", "Windows": "chunking"}
         ("pdfqa_core.pipeline", "from pdfqa_core.retrieval import BM25", "names BM25 of retrieval"),
         ("pdfqa_core.cli.ask", "from pdfqa_core.chunking.windows import Windows", "names Windows of chunking"),
         ("pdfqa_core.retrieval.base", "def f():\n    print('here')", "prints"),
+        ("pdfqa_core.ui.chat", "from pdfqa_core.storage import Reading", "behind the services"),
+        ("pdfqa_core.cli.ask", "def f(services):\n    services._store.close()", "behind the services"),
         ("pdfqa_core.newcomer", "import json", "no place in the ladder"),
     ],
 )

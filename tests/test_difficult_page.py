@@ -36,10 +36,10 @@ def text(path: Path, number: int) -> str:
 
 
 def readable(extractor: str, path: Path) -> str:
-    from pdfqa_core.extraction import extractors
+    from pdfqa_core.extraction import ExtractionOptions, extractors
     from pdfqa_core.types import READABLE
 
-    (page,) = extractors.get(extractor)().extract(path, "doc")
+    (page,) = extractors.get(extractor)(ExtractionOptions()).extract(path, "doc")
     return "\n\n".join(page.text[b.start : b.end] for b in page.blocks if b.kind in READABLE)
 
 

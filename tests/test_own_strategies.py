@@ -10,7 +10,7 @@ import gradio as gr
 import pytest
 
 from pdfqa_core.cli import main
-from pdfqa_core.services import LOCAL_OWNER, Services, choices, recipes
+from pdfqa_core.services import LOCAL_OWNER, Services, recipes, strategies
 from pdfqa_core.settings import load
 from pdfqa_core.ui import build_page
 from pdfqa_core.ui.recipe import FIELDS, build_form
@@ -30,7 +30,7 @@ MODULE = "tests.own_strategies"
 def own(monkeypatch):
     """Settings that name the strategies of the module, which are forgotten after the test."""
     for kind in KINDS:
-        monkeypatch.setattr(choices.REGISTRIES[kind], "_entries", dict(choices.REGISTRIES[kind]._entries))
+        monkeypatch.setattr(strategies.REGISTRIES[kind], "_entries", dict(strategies.REGISTRIES[kind]._entries))
     sys.modules.pop(MODULE, None)
     importlib.import_module(MODULE)
     data = {section: {kind: f"own_{kind}"} for kind, section in KINDS.items()}
@@ -46,7 +46,7 @@ def test_the_page_offers_explains_and_uses_them(own, tmp_path):
         for section, kind in (("chunking", "chunker"), ("retrieval", "retriever"), ("reading", "reader")):
             field = form.fields[section, kind]
             assert f"own_{kind}" in [value for _, value in field.choices]
-            assert field.info == choices.REGISTRIES[kind].words(f"own_{kind}")
+            assert field.info == strategies.REGISTRIES[kind].words(f"own_{kind}")
         assert "own_retriever" in [value for _, value in form.fields["retrieval", "first_stage"].choices]
         seen = {name for (_, name), field in form.fields.items() if field.visible}
         assert {"step", "weight", "passages"} <= seen

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.services.choices import check
+from pdfqa_core.services.strategies import check
 from pdfqa_core.settings import Settings, load, read_settings, workspace_path
 
 SECTIONS = tuple(Settings.model_fields)

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     checks: list[tuple[str, Callable[[], str]]] = [
         ("machine", _machine),
         ("packages", _packages),
-        ("workspace", lambda: _workspace(workspace)),
+        ("workspace", lambda: _workspace(workspace, settings)),
         ("reading PDFs", _reading),
         ("OCR", _ocr),
         ("sentences (nltk)", _sentences),
@@ -93,10 +93,10 @@ def _packages() -> str:
     return ", ".join(found)
 
 
-def _workspace(workspace: Path) -> str:
-    from pdfqa_core.storage import Store
+def _workspace(workspace: Path, settings: Settings) -> str:
+    from pdfqa_core.services import Services
 
-    with Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", "")):
+    with Services.open(workspace, settings):
         return str(workspace)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Union, get_args, get_origin
 
 from pdfqa_core.looks import Looks
-from pdfqa_core.services import choices
+from pdfqa_core.services import strategies
 from pdfqa_core.settings import Section, Settings, load, read_settings, workspace_path
 
 
@@ -46,8 +46,8 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
 
 def _strategies(look: Looks) -> str:
     """Return what can be chosen, in words; empty where a setting names no strategy."""
-    names = choices.names(look.of, look.without) if look.of else ()
-    return "".join(f" {name}: {choices.REGISTRIES[look.of].words(name)}." for name in names)
+    names = strategies.names(look.of, look.without) if look.of else ()
+    return "".join(f" {name}: {strategies.REGISTRIES[look.of].words(name)}." for name in names)
 
 
 def _plain(annotation: object) -> type:

@@ -25,13 +25,12 @@ class ExtractionOptions:
     filename: str = ""
     on_page: Callable[[int, int, int], None] | None = None
     tables: bool = True
-    visual_pages: str = "auto"
     workers: int = 1
     memory_mb: int = 1500
     page_seconds: float = 60
 
 
-extractors: Registry[Callable[[ExtractionOptions], Extractor]] = Registry("extractor")
+extractors: Registry[Callable[..., Extractor]] = Registry("extractor")
 
 
 class PageReader(Protocol):

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from pdfqa_core.models import Models
-from pdfqa_core.services import choices
+from pdfqa_core.services import strategies
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
@@ -26,10 +26,10 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Store
+from pdfqa_core.storage import ConversationSummary, Reading, Store
 from pdfqa_core.storage.conversations import Conversations
 
-__all__ = ["LOCAL_OWNER", "SAMPLE", "Claim", "PageView", "Picture", "Services"]
+__all__ = ["LOCAL_OWNER", "SAMPLE", "Claim", "ConversationSummary", "PageView", "Picture", "Reading", "Services"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,6 @@ class Services:
     """Everything the program can do, for one workspace. Close it when done."""
 
     workspace: Path
-    given: Settings
-    store: Store
     tasks: Tasks
     documents: DocumentService
     pages: PageService
@@ -50,6 +48,8 @@ class Services:
     studies: StudyService
     evaluation: EvaluationService
     visitors: VisitorService
+    _opened_with: Settings
+    _store: Store
 
     @classmethod
     def open(cls, workspace: Path, settings: Settings, models: Models | None = None) -> Self:
@@ -57,7 +57,7 @@ class Services:
 
         Raises StorageError, and UsageError if the settings name a strategy that does not exist.
         """
-        choices.check(settings)
+        strategies.check(settings)
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)
@@ -65,33 +65,33 @@ class Services:
         indexes = IndexService(workspace, documents, models.encoders, tasks)
         answers = AnswerService(store, documents, indexes, models, tasks)
         return cls(
-            workspace,
-            settings,
-            store,
-            tasks,
-            documents,
-            PageService(store, documents, settings, passwords),
-            indexes,
-            models,
-            answers,
-            FollowUpService(documents, indexes),
-            store.conversations,
-            StudyService(store.studies, store.conversations),
-            EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
-            VisitorService(store.owners, indexes, passwords, settings.server),
+            workspace=workspace,
+            tasks=tasks,
+            documents=documents,
+            pages=PageService(store, documents, settings, passwords),
+            indexes=indexes,
+            models=models,
+            answers=answers,
+            follow_ups=FollowUpService(documents, indexes),
+            conversations=store.conversations,
+            studies=StudyService(store.studies, store.conversations),
+            evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
+            visitors=VisitorService(store.owners, indexes, passwords, settings.server),
+            _opened_with=settings,
+            _store=store,
         )
 
     @property
     def settings(self) -> Settings:
         """The settings that it was opened with, the language model's as they are now."""
-        return self.given.model_copy(update={"llm": self.models.language.settings})
+        return self._opened_with.model_copy(update={"llm": self.models.language.settings})
 
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
         self.tasks.stop()
         self.models.close()
         self.pages.close()
-        self.store.close()
+        self._store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ from typing import Any
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.models import Models
-from pdfqa_core.pipeline import Judge, ask
+from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
 from pdfqa_core.reading.best_sentence import best_sentence
 from pdfqa_core.registry import Registry
@@ -165,7 +165,7 @@ class AnswerService:
         with self._lock:
             return self._meanings.setdefault(model, Meaning(encoder.encode))
 
-    def _judge(self, settings: Settings, reader: Reader) -> Judge | None:
+    def _judge(self, settings: Settings, reader: Reader) -> answerability.Judge | None:
         """Return what decides before reading whether the evidence answers the question; None: nothing does.
 
         Sentences are compared by meaning with the bundled encoder only: the confidence is calibrated on its cosines.

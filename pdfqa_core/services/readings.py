@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pdfqa_core.extraction import extractors
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.text import terms
@@ -30,7 +31,7 @@ def name_of(extraction: ExtractionSettings) -> str:
     parts = [extraction.extractor]
     if not extraction.tables:
         parts.append("no tables")
-    if extraction.extractor == "visual" and extraction.visual_pages == "all":
+    if extraction.visual_pages == "all" and "visual_pages" in extractors.parameters(extraction.extractor):
         parts.append("all pages")
     return ", ".join(parts)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pdfqa_core.chunking import Chunking, Tokenize, chunkers
-from pdfqa_core.services.choices import in_use
+from pdfqa_core.services.strategies import in_use
 from pdfqa_core.settings import RetrievalSettings, Settings
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.services import choices, recipes
+from pdfqa_core.services import recipes, strategies
 from pdfqa_core.settings import Settings
 
 
@@ -20,7 +20,7 @@ def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> 
     for chunker in chunkers or (base.chunking.chunker,):
         for retriever in retrievers or (base.retrieval.retriever,):
             settings = base.changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
-            choices.check(settings)
+            strategies.check(settings)
             found[recipes.name_of(settings)] = settings
     return found
 
@@ -44,7 +44,7 @@ def read_systems(path: Path, base: Settings) -> dict[str, Settings]:
                 if section not in Settings.model_fields:
                     raise UsageError(f"There is no group of settings called {section!r}.")
                 settings = settings.changed(section, **values)
-            choices.check(settings)
+            strategies.check(settings)
         except PdfQAError as error:
             raise UsageError(f"{path.name}, system {name!r}: {error.what}", error.hint) from error
         found[name] = settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pdfqa_core.exports.conversations import support_counts, turn_markdown, turn_text, unfound_numbers
-from pdfqa_core.storage import ConversationSummary
+from pdfqa_core.services import ConversationSummary
 from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
 from pdfqa_core.ui.components import day, render
 from pdfqa_core.ui.passage_text import Piece, pieces

@@ -75,7 +75,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(megabytes=megabytes, gigabytes=gigabytes, day=day, clock=clock, plural=plural)
+    for words in (megabytes, gigabytes, day, clock, plural, time_left):
+        environment.filters[words.__name__] = words
     return environment
 
 
@@ -169,6 +170,15 @@ def day(moment: datetime) -> str:
 def clock(moment: datetime) -> str:
     """Return the local time of day as 14:05:09."""
     return moment.astimezone().strftime("%H:%M:%S")
+
+
+def time_left(seconds: float | None) -> str:
+    """Return the time left in words: "about 2 min left"; empty where it is not known."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"about {max(5, 5 * round(seconds / 5))} s left"
+    return f"about {round(seconds / 60)} min left"
 
 
 def plural(count: int, word: str, words: str = "") -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import Services
-from pdfqa_core.services.choices import names as strategies
+from pdfqa_core.services import Reading, Services, strategies
+from pdfqa_core.services.sample import sample_pdf
 from pdfqa_core.settings import ExtractionSettings
-from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, DocumentState, Progress
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, plural, render, switch
 from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
@@ -33,48 +31,24 @@ _TONES = {
 }
 
 
-EXTRACTORS = {
-    "direct": "reads the text in the file; the fastest",
-    "pdfplumber": "reads the text in the file in another way, many times slower; for comparison",
-    "visual": "looks at the pages: OCR and layout; slow",
-}
-OCR = "visual"
-
-
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the table. `ocr` is what the button that reads it with OCR says; empty: no such button."""
+class DocumentRow:
+    """A line of the table; `urgent`: OCR would find text that is missing."""
 
-    id: str
-    title: str
-    authors: str
-    filename: str
-    pages: int
+    document: Document
     passages: int
     words: str
     tone: str
-    reason: str
     read: str
     unsure: str
-    ocr: str
+    ocr: bool
     urgent: bool
-    size: int
-    added_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItem:
-    """A piece of work under way, as `work.html` shows it."""
-
-    words: str
-    done: int = 0
-    total: int = 0
-    left: str = ""
-
-    @property
-    def percent(self) -> float:
-        """How far it is."""
-        return 100 * self.done / self.total if self.total else 0
+def ocr_extractor() -> str:
+    """Return the extractor that can be told which pages to read by OCR; "" where there is none."""
+    extractors = strategies.REGISTRIES["extractor"]
+    return next((name for name in extractors.names() if "visual_pages" in extractors.parameters(name)), "")
 
 
 def state_words(document: Document) -> str:
@@ -94,7 +68,7 @@ def read_words(reading: Reading | None) -> str:
         return ""
     name, comma, more = reading.extractor.partition(",")
     if not reading.ocr_pages:
-        words = "text" if name in ("direct", OCR) else f"text ({name})"
+        words = "text" if name in (ExtractionSettings().extractor, ocr_extractor()) else f"text ({name})"
     elif reading.ocr_pages == reading.page_count:
         words = "OCR"
     else:
@@ -109,19 +83,9 @@ def unsure_words(reading: Reading | None) -> str:
     return f"OCR is not sure of it: confidence {reading.confidence:.2f}. Compare the text with the pages."
 
 
-def left_words(seconds: float | None) -> str:
-    """Return the time left in words: "about 2 min left"; empty where it is not known."""
-    if seconds is None:
-        return ""
-    if seconds < 90:
-        return f"about {max(5, 5 * round(seconds / 5))} s left"
-    return f"about {round(seconds / 60)} min left"
-
-
 def work_html(*steps: Progress) -> str:
     """Return progress bars, one per step."""
-    items = [WorkItem(step.phase, step.done, step.total, left_words(step.seconds_left)) for step in steps]
-    return render("work", items=items)
+    return render("work", steps=steps)
 
 
 class InFlight:
@@ -162,18 +126,16 @@ class Handlers:
             for document in documents.list(session.owner)
         ]
         has_sample = documents.has_sample(session.owner)
-        return render("documents", documents=rows, chosen=chosen, has_sample=has_sample)
+        return render("documents", rows=rows, chosen=chosen, has_sample=has_sample)
 
-    def _row(self, document: Document, reading: Reading | None, passages: int) -> Row:
-        readable = document.state.usable or document.state is DocumentState.NO_TEXT
-        wanting = document.state in (DocumentState.NO_TEXT, DocumentState.PARTIAL)
-        offered = readable and OCR in strategies("extractor")
-        return Row(
-            document.id, document.title or document.filename, document.authors, document.filename,
-            document.page_count, passages, state_words(document), _TONES.get(document.state, "bad"), document.reason,
-            read_words(reading) if document.state.usable else "", unsure_words(reading),
-            ("Read with OCR" if wanting else "read again with OCR") if offered else "", wanting, document.size,
-            document.added_at,
+    @staticmethod
+    def _row(document: Document, reading: Reading | None, passages: int) -> DocumentRow:
+        state = document.state
+        return DocumentRow(
+            document, passages, state_words(document), _TONES.get(state, "bad"),
+            read=read_words(reading) if state.usable else "", unsure=unsure_words(reading),
+            ocr=bool(ocr_extractor()) and (state.usable or state is DocumentState.NO_TEXT),
+            urgent=state in (DocumentState.NO_TEXT, DocumentState.PARTIAL),
         )  # fmt: skip
 
     def show(self, session: Session, chosen: str) -> tuple[Any, ...]:
@@ -202,37 +164,31 @@ class Handlers:
         except PdfQAError as error:
             return ShownPage(error_html(error))
 
-    def _extraction(self, session: Session, extractor: str, tables: bool, visual_pages: str) -> ExtractionSettings:
-        settings = self.services.settings.changed(
-            "extraction", extractor=extractor, tables=tables, visual_pages=visual_pages
-        )
-        return settings.extraction
+    def _extraction(self, extractor: str, tables: bool, visual_pages: str) -> ExtractionSettings:
+        own = self.services.settings
+        return own.changed("extraction", extractor=extractor, tables=tables, visual_pages=visual_pages).extraction
 
     def add(
-        self, files: Sequence[str] | None, session: Session, extractor: str, tables: bool, visual_pages: str,
-        request: gr.Request,
-    ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
+        self, files: Sequence[str] | None, session: Session, request: gr.Request, *form: Any
+    ) -> Iterator[tuple[Any, ...]]:
         """Read the uploaded files; Gradio's copies are deleted."""
         paths = [Path(file) for file in files or ()]
         try:
-            extraction = self._extraction(session, extractor, tables, visual_pages)
-            yield from self._ingest(paths, session, request, extraction)
+            yield from self._ingest(paths, session, request, self._extraction(*form))
         finally:
             for path in paths:
                 path.unlink(missing_ok=True)
 
     def unlock(
-        self, password: str, chosen: str, session: Session, extractor: str, tables: bool, visual_pages: str,
-        request: gr.Request,
-    ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
+        self, password: str, chosen: str, session: Session, request: gr.Request, *form: Any
+    ) -> Iterator[tuple[Any, ...]]:
         """Read an encrypted document with its password, or show its pages again; the password is not stored."""
         document = self._find(session, chosen)
         if document is not None and document.state.usable:
             yield self._entered(password, chosen, session)
             return
         source = self.services.documents.original(session.owner, chosen)
-        extraction = self._extraction(session, extractor, tables, visual_pages)
-        yield from self._ingest([source], session, request, extraction, password=password, again=True)
+        yield from self._ingest([source], session, request, self._extraction(*form), password=password, again=True)
 
     def _entered(self, password: str, chosen: str, session: Session) -> tuple[Any, ...]:
         message = ""
@@ -243,34 +199,25 @@ class Handlers:
         table, page, group = self.show(session, chosen)
         return message, gr.Button(visible=False), table, page, group, chosen, gr.skip(), ""
 
-    def read_again(
-        self, chosen: str, session: Session, extractor: str, tables: bool, visual_pages: str, request: gr.Request
-    ) -> Iterator[tuple[Any, ...]]:
+    def read_again(self, chosen: str, session: Session, request: gr.Request, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Read the open document again in the way that is set."""
         if not chosen:
             raise UsageError("No document is open.", "Choose one in the table first.")
         source = self.services.documents.original(session.owner, chosen)
-        extraction = self._extraction(session, extractor, tables, visual_pages)
-        yield from self._ingest([source], session, request, extraction, again=True)
+        yield from self._ingest([source], session, request, self._extraction(*form), again=True)
 
     def _with_ocr(self, document_id: str, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Read a document with OCR: the pages that need it, or all of them where every page has text."""
         document = self.services.documents.get(session.owner, document_id)
         pages = "all" if document.state is DocumentState.READY else "auto"
-        extraction = self._extraction(session, OCR, self.services.settings.extraction.tables, pages)
+        extraction = self._extraction(ocr_extractor(), self.services.settings.extraction.tables, pages)
         source = self.services.documents.original(session.owner, document_id)
         yield from self._ingest([source], session, request, extraction, again=True)
 
     def _ingest(
-        self,
-        files: Sequence[Path | Source],
-        session: Session,
-        request: gr.Request,
-        extraction: ExtractionSettings,
-        *,
-        password: str | None = None,
-        again: bool = False,
-    ) -> Iterator[tuple[Any, ...]]:
+        self, files: Sequence[Path | Source], session: Session, request: gr.Request,
+        extraction: ExtractionSettings | None = None, *, password: str | None = None, again: bool = False,
+    ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
         key, chosen, message = f"ingest-{request.session_hash}", "", ""
         in_flight = InFlight(len(files))
         notes: list[str] = []
@@ -302,20 +249,6 @@ class Handlers:
         stored = self._find(session, read.id)
         return [read.reason] if stored is not None and read.reason and stored.reason != read.reason else []
 
-    def sample(self, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
-        """Add the sample document."""
-        chosen, message = "", ""
-        try:
-            for event in self.services.documents.add_sample(session.owner):
-                if isinstance(event, Document):
-                    chosen = event.id
-                else:
-                    yield work_html(event), gr.skip(), gr.skip(), gr.skip(), gr.skip(), chosen, None, ""
-        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
-            message = error_html(error)
-        table, page, group = self.show(session, chosen)
-        yield message, gr.Button(visible=False), table, page, group, chosen, None, ""
-
     def stop(self, request: gr.Request) -> None:
         """Stop reading; files that were finished stay."""
         self.services.tasks.stop(f"ingest-{request.session_hash}")
@@ -327,7 +260,7 @@ class Handlers:
         data = clicked(event)
         match data.get("action"):
             case "sample":
-                yield from self.sample(session, request)
+                yield from self._ingest([sample_pdf()], session, request)
                 return
             case "ocr":
                 yield from self._with_ocr(data["document"], session, request)
@@ -363,11 +296,9 @@ def build(services: Services, session: gr.State) -> Shown:
     with gr.Row(elem_classes=["pq-columns"], elem_id="documents-columns"):
         with gr.Column():
             upload = gr.File(
-                label="Drop PDFs here, or click to choose",
-                file_count="multiple",
+                label="Drop PDFs here, or click to choose", file_count="multiple", height=112,
                 elem_id="documents-upload",
-                height=112,
-            )
+            )  # fmt: skip
             with gr.Accordion("More: how PDFs are read", open=False, elem_id="documents-more"):
                 form = _form(services)
                 again = gr.Button("Read the open document again like this", size="sm", elem_id="documents-again")
@@ -395,20 +326,12 @@ def build(services: Services, session: gr.State) -> Shown:
 
 def _form(services: Services) -> list[Any]:
     """Return the fields that say how new PDFs are read."""
-    settings, names = services.settings.extraction, strategies("extractor")
-    known = [name for name in EXTRACTORS if name in names]
-    extractor = gr.Radio(
-        [*known, *(name for name in names if name not in known)],
-        value=settings.extractor,
-        label="Extractor",
-        info=" · ".join(f"{name}: {EXTRACTORS[name]}" for name in known),
-    )
+    settings, extractors, ocr = services.settings.extraction, strategies.REGISTRIES["extractor"], ocr_extractor()
+    words = " · ".join(f"{name}: {extractors.words(name)}" for name in extractors.names())
+    extractor = gr.Radio(list(extractors.names()), value=settings.extractor, label="Extractor", info=words)
     tables = gr.Checkbox(settings.tables, label="Tables", info="find tables and keep their rows and columns")
     visual_pages = gr.Radio(
-        ["auto", "all"],
-        value=settings.visual_pages,
-        label="Pages read by OCR",
-        info="of extractor visual; auto: only those without usable text",
-        visible=OCR in names,
-    )
+        ["auto", "all"], value=settings.visual_pages, label="Pages read by OCR", visible=bool(ocr),
+        info=f"of extractor {ocr}; auto: only those without usable text",
+    )  # fmt: skip
     return [extractor, tables, visual_pages]

@@ -11,7 +11,7 @@ import gradio as gr
 from pdfqa_core.protocols.gold import suffixes
 from pdfqa_core.protocols.retrieval import DEPTH
 from pdfqa_core.services import Services
-from pdfqa_core.services.choices import names as strategies
+from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
 from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, guarded, live_html, switch

@@ -13,7 +13,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.protocols.gold import GoldFile, forms, read_gold
 from pdfqa_core.services import SAMPLE, Services
-from pdfqa_core.services.choices import names as strategies
+from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads

@@ -29,8 +29,9 @@ from pdfqa_core.ui.components import (
     live_html,
     render,
     switch,
+    time_left,
 )
-from pdfqa_core.ui.documents import left_words, work_html
+from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.session import Session, Shown
 
 BUSY, CALM = 1.0, 15.0  # seconds between two looks at what goes on in the background
@@ -92,7 +93,7 @@ def download_words(state: DownloadState) -> str:
     if progress.phase == "checking":
         return f"checking what is there already: {words}"
     speed = f", {state.speed / 1e6:.1f} MB/s" if state.speed else ""
-    left = left_words(progress.seconds_left)
+    left = time_left(progress.seconds_left)
     return f"{words}{speed}{', ' + left if left else ''}"
 
 

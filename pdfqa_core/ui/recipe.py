@@ -11,7 +11,7 @@ import gradio as gr
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.looks import GROUPS, Looks
-from pdfqa_core.services import choices
+from pdfqa_core.services import strategies
 from pdfqa_core.settings import Settings
 from pdfqa_core.ui.components import live_html
 from pdfqa_core.ui.refusal_chart import refusal_chart
@@ -125,7 +125,7 @@ def _options(place: Place) -> list[tuple[str, str]]:
     look, annotation = FIELDS[place], _annotation(place)
     if look.of:
         also = [(look.also[1], look.also[0])] if look.also else []
-        return also + [(name, name) for name in choices.names(look.of, look.without)]
+        return also + [(name, name) for name in strategies.names(look.of, look.without)]
     return [(value, value) for value in get_args(annotation)] if get_origin(annotation) is Literal else []
 
 
@@ -134,12 +134,12 @@ def _note(place: Place, settings: Settings) -> str:
     look, value = FIELDS[place], _value(place, settings)
     if look.also and value == look.also[0]:
         return look.also[2]
-    return choices.REGISTRIES[look.of].words(value) if look.of else look.words.get(value, look.note)
+    return strategies.REGISTRIES[look.of].words(value) if look.of else look.words.get(value, look.note)
 
 
 def _seen(settings: Settings, *, models: bool) -> dict[Place, bool]:
     """Return which fields are in view: settings without effect are not."""
-    used = choices.in_use(settings)
+    used = strategies.in_use(settings)
     return {place: used.get(place, True) and (models or not look.local) for place, look in FIELDS.items()}
 
 

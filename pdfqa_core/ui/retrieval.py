@@ -16,7 +16,7 @@ import gradio as gr
 from pdfqa_core.chunking import JOINER
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import page_range
-from pdfqa_core.services import Services, choices, recipes
+from pdfqa_core.services import Services, recipes, strategies
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
@@ -155,7 +155,7 @@ class Handlers:
     def preset(self, name: str, session: Session) -> tuple[Any, ...]:
         """Set the form to a preset."""
         settings = session.settings
-        for section, fields in choices.PRESETS.get(name, {}).items():
+        for section, fields in strategies.PRESETS.get(name, {}).items():
             settings = settings.changed(section, **fields)
         session = replace(session, settings=settings)
         return session, self.preview(session), *self.form.filled(settings)
@@ -200,7 +200,7 @@ class Handlers:
             wanted = page_range(pages) if pages.strip() else None
             chosen = [session.settings.retrieval.retriever, other]
             columns = []
-            for name in dict.fromkeys(name for name in chosen if name in choices.names("retriever")):
+            for name in dict.fromkeys(name for name in chosen if name in strategies.names("retriever")):
                 settings = session.settings.changed("retrieval", retriever=name)
                 for step in self.services.indexes.build(session.owner, settings):
                     yield work_html(step), gr.skip()
@@ -257,7 +257,7 @@ def build(services: Services, session: gr.State) -> Shown:
     switch("retrieval-columns", "Recipe", "Test")
     with gr.Row(elem_classes=["pq-columns"], elem_id="retrieval-columns"):
         with gr.Column():
-            preset = gr.Radio(list(choices.PRESETS), label="Preset", info="A starting point; change anything below")
+            preset = gr.Radio(list(strategies.PRESETS), label="Preset", info="A starting point; change anything below")
             form = build_form(services.settings, models=not services.settings.server.demo)
             preview = live_html(elem_id="retrieval-preview")
             work = live_html(elem_id="retrieval-work")
@@ -273,7 +273,7 @@ def build(services: Services, session: gr.State) -> Shown:
                     elem_id="retrieval-question",
                 )
                 other = gr.Dropdown(
-                    ["nothing", *choices.names("retriever")], value="nothing", label="Compare with", scale=2
+                    ["nothing", *strategies.names("retriever")], value="nothing", label="Compare with", scale=2
                 )
                 search = gr.Button("Search", variant="primary", scale=1, min_width=88, elem_id="retrieval-search")
             with gr.Row(equal_height=True):

@@ -19,6 +19,7 @@ from pdfqa_core.exports.results import results_object
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import read_settings
+from pdfqa_core.storage import Store
 from tests.serving_fakes import FakeModels
 from tests.storage.conftest import rating_history
 
@@ -85,7 +86,7 @@ def test_documents_pages_and_passages(services, kept):
     documents = services.documents.list(LOCAL_OWNER)
     assert has(lines(write_jsonl(documents)), kept.lines("documents.jsonl"))
     (document,) = documents
-    pages = services.store.documents.pages(LOCAL_OWNER, document.id, document.extractor)
+    pages = services.documents.pages(LOCAL_OWNER, document.id, services.settings)
     assert has(lines(write_jsonl(pages)), kept.lines("pages.jsonl"))
     passages = services.indexes.passages(LOCAL_OWNER, services.settings)
     assert has(lines(write_jsonl(passages)), kept.lines("passages.jsonl"))
@@ -131,7 +132,8 @@ def test_ratings_of_the_study(pdfqa, kept):
 
 def test_every_rating_that_was_changed_since(services, kept):
     (study,) = services.studies.list(LOCAL_OWNER)
-    history = rating_history(services.store, study.id)
+    with Store.open(services.workspace) as store:
+        history = rating_history(store, study.id)
     assert has(lines(write_jsonl(history)), kept.lines("rating-history.jsonl"))
 
 

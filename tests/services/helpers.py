@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.settings import Settings
+from pdfqa_core.storage import Store
 from pdfqa_core.types import Document, Stored
 from tests.conftest import FakeLLM
 from tests.serving_fakes import QUESTIONS
@@ -23,6 +24,11 @@ def documents(events):
 def only(services, owner=LOCAL_OWNER):
     (document,) = services.documents.list(owner)
     return document
+
+
+def store_of(services):
+    """Open the storage below the services once more, to look into it."""
+    return Store.open(services.workspace)
 
 
 def built(services, settings=BM25, owner=LOCAL_OWNER):

@@ -140,7 +140,7 @@ def test_pages_and_thumbnails_are_images(services):
 
 def test_a_page_without_its_file_still_shows_its_text(services):
     document = only(services)
-    services.store.files.path(document.id).unlink()
+    services.documents.original(LOCAL_OWNER, document.id).path.unlink()
     view = services.pages.view(LOCAL_OWNER, document.id, 1)
     assert (view.image, view.page.number) == (b"", 1)
     assert view.message

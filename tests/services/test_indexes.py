@@ -30,7 +30,7 @@ def test_every_chunker_makes_passages_that_are_the_text_of_their_spans(services,
     settings = BM25.changed("chunking", **chunking)
     document = only(services)
     passages = services.indexes.passages(LOCAL_OWNER, settings)
-    pages = {p.number: p for p in services.store.documents.pages(LOCAL_OWNER, document.id, "direct")}
+    pages = {p.number: p for p in services.documents.pages(LOCAL_OWNER, document.id, settings)}
     assert len(passages) > 10
     assert len({passage.id for passage in passages}) == len(passages)
     assert services.indexes.passage_counts(LOCAL_OWNER, settings) == {document.id: len(passages)}
@@ -144,10 +144,11 @@ def test_a_removed_document_leaves_nothing_behind(services, letter):
     both = HYBRID, BM25
     for settings in both:
         built(services, settings)
+    pdf = services.documents.original(LOCAL_OWNER, document.id).path
     files = set((services.workspace / "indexes").rglob("*.np[yz]"))
     services.documents.remove(LOCAL_OWNER, document.id)
     assert len(files - set((services.workspace / "indexes").rglob("*.np[yz]"))) == 4
-    assert not services.store.files.path(document.id).exists()
+    assert not pdf.exists()
     for settings in both:
         assert not services.indexes.ready(LOCAL_OWNER, settings)
         built(services, settings)

@@ -11,7 +11,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.ingest import Source
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.choices import names as strategies
+from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.types import Document, DocumentState, Token
 from tests.services.helpers import (
     BM25,
@@ -23,6 +23,7 @@ from tests.services.helpers import (
     built,
     documents,
     only,
+    store_of,
     stored_of,
 )
 
@@ -83,11 +84,12 @@ def test_idle_visitors_are_removed_with_everything(open_services, letter):
     documents(services.documents.ingest("visitor-new", [letter]))
     old = datetime.now(UTC) - timedelta(hours=2)
     sample = only(services)
-    for owner in ("visitor-old", LOCAL_OWNER):
-        pages = services.store.documents.pages(LOCAL_OWNER, sample.id, "direct")
-        services.store.documents.add(Document(sample.id, "t", "harbour-heat.pdf", 8, old, owner), "direct", pages)
-    with services.store.database.write() as connection:
-        connection.execute(text("UPDATE readings SET read_at = '2026-01-01' WHERE owner = 'visitor-old'"))
+    with store_of(services) as store:
+        pages = store.documents.pages(LOCAL_OWNER, sample.id, "direct")
+        for owner in ("visitor-old", LOCAL_OWNER):
+            store.documents.add(Document(sample.id, "t", "harbour-heat.pdf", 8, old, owner), "direct", pages)
+        with store.database.write() as connection:
+            connection.execute(text("UPDATE readings SET read_at = '2026-01-01' WHERE owner = 'visitor-old'"))
     for owner in ("visitor-old", "visitor-new"):
         built(services, LITERAL, owner)
     assert len(list((services.workspace / "visitors").iterdir())) == 2
@@ -96,14 +98,15 @@ def test_idle_visitors_are_removed_with_everything(open_services, letter):
     assert not services.indexes.ready("visitor-old", LITERAL)
     assert len(list((services.workspace / "visitors").iterdir())) == 1
     assert services.indexes.ready("visitor-new", LITERAL)
-    assert services.store.files.path(sample.id).exists()
+    assert services.documents.original(LOCAL_OWNER, sample.id).path.exists()
     assert [d.filename for d in services.documents.list(LOCAL_OWNER)] == ["harbour-heat.pdf"]
 
 
 def test_nobody_is_removed_outside_a_demo(open_services):
     services = open_services(LITERAL.changed("server", visitor_hours=1))
     old = datetime.now(UTC) - timedelta(days=9)
-    services.store.documents.add(Document("a" * 64, "t", "t.pdf", 1, old, "visitor-old"))
+    with store_of(services) as store:
+        store.documents.add(Document("a" * 64, "t", "t.pdf", 1, old, "visitor-old"))
     assert services.visitors.purge() == ()
     assert len(services.documents.list("visitor-old")) == 1
 

@@ -79,7 +79,7 @@ def test_a_password_is_written_nowhere(open_services, locked_pdf, caplog):
     caplog.set_level("DEBUG")
     services = open_services(empty=True)
     documents(services.documents.ingest(LOCAL_OWNER, [locked_pdf], password=SECRET))
-    services.store.close()
+    services.close()
     files = [path for path in services.workspace.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]

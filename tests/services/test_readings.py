@@ -11,7 +11,7 @@ from pdfqa_core.services import LOCAL_OWNER, recipes
 from pdfqa_core.services.readings import Claim, name_of, stands, wanted
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.types import Block, DocumentState, Page, Progress, Span
-from tests.services.helpers import BM25, METERS, built, documents, only, only_id
+from tests.services.helpers import BM25, METERS, built, documents, only, only_id, store_of
 
 PLAIN = ExtractionSettings(tables=False)
 BY_VISUAL = BM25.changed("chunking", read_by="visual")
@@ -21,11 +21,12 @@ UNTABLED = BM25.changed("extraction", tables=False)
 def add_reading(services, text, name="visual", *, counts=True, confidence=0.9):
     """Store a reading of the only document, all of whose pages say `text`."""
     document = only(services)
-    pages = [
-        replace(page, text=text, lines=(), blocks=(Block(0, len(text)),), source="ocr", confidence=confidence)
-        for page in services.store.documents.pages(LOCAL_OWNER, document.id, "direct")
-    ]
-    services.store.documents.add(document, name, pages, counts=counts)
+    with store_of(services) as store:
+        pages = [
+            replace(page, text=text, lines=(), blocks=(Block(0, len(text)),), source="ocr", confidence=confidence)
+            for page in store.documents.pages(LOCAL_OWNER, document.id, "direct")
+        ]
+        store.documents.add(document, name, pages, counts=counts)
     return document
 
 
@@ -147,7 +148,7 @@ def test_what_cannot_be_read_so_keeps_its_reading_and_is_told(services):
 
 def test_a_stored_pdf_that_was_damaged_since_changes_nothing(services):
     document = only(services)
-    services.store.files.path(document.id).write_bytes(b"%PDF-1.7\nand nothing more")
+    services.documents.original(LOCAL_OWNER, document.id).path.write_bytes(b"%PDF-1.7\nand nothing more")
     built(services, UNTABLED)
     assert only(services) == document
     assert [reading.extractor for reading in services.documents.readings(LOCAL_OWNER)] == ["direct"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER, choices, recipes
+from pdfqa_core.services import LOCAL_OWNER, recipes, strategies
 from pdfqa_core.settings import Settings
 from tests.services.helpers import BM25
 
@@ -26,8 +26,8 @@ def test_the_name_of_a_recipe(chunking, name):
     assert recipes.name_of(BM25.changed("chunking", **chunking)) == name
 
 
-@pytest.mark.parametrize("chunker", choices.names("chunker"))
-@pytest.mark.parametrize("retriever", choices.names("retriever"))
+@pytest.mark.parametrize("chunker", strategies.names("chunker"))
+@pytest.mark.parametrize("retriever", strategies.names("retriever"))
 def test_two_recipes_never_have_one_name(chunker, retriever):
     base = Settings().changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
     others = {
@@ -36,7 +36,7 @@ def test_two_recipes_never_have_one_name(chunker, retriever):
         "weight": 0.3, "exact_below": 9, "late_model": "x", "first_stage": "bm25", "reranker": "x", "per_page": 2,
         "merge_overlaps": True,
     }  # fmt: skip
-    used = choices.in_use(base)
+    used = strategies.in_use(base)
     for section, name, _ in base.looks():
         if name in others:
             changed = base.changed(section, **{name: others[name]})

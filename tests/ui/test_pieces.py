@@ -22,8 +22,8 @@ from pdfqa_core.types import (
     Progress,
     Span,
 )  # fmt: skip
-from pdfqa_core.ui.components import render
-from pdfqa_core.ui.documents import InFlight, left_words, read_words, unsure_words
+from pdfqa_core.ui.components import render, time_left
+from pdfqa_core.ui.documents import InFlight, read_words, unsure_words
 from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
 from pdfqa_core.ui.passage_text import marked_words, pieces
 from pdfqa_core.ui.recipe import FIELDS, settings_from, values_of
@@ -179,7 +179,7 @@ def test_ocr_that_is_not_sure_is_told():
 
 
 def test_the_time_left_in_words():
-    assert [left_words(seconds) for seconds in (None, 1, 42, 130)] == [
+    assert [time_left(seconds) for seconds in (None, 1, 42, 130)] == [
         "", "about 5 s left", "about 40 s left", "about 2 min left",
     ]  # fmt: skip
 

@@ -86,8 +86,8 @@ def read_document(
 ) -> ReadResult:
     """Return the pages of a PDF, or why there are none; `filename` is what reasons call the file.
 
-    Up to `workers` processes share its pages; `tables` and `visual_pages` are as in `ExtractionOptions`. The password
-    goes to the child through a pipe and is kept nowhere.
+    Up to `workers` processes share its pages; `tables` is as in `ExtractionOptions`, `visual_pages` is for extractors
+    that have this parameter. The password goes to the child through a pipe and is kept nowhere.
 
     Raises StoppedError within 2 s after `stop` is set, UsageError for an unknown extractor, PdfQAError where the
     extractor cannot work on this machine; never for a bad PDF.
@@ -99,12 +99,12 @@ def read_document(
     try:
         check_file(path, name, limits.max_file_mb * 1_000_000)
         options = ExtractionOptions(
-            limits.max_pages, limits.max_characters, name, None, tables, visual_pages, workers, limits.memory_mb,
-            limits.page_seconds,
+            limits.max_pages, limits.max_characters, name, None, tables, workers, limits.memory_mb, limits.page_seconds,
         )  # fmt: skip
         job = {
             "path": str(path.resolve()), "document_id": document_id, "extractor": extractor, "module": module,
             "password": password, "seconds": int(limits.seconds) + 1, "options": asdict(options),
+            "parameters": extractors.accepted(extractor, {"visual_pages": visual_pages}),
         }  # fmt: skip
         received = _run_child(job, name, limits, on_progress, stop)
     except DocumentError as error:

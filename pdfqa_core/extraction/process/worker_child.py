@@ -54,7 +54,8 @@ def _read(job: dict[str, Any], out: IO[bytes]) -> None:
 
     options = ExtractionOptions(**job["options"] | {"on_page": on_page})
     importlib.import_module(job["module"])  # registers the extractor
-    pages = tuple(extractors.get(job["extractor"])(options).extract(path, job["document_id"], password=password))
+    extractor = extractors.get(job["extractor"])(options, **job["parameters"])
+    pages = tuple(extractor.extract(path, job["document_id"], password=password))
     for page in pages:
         write_frame(out, PAGE, encode_page(page))
     title, author = _metadata(path, password, name)

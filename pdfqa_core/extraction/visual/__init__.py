@@ -28,10 +28,9 @@ DETECTION_DPI = 110
 
 
 @extractors.register("visual", "OCR where the file has no usable text; slow")
-def visual_extractor(options: ExtractionOptions) -> PagewiseExtractor:
+def visual_extractor(options: ExtractionOptions, visual_pages: str = "auto") -> PagewiseExtractor:
     """Return what reads scanned pages: draws them, finds lines and regions, recognises the text, puts it in order."""
-    every_page = options.visual_pages == "all"
-    reader = VisualReader(every_page=every_page, tables=options.tables, workers=options.workers)
+    reader = VisualReader(every_page=visual_pages == "all", tables=options.tables, workers=options.workers)
     return PagewiseExtractor(reader, options)
 
 

@@ -38,7 +38,7 @@ def pictured(path: Path, target: Path, *, dpi: int = 120, turn: int = 0) -> Path
 
 
 def visual(path: Path, **choices):
-    return list(extractors.get("visual")(ExtractionOptions(**choices)).extract(path, "doc"))
+    return list(extractors.get("visual")(ExtractionOptions(), **choices).extract(path, "doc"))
 
 
 def test_a_picture_of_text_is_read_with_its_accents(draw, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from typing import TypeVar
 
 from pdfqa_core.types import Progress
@@ -15,22 +16,17 @@ T = TypeVar("T")
 def in_background(work: Callable[[Callable[[Progress], None]], T]) -> Generator[Progress, None, T]:
     """Run `work(report)` in a thread, yield what it reports and return its result; its error is raised here."""
     steps: queue.SimpleQueue[Progress | None] = queue.SimpleQueue()
-    results: list[T] = []
-    errors: list[BaseException] = []
+    result: Future[T] = Future()
 
     def run() -> None:
         try:
-            results.append(work(steps.put))
+            result.set_result(work(steps.put))
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            errors.append(error)
+            result.set_exception(error)
         finally:
             steps.put(None)
 
-    thread = threading.Thread(target=run, name="background", daemon=True)
-    thread.start()
+    threading.Thread(target=run, name="background", daemon=True).start()
     while (step := steps.get()) is not None:
         yield step
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    return result.result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,8 +12,10 @@ from typing import Any, Protocol
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import ReadResult
+from pdfqa_core.streaming import is_set
 from pdfqa_core.time_left import TimeLeft
 from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
+from pdfqa_core.whole_files import file_sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,6 @@ Read = Callable[[Source, str, int, Callable[[Progress], None]], ReadResult]
 _LONGEST_NAME = 120  # characters
 _NAME_END = 20
 _POLL = 0.2  # seconds between looks at whether anybody still waits
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def short_name(name: str) -> str:
@@ -140,36 +135,38 @@ class _Outcome:
     taken: threading.Event = field(default_factory=threading.Event)
 
 
+@dataclass
 class _Batch:
-    """Files that are read in threads; their progress and their outcomes are handed to one generator."""
+    """Files that are read in threads; their progress and their outcomes are handed to one generator.
 
-    def __init__(
-        self, read: Read, known: dict[str, Document], owner: str, extractor: str, max_bytes: int, again: bool,
-        stop: StopSignal | None,
-    ) -> None:  # fmt: skip
-        self._read = read
-        self._known = known
-        self._owner = owner
-        self._extractor = extractor
-        self._max_bytes = max_bytes
-        self._again = again
-        self._stop = stop
+    `known` are the owner's documents by id, those that this call has read too.
+    """
+
+    read: Read
+    known: dict[str, Document]
+    owner: str
+    extractor: str
+    max_bytes: int
+    again: bool
+    stop: StopSignal | None
+    abandoned: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._begun: set[str] = set()
         self._unfinished = 0
         self._events: queue.SimpleQueue[Progress | _Outcome | BaseException | None] = queue.SimpleQueue()
         self._time = TimeLeft(())
-        self.abandoned = threading.Event()
 
     def ended(self) -> bool:
         """Whether nothing more is to be begun."""
-        return self.abandoned.is_set() or (self._stop is not None and self._stop.is_set())
+        return self.abandoned.is_set() or is_set(self.stop)
 
     def keep(self, document: Document, outcome: _Outcome) -> None:
         """Remember a document that is finished."""
         with self._lock:
             if outcome.result is not None:
-                self._known[document.id] = document
+                self.known[document.id] = document
             self._begun.discard(document.id)
         outcome.taken.set()
 
@@ -228,24 +225,24 @@ class _Batch:
     def _outcome(self, number: int, source: Source) -> _Outcome:
         filename = source.filename
         try:
-            document_id, size = sha256(source.path), source.path.stat().st_size
+            document_id, size = file_sha256(source.path), source.path.stat().st_size
         except OSError as error:
-            return _Outcome(source, _unreadable(filename, self._owner, error))
+            return _Outcome(source, _unreadable(filename, self.owner, error))
         with self._lock:
             if document_id in self._begun:
                 return _Outcome(source, None)
-            known = self._known.get(document_id)
-            if known is not None and known.state.usable and not self._again:
+            known = self.known.get(document_id)
+            if known is not None and known.state.usable and not self.again:
                 as_what = "" if known.filename == filename else f" as {known.filename}"
                 return _Outcome(source, replace(known, reason=f"{filename} is already there{as_what}."))
             self._begun.add(document_id)
             unfinished = self._unfinished
         document = Document(
-            document_id, Path(filename).stem, filename, 0, datetime.now(UTC), self._owner, size=size,
-            extractor=self._extractor,
+            document_id, Path(filename).stem, filename, 0, datetime.now(UTC), self.owner, size=size,
+            extractor=self.extractor,
         )  # fmt: skip
-        if size > self._max_bytes:
-            reason = f"{filename} has {size / 1e6:.1f} MB, the limit is {self._max_bytes / 1e6:g} MB. Split the file."
+        if size > self.max_bytes:
+            reason = f"{filename} has {size / 1e6:.1f} MB, the limit is {self.max_bytes / 1e6:g} MB. Split the file."
             return _Outcome(source, replace(document, state=DocumentState.TOO_LARGE, reason=reason), is_new=True)
 
         def report(progress: Progress) -> None:
@@ -254,7 +251,7 @@ class _Batch:
             self._events.put(replace(progress, seconds_left=self._time.seconds()))
 
         self._time.begin()
-        result = self._read(source, document_id, unfinished, report)
+        result = self.read(source, document_id, unfinished, report)
         document = replace(
             document,
             title=result.title or document.title,

@@ -18,18 +18,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.looks import ANSWERING, EVIDENCE, MODELS, MORE, WORDS, Looks, setting
+from pdfqa_core.text import Language
 
 CHOICES = "models.json"  # in the workspace: what was chosen on the Models tab
 WHICH_MODEL = ("engine", "model", "url")  # settings that the environment can overrule only together
 
 
-class Section(BaseModel):
+class SettingsGroup(BaseModel):
     """A frozen group of settings that refuses unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ExtractionSettings(Section):
+class ExtractionSettings(SettingsGroup):
     """How PDFs are read, and the limits that a file may not exceed."""
 
     extractor: str = setting("direct", "Reads the text of PDFs.", Looks(of="extractor"))
@@ -46,7 +47,7 @@ class ExtractionSettings(Section):
     page_seconds: int = Field(60, ge=1, description="Seconds more for each page that is read by OCR.")
 
 
-class ChunkingSettings(Section):
+class ChunkingSettings(SettingsGroup):
     """How pages become passages. Lengths are in `unit`."""
 
     chunker: str = setting("windows", "Makes passages of pages.", Looks("Passages", of="chunker"))
@@ -79,7 +80,7 @@ class ChunkingSettings(Section):
         return self
 
 
-class RetrievalSettings(Section):
+class RetrievalSettings(SettingsGroup):
     """How passages are found."""
 
     retriever: str = setting("hybrid", "Finds the passages that fit a question.", Looks("Retriever", of="retriever"))
@@ -88,11 +89,7 @@ class RetrievalSettings(Section):
     b: float = setting(
         0.75, "BM25 length normalisation.", Looks("BM25 b", "length normalisation", WORDS, 1, beside=True), ge=0, le=1
     )
-    language: Literal[
-        "none", "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek",
-        "hindi", "hungarian", "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian",
-        "russian", "spanish", "swedish", "turkish",
-    ] = setting(
+    language: Language = setting(
         "english", "Language of stop words and stems in BM25.",
         Looks("Language", "Whose stop words and stems BM25 knows", WORDS, dropdown=True),
     )  # fmt: skip
@@ -163,7 +160,7 @@ class RetrievalSettings(Section):
     )  # fmt: skip
 
 
-class LLMSettings(Section):
+class LLMSettings(SettingsGroup):
     """Which language model answers, and how it is run."""
 
     engine: str = setting("llama_cpp", "Runs the language model.", Looks(of="engine"))
@@ -198,7 +195,7 @@ class LLMSettings(Section):
         return data
 
 
-class ReadingSettings(Section):
+class ReadingSettings(SettingsGroup):
     """How passages become an answer."""
 
     reader: str = setting("generative", "Makes an answer of passages.", Looks("Reader", group=ANSWERING, of="reader"))
@@ -269,7 +266,7 @@ class ReadingSettings(Section):
     )  # fmt: skip
 
 
-class ConversationSettings(Section):
+class ConversationSettings(SettingsGroup):
     """How follow-up questions become standalone ones."""
 
     rewriter: str = setting(
@@ -283,7 +280,7 @@ class ConversationSettings(Section):
     )  # fmt: skip
 
 
-class ServerSettings(Section):
+class ServerSettings(SettingsGroup):
     """Where the page is served and what a visitor may do."""
 
     host: str = "127.0.0.1"
@@ -293,7 +290,7 @@ class ServerSettings(Section):
     visitor_hours: int = Field(24, ge=1, description="Hours after which a visitor's data is removed.")
 
 
-class Settings(Section):
+class Settings(SettingsGroup):
     """Everything that can be set."""
 
     extraction: ExtractionSettings = ExtractionSettings()

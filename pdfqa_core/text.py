@@ -5,10 +5,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+# The languages that both the Snowball stemmers and the lists of stop words know; "none" stands for any other.
+Language: TypeAlias = Literal[
+    "none", "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi",
+    "hungarian", "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian", "russian",
+    "spanish", "swedish", "turkish",
+]  # fmt: skip
+
+# Between the texts of two spans of a passage: a blank line, so that no sentence (and no quote) crosses two spans.
+JOINER = "\n\n"
 
 # Abbreviations of scholarly and business text that Punkt's English model does not know.
 ABBREVIATIONS = (

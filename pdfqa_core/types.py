@@ -623,22 +623,6 @@ class Extractor(Protocol):
         ...
 
 
-class Chunker(Protocol):
-    """Pages of one document to passages."""
-
-    def chunk(self, pages: Sequence[Page]) -> list[Passage]:
-        """Return the passages in reading order; headings are left empty."""
-        ...
-
-
-class Retriever(Protocol):
-    """Question to hits."""
-
-    def search(self, question: str | Query, k: int, document_ids: frozenset[str] | None = None) -> list[Hit]:
-        """Return at most `k` hits, best first; from these documents only, where `document_ids` is given."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a reply took, in tokens as the engine counted them (0: it does not tell); the last item of a stream.

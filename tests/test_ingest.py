@@ -12,9 +12,10 @@ import pytest
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import ReadResult
-from pdfqa_core.ingest import Source, ingest, sha256, short_name
+from pdfqa_core.ingest import Source, ingest, short_name
 from pdfqa_core.storage import Store
 from pdfqa_core.types import Block, Document, DocumentState, Page, Progress
+from pdfqa_core.whole_files import file_sha256
 
 
 def result(state=DocumentState.READY, reason="", title="Its title", page_count=1, pages=()):
@@ -72,7 +73,7 @@ def test_a_file_becomes_a_document_with_pages_and_its_original(run, store, file)
     events = run([source], Reader())
     assert [event.phase for event in events[:-1]] == ["checking one.pdf", "Reading one.pdf", "storing one.pdf"]
     document = events[-1]
-    assert document.id == hashlib.sha256(b"one text").hexdigest() == sha256(source.path)
+    assert document.id == hashlib.sha256(b"one text").hexdigest() == file_sha256(source.path)
     assert (document.title, document.filename, document.page_count, document.size) == ("Its title", "one.pdf", 1, 8)
     assert document.authors == "Its author"
     assert store.documents.list("me") == (document,)

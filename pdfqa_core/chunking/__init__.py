@@ -11,9 +11,6 @@ from pdfqa_core.chunking.headings import with_headings
 from pdfqa_core.chunking.paragraphs import Paragraphs
 from pdfqa_core.chunking.snippets import Snippets
 from pdfqa_core.chunking.stream import Tokenize
-from pdfqa_core.chunking.tables import JOINER
 from pdfqa_core.chunking.windows import Windows
 
-__all__ = [
-    "JOINER", "Chunking", "Paragraphs", "Snippets", "Tokenize", "Windows", "chunkers", "with_headings",
-]  # fmt: skip
+__all__ = ["Chunking", "Paragraphs", "Snippets", "Tokenize", "Windows", "chunkers", "with_headings"]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pdfqa_core.chunking.stream import Stream, Tokenize
 from pdfqa_core.chunking.tables import find_tables, table_passages, word_count
@@ -14,7 +14,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import Page, Passage
 
-chunkers: Registry[type[Any]] = Registry("chunker")
+chunkers: Registry[type[Chunking]] = Registry("chunker")
 
 UNITS = ("words", "tokens")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar
 
@@ -86,12 +86,12 @@ def _blocks(stream: Stream) -> list[_Group]:
     """Return one group per block, those that go on across a page border joined."""
     blocks: list[_Group] = []
     first = 0
-    for number, atoms in groupby(stream.atoms, key=lambda atom: atom.piece):
+    for number, atoms in groupby(stream.atoms, key=lambda atom: atom.part):
         last = first + sum(1 for _ in atoms)
         length = stream.length(first, last)
-        block = _Group(first, last, 0 if stream.pieces[number].kind is BlockKind.HEADING else length, length)
+        block = _Group(first, last, 0 if stream.parts[number].kind is BlockKind.HEADING else length, length)
         if blocks and stream.continues(number):
-            blocks[-1] = replace(blocks[-1].joined(block))
+            blocks[-1] = blocks[-1].joined(block)
         else:
             blocks.append(block)
         first = last

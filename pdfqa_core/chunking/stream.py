@@ -1,4 +1,4 @@
-"""The running text of a document as one stream of atoms (words, or the words' pieces), across page borders.
+"""The running text of a document as one stream of atoms (words, or the words' parts), across page borders.
 
 A passage is a range of atoms. Where the stream is interrupted (a new page; a header, table or hidden text in between)
 the passage gets another span; its text is the spans' texts joined by `JOINER`.
@@ -14,9 +14,9 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from pdfqa_core.chunking.tables import JOINER, captions_of, is_table
+from pdfqa_core.chunking.tables import captions_of, is_table
 from pdfqa_core.errors import UsageError
-from pdfqa_core.text import sentences, words
+from pdfqa_core.text import JOINER, sentences, words
 from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, passage_id
 
 # A run of characters without white space that is longer than this counts as several words.
@@ -30,10 +30,10 @@ _ASIDES = frozenset({BlockKind.FOOTNOTE, BlockKind.CAPTION, BlockKind.TABLE})
 _ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
 
 
-class Piece(NamedTuple):
+class BlockPart(NamedTuple):
     """A readable block, or what is left of it: characters `start` to `end` of page `page` (index, not number).
 
-    Pieces of one `stretch` are parted by white space only.
+    Parts of one `stretch` are parted by white space only.
     """
 
     page: int
@@ -44,21 +44,21 @@ class Piece(NamedTuple):
 
 
 class Atom(NamedTuple):
-    """The smallest thing that a passage holds: characters of a page, their piece, their length in words or tokens."""
+    """The smallest thing that a passage holds: characters of a page, their part, their length in words or tokens."""
 
-    piece: int
+    part: int
     start: int
     end: int
     weight: int
 
 
-def readable_pieces(pages: Sequence[Page]) -> list[Piece]:
+def readable_parts(pages: Sequence[Page]) -> list[BlockPart]:
     """Return the readable blocks of all pages in order, without the parts that a skipped or earlier block covers.
 
     Tables and their captions are left out: they are passages of their own. A page that has text but no blocks is split
     at blank lines. Notes, captions and the like come after the sentence that they interrupt at a page's end.
     """
-    found: list[Piece] = []
+    found: list[BlockPart] = []
     stretch = -1
     for index, page in enumerate(pages):
         blocks = page.blocks or _blocks_by_blank_lines(page.text)
@@ -74,32 +74,32 @@ def readable_pieces(pages: Sequence[Page]) -> list[Piece]:
                     continue
                 if reached < 0 or page.text[reached:start].strip():
                     stretch += 1
-                found.append(Piece(index, start, end, block.kind, stretch))
+                found.append(BlockPart(index, start, end, block.kind, stretch))
                 reached = end
     return _asides_after_sentences(pages, found)
 
 
-def _asides_after_sentences(pages: Sequence[Page], pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces, those that stand in a sentence broken by a page's end moved behind its other half."""
-    found: list[Piece] = []
-    waiting: list[Piece] = []
-    for piece in pieces:
-        if piece.kind in _ASIDES:
-            waiting.append(piece)
+def _asides_after_sentences(pages: Sequence[Page], parts: list[BlockPart]) -> list[BlockPart]:
+    """Return the parts, those that stand in a sentence broken by a page's end moved behind its other half."""
+    found: list[BlockPart] = []
+    waiting: list[BlockPart] = []
+    for part in parts:
+        if part.kind in _ASIDES:
+            waiting.append(part)
             continue
-        if found and waiting and _goes_on(pages, found[-1], piece):
-            found.append(piece)
+        if found and waiting and _goes_on(pages, found[-1], part):
+            found.append(part)
             # a stretch of its own each: what stood before and after is no longer beside it
             found += [aside._replace(stretch=-len(found) - n) for n, aside in enumerate(waiting, 1)]
         else:
             found += waiting
-            found.append(piece)
+            found.append(part)
         waiting = []
     return found + waiting
 
 
-def _goes_on(pages: Sequence[Page], before: Piece, here: Piece) -> bool:
-    """Return whether a piece on another page, or behind a margin, goes on with the sentence of an earlier one."""
+def _goes_on(pages: Sequence[Page], before: BlockPart, here: BlockPart) -> bool:
+    """Return whether a part on another page, or behind a margin, goes on with the sentence of an earlier one."""
     if before.stretch == here.stretch or BlockKind.HEADING in (before.kind, here.kind):
         return False
     if (before.kind in _ASIDES) != (here.kind in _ASIDES):
@@ -148,7 +148,7 @@ class Stream:
     """All atoms of one document, with what is needed to turn a range of them into a passage."""
 
     pages: tuple[Page, ...]
-    pieces: tuple[Piece, ...]
+    parts: tuple[BlockPart, ...]
     atoms: tuple[Atom, ...]
 
     @classmethod
@@ -160,13 +160,13 @@ class Stream:
         ids = {page.document_id for page in pages}
         if len(ids) > 1:
             raise UsageError(f"A passage never crosses documents, but the pages are of {len(ids)}.")
-        pieces = readable_pieces(pages)
+        parts = readable_parts(pages)
         atoms = [
-            Atom(number, piece.start + start, piece.start + end, weight)
-            for number, piece in enumerate(pieces)
-            for start, end, weight in _atoms(pages[piece.page].text[piece.start : piece.end], tokenize, longest)
+            Atom(number, part.start + start, part.start + end, weight)
+            for number, part in enumerate(parts)
+            for start, end, weight in _atoms(pages[part.page].text[part.start : part.end], tokenize, longest)
         ]
-        return cls(tuple(pages), tuple(pieces), tuple(atoms))
+        return cls(tuple(pages), tuple(parts), tuple(atoms))
 
     @cached_property
     def texts(self) -> dict[int, str]:
@@ -187,35 +187,30 @@ class Stream:
         last = bisect_left(self.offsets, self.offsets[first] + length + 1) - 1
         return min(len(self.atoms), max(first + 1, last))
 
-    def piece_text(self, number: int) -> str:
-        """Return the text of a piece."""
-        piece = self.pieces[number]
-        return self.pages[piece.page].text[piece.start : piece.end]
-
     def continues(self, number: int) -> bool:
-        """Return whether a piece goes on with the sentence that the piece before it broke off (at a page's end)."""
-        return number > 0 and _goes_on(self.pages, self.pieces[number - 1], self.pieces[number])
+        """Return whether a part goes on with the sentence that the part before it broke off (at a page's end)."""
+        return number > 0 and _goes_on(self.pages, self.parts[number - 1], self.parts[number])
 
     @cached_property
     def sentence_ends(self) -> list[int]:
         """Ascending numbers of the atoms before which a sentence ends; a heading does not count as a sentence."""
-        parts: list[str] = []
+        texts: list[str] = []
         starts: list[int] = []
         size = 0
-        for number in range(len(self.pieces)):
+        for number, part in enumerate(self.parts):
             if number:
-                parts.append(" " if self.continues(number) else JOINER)
-                size += len(parts[-1])
+                texts.append(" " if self.continues(number) else JOINER)
+                size += len(texts[-1])
             starts.append(size)
-            parts.append(self.piece_text(number))
-            size += len(parts[-1])
-        places = [starts[a.piece] + a.end - self.pieces[a.piece].start for a in self.atoms]
+            texts.append(self.pages[part.page].text[part.start : part.end])
+            size += len(texts[-1])
+        places = [starts[a.part] + a.end - self.parts[a.part].start for a in self.atoms]
         ends = []
-        for _, end in sentences("".join(parts)):
+        for _, end in sentences("".join(texts)):
             index = bisect_left(places, end)
             if index == len(places) or places[index] != end:
                 continue
-            if self.pieces[self.atoms[index].piece].kind is not BlockKind.HEADING:
+            if self.parts[self.atoms[index].part].kind is not BlockKind.HEADING:
                 ends.append(index + 1)
         return ends
 
@@ -224,11 +219,11 @@ class Stream:
         found: list[Span] = []
         stretch = None
         for atom in self.atoms[first:last]:
-            piece = self.pieces[atom.piece]
-            page = self.pages[piece.page]
-            start = found.pop().start if piece.stretch == stretch else atom.start
+            part = self.parts[atom.part]
+            page = self.pages[part.page]
+            start = found.pop().start if part.stretch == stretch else atom.start
             found.append(Span(page.document_id, page.number, start, atom.end))
-            stretch = piece.stretch
+            stretch = part.stretch
         return tuple(found)
 
     def passage(self, recipe: str, first: int, last: int) -> Passage:

@@ -11,12 +11,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pdfqa_core.text import sentences, words
+from pdfqa_core.text import JOINER, sentences, words
 from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, passage_id
 
-# Between the texts of two spans of a passage: a blank line, so that no sentence (and no quote) crosses two spans.
-JOINER = "\n\n"
-# Between two pieces of a table: as long, so that places in a passage are found from its spans, and still Markdown.
+# Between two pieces of a table: still Markdown, and as long as JOINER, so that spans tell places in the passage.
 ROW_JOINER = " \n"
 
 _DASHES = re.compile(r"\|(?: --- \|)+")

@@ -9,7 +9,7 @@ from typing import Literal, Union, get_args, get_origin
 
 from pdfqa_core.looks import Looks
 from pdfqa_core.services import strategies
-from pdfqa_core.settings import Section, Settings, load, read_settings, workspace_path
+from pdfqa_core.settings import Settings, SettingsGroup, load, read_settings, workspace_path
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
     """Add one option for every setting of the sections (`chunking`: --chunker, --unit, …)."""
     looks = {(section, name): look for section, name, look in Settings().looks()}
     for section in sections:
-        model: type[Section] = Settings.model_fields[section].annotation  # type: ignore[assignment]
+        model: type[SettingsGroup] = Settings.model_fields[section].annotation  # type: ignore[assignment]
         group = parser.add_argument_group(f"{section} settings")
         for name, field in model.model_fields.items():
             flags = [f"--{name.replace('_', '-')}"]

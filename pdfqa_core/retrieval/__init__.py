@@ -8,9 +8,8 @@ chunkers or readers.
 from pdfqa_core.retrieval import bm25, dense, hybrid, fusion, convex, late_interaction  # noqa: F401, I001 - the page's order
 from pdfqa_core.retrieval.base import IndexRetriever, PageRange, Searcher, page_range, retrievers
 from pdfqa_core.retrieval.bm25 import BM25
-from pdfqa_core.retrieval.build import RetrievalModels, make_retriever, needs_embeddings, prepared
+from pdfqa_core.retrieval.build import make_retriever, needs_embeddings, prepared
 from pdfqa_core.retrieval.confidence import confidence
-from pdfqa_core.retrieval.convex import ConvexCombination
 from pdfqa_core.retrieval.dense import Dense
 from pdfqa_core.retrieval.encoder import Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed
@@ -24,34 +23,8 @@ from pdfqa_core.retrieval.rerank import CrossEncoderScorer, PairScorer, Reranked
 from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
 
 __all__ = [
-    "BM25",
-    "ConvexCombination",
-    "CrossEncoderScorer",
-    "Dense",
-    "Encoder",
-    "Hybrid",
-    "Index",
-    "IndexRetriever",
-    "IndexStats",
-    "LateEncoder",
-    "LateInteraction",
-    "PageRange",
-    "PairScorer",
-    "Postprocessed",
-    "ReciprocalRankFusion",
-    "Reranked",
-    "RetrievalModels",
-    "Searcher",
-    "TextEncoder",
-    "TokenEncoder",
-    "bundled_model_path",
-    "confidence",
-    "fingerprint",
-    "forget",
-    "index_text",
-    "make_retriever",
-    "needs_embeddings",
-    "page_range",
-    "prepared",
-    "retrievers",
-]
+    "BM25", "CrossEncoderScorer", "Dense", "Encoder", "Hybrid", "Index", "IndexRetriever", "IndexStats", "LateEncoder",
+    "LateInteraction", "PageRange", "PairScorer", "Postprocessed", "ReciprocalRankFusion", "Reranked", "Searcher",
+    "TextEncoder", "TokenEncoder", "bundled_model_path", "confidence", "fingerprint", "forget", "index_text",
+    "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers",
+]  # fmt: skip

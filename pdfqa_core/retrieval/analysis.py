@@ -6,19 +6,14 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from pdfqa_core.errors import ModelError, UsageError
-from pdfqa_core.text import STOP_WORDS, terms
+from pdfqa_core.text import STOP_WORDS, Language, terms
 from pdfqa_core.types import Query
 
-# The languages that both the Snowball stemmers and the stop word lists know.
-LANGUAGES = (
-    "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi",
-    "hungarian", "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian", "russian",
-    "spanish", "swedish", "turkish",
-)  # fmt: skip
 NONE = "none"
+LANGUAGES = tuple(language for language in get_args(Language) if language != NONE)
 INSTALL = "Install it with: pip install PyStemmer stop-words"
 _stemming = threading.Lock()
 

@@ -18,6 +18,7 @@ import numpy as np
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.retrieval.encoder import OnProgress, Vectors
 from pdfqa_core.retrieval.postings import Ints, top
+from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
 from pdfqa_core.whole_files import DAMAGE, file_sha256, sha256, write_atomically
 
@@ -183,7 +184,7 @@ def _add(index: Any, embeddings: Vectors, plan: _Plan, on_progress: OnProgress |
     if index.get_max_elements() < total:
         index.resize_index(total)
     for first in range(plan.before, total, BATCH):
-        if stop is not None and stop.is_set():
+        if is_set(stop):
             return first
         labels = np.arange(first, min(total, first + BATCH))
         index.add_items(embeddings[plan.rows[labels]], labels)

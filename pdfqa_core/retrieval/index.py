@@ -24,6 +24,7 @@ from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.postings import Ints, Postings, TermCounts
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
+from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
 from pdfqa_core.types import Passage, Progress, StopSignal
 
@@ -205,30 +206,24 @@ class Index:
         )
 
 
+@dataclass
 class _Build:
     """One opening of an index folder: what is there is loaded, what is not is built and saved."""
 
-    def __init__(
-        self,
-        folder: IndexFolder,
-        empty: Manifest,
-        encoder: TextEncoder | None,
-        cache: EmbeddingCache,
-        sources: Mapping[str, str],
-        on_progress: OnProgress | None,
-        stop: StopSignal | None,
-    ) -> None:
-        self.folder = folder
-        self.written = folder.read_manifest(empty)
+    folder: IndexFolder
+    empty: Manifest
+    encoder: TextEncoder | None
+    cache: EmbeddingCache
+    sources: Mapping[str, str]
+    on_progress: OnProgress | None
+    stop: StopSignal | None
+    notes: list[str] = field(default_factory=list)
+    written_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.written = self.folder.read_manifest(self.empty)
         entries = self.written.documents
-        self.manifest = self.written.only([i for i, e in entries.items() if e.source == sources.get(i, "")])
-        self.encoder = encoder
-        self.cache = cache
-        self.sources = sources
-        self.on_progress = on_progress
-        self.stop = stop
-        self.notes: list[str] = []
-        self.written_at = 0.0
+        self.manifest = self.written.only([i for i, e in entries.items() if e.source == self.sources.get(i, "")])
 
     def run(self, documents: Mapping[str, PassageProvider]) -> list[IndexSegment]:
         vectors = self.encoder is not None
@@ -237,8 +232,10 @@ class _Build:
         self.manifest = self.manifest.only([i for i, segment in found.items() if segment is not None])
         try:
             for done, document_id in enumerate(lost):
-                self._check_stop()
-                self._report(Progress("Splitting into passages", done, len(lost)))
+                if is_set(self.stop):
+                    raise StoppedError("Indexing was stopped; what was finished is kept.")
+                if self.on_progress is not None:
+                    self.on_progress(Progress("Splitting into passages", done, len(lost)))
                 started = time.perf_counter()
                 segment = _without_vectors(documents[document_id]())
                 segment = replace(segment, seconds=time.perf_counter() - started)
@@ -294,14 +291,6 @@ class _Build:
             "it works, but will be built again next time."
         )
 
-    def _check_stop(self) -> None:
-        if self.stop is not None and self.stop.is_set():
-            raise StoppedError("Indexing was stopped; what was finished is kept.")
-
-    def _report(self, progress: Progress) -> None:
-        if self.on_progress is not None:
-            self.on_progress(progress)
-
 
 def _without_vectors(passages: Sequence[Passage]) -> IndexSegment:
     return IndexSegment(tuple(passages), TermCounts.of(terms(index_text(passage)) for passage in passages))
@@ -334,7 +323,7 @@ def _locked(path: Path, stop: StopSignal | None) -> Iterator[None]:
     with _locks_lock:
         lock = _locks.setdefault(path.resolve(), threading.Lock())
     while not lock.acquire(timeout=0.2):
-        if stop is not None and stop.is_set():
+        if is_set(stop):
             raise StoppedError("Indexing was stopped.")
     try:
         yield

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval.base import PageRange, Searcher, check_k
 from pdfqa_core.retrieval.encoder import OnProgress
+from pdfqa_core.text import JOINER
 from pdfqa_core.types import Hit, Passage, Query, Span, StopSignal, passage_id
 
-JOINER = "\n\n"  # between the texts of a passage's spans, as the chunkers put it
 LONGEST = 2.0  # a merged passage is at most so many times as long as the best of its parts
 WIDER = 3  # how many times as many hits are fetched as are shown
 

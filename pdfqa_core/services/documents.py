@@ -21,6 +21,7 @@ from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.storage.documents import Documents
 from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
+from pdfqa_core.whole_files import file_sha256
 
 _log = logging.getLogger(__name__)
 
@@ -139,7 +140,7 @@ class DocumentService:
         if not server.demo:
             return
         known = {document.id for document in self._kept.list(owner)}
-        new = [s.path for s in sources if s.path.is_file() and ingestion.sha256(s.path) not in known]
+        new = [s.path for s in sources if s.path.is_file() and file_sha256(s.path) not in known]
         wanted = sum(path.stat().st_size for path in new)
         kept = self._store.owners.pdf_bytes(owner)
         if new and wanted + kept > server.visitor_mb * 1_000_000:

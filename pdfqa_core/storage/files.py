@@ -25,6 +25,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.tables import documents, pending_files
+from pdfqa_core.whole_files import sync_folder
 
 ADDING, REMOVING = "adding", "removing"
 SAFE_AGE = 24 * 3600.0  # seconds after which what is pending, or unknown, is taken for left over
@@ -54,7 +55,7 @@ class PdfFiles:
             with self._database.write() as connection:
                 connection.execute(insert(pending_files).values(row))
             self._write(stream, document_id)
-            _sync_folder(self.folder)
+            sync_folder(self.folder)
         return document_id
 
     def path(self, document_id: str) -> Path:
@@ -164,13 +165,3 @@ def _open(source: bytes | Path) -> io.BytesIO | io.BufferedReader:
         return source.open("rb")
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check the path.") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return  # Windows cannot sync a folder; its file system journals the rename
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -13,12 +13,11 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.chunking import JOINER
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import Services, recipes, strategies
 from pdfqa_core.settings import Settings
-from pdfqa_core.text import words
+from pdfqa_core.text import JOINER, words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
 from pdfqa_core.ui.chat_view import place
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch

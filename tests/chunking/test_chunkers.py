@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdfqa_core.chunking import JOINER, Paragraphs, Snippets, Windows, chunkers, with_headings
+from pdfqa_core.chunking import Paragraphs, Snippets, Windows, chunkers, with_headings
 from pdfqa_core.errors import UsageError
-from pdfqa_core.text import words
+from pdfqa_core.text import JOINER, words
 from pdfqa_core.types import READABLE, Block, BlockKind, Page
 
 KINDS = st.sampled_from([*BlockKind, BlockKind.TEXT, BlockKind.TEXT, BlockKind.LIST])

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdfqa_core.chunking import JOINER, Paragraphs, Snippets, Windows, with_headings
+from pdfqa_core.chunking import Paragraphs, Snippets, Windows, with_headings
 from pdfqa_core.chunking.tables import ROW_JOINER, word_count
 from pdfqa_core.reading.matching import locate
-from pdfqa_core.text import sentences, words
+from pdfqa_core.text import JOINER, sentences, words
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page, Span
 
 HEADER = "| | 2023 | 2022 |\n| --- | --- | --- |"

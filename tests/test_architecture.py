@@ -232,7 +232,7 @@ CONCRETE = {"BM25": "retrieval", "Windows": "chunking"}
     ("module", "source", "words"),
     [
         ("pdfqa_core.chunking.windows", "from pdfqa_core.retrieval import Index", "its sibling retrieval"),
-        ("pdfqa_core.reading.base", "import pdfqa_core.llm.queue", "its sibling llm"),
+        ("pdfqa_core.reading.base", "import pdfqa_core.llm.ticket_lock", "its sibling llm"),
         ("pdfqa_core.pipeline", "from pdfqa_core.protocols import annotation", "its sibling protocols"),
         ("pdfqa_core.text", "from pdfqa_core import services", "stands above it"),
         ("pdfqa_core.storage.store", "def f():\n    from pdfqa_core.pipeline import ask", "stands above it"),

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """One model of the catalogue.
 
     `repo`, `file` and `revision` name it on the Hugging Face hub, `size` is the file's size in bytes, `sha256` its
@@ -73,16 +73,16 @@ class Entry:
 
 
 @cache
-def read_catalogue(file: Path = CATALOGUE) -> tuple[Entry, ...]:
+def read_catalogue(file: Path = CATALOGUE) -> tuple[CatalogueEntry, ...]:
     """Return all entries, the embedded model first. Raises UsageError if the file is not valid."""
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
-        return tuple(Entry(name=name, **fields) for name, fields in data.items())
+        return tuple(CatalogueEntry(name=name, **fields) for name, fields in data.items())
     except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
         raise UsageError(f"The model catalogue {file} cannot be read: {error}.", "Restore it.") from error
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> CatalogueEntry:
     """Return the entry called `name`. Raises UsageError with the names that exist."""
     for candidate in read_catalogue():
         if candidate.name == name:
@@ -114,7 +114,7 @@ def is_gguf(path: Path) -> bool:
         return False
 
 
-def packaged_file(candidate: Entry) -> Path | None:
+def packaged_file(candidate: CatalogueEntry) -> Path | None:
     """Return the file that a Python package carries, without importing the package; None if it is not installed."""
     found = importlib.util.find_spec(candidate.package) if candidate.package else None
     if found is None or not found.submodule_search_locations:
@@ -123,7 +123,7 @@ def packaged_file(candidate: Entry) -> Path | None:
     return path if is_gguf(path) else None
 
 
-def on_disk(candidate: Entry, models_dir: Path, weights: str = F16) -> Path | None:
+def on_disk(candidate: CatalogueEntry, models_dir: Path, weights: str = F16) -> Path | None:
     """Return the file that would be used now, without making or fetching anything; None if there is none."""
     for name in (candidate.f16 if weights == F16 else "", candidate.file):
         if name and is_gguf(models_dir / name):
@@ -157,7 +157,7 @@ def _given(path: Path) -> Path:
     return path.resolve()
 
 
-def _missing(chosen: Entry, models_dir: Path) -> ModelError:
+def _missing(chosen: CatalogueEntry, models_dir: Path) -> ModelError:
     if chosen.package:
         hint = f"Install it with: pip install {chosen.package.replace('_', '-')}"
     else:

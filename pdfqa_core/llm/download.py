@@ -14,7 +14,6 @@ import logging
 import os
 import re
 import shutil
-import socket
 import threading
 import time
 from collections import deque
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.llm.server import cut
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
 
@@ -140,13 +140,7 @@ class _Transfer:
     def cancel(self) -> None:
         """End the connection; a read that waits for the server wakes up."""
         self._cancelled.set()
-        response = self._response
-        if response is not None and not response.is_closed:
-            stream = response.extensions.get("network_stream")
-            wire = stream.get_extra_info("socket") if stream is not None else None
-            if wire is not None:
-                with contextlib.suppress(OSError):
-                    wire.shutdown(socket.SHUT_RDWR)
+        cut(self._response)
 
     def run(self) -> None:
         try:

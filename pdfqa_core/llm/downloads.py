@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
-from pdfqa_core.llm.catalogue import Entry
+from pdfqa_core.llm.catalogue import CatalogueEntry
 from pdfqa_core.llm.download import Remote, download, remove_partial
 from pdfqa_core.types import Progress
 
@@ -56,7 +56,7 @@ class Downloads:
         with self._lock:
             return tuple(state for state in self._states.values() if state.state == "downloading")
 
-    def start(self, entry: Entry, then: Callable[[], None] = lambda: None) -> None:
+    def start(self, entry: CatalogueEntry, then: Callable[[], None] = lambda: None) -> None:
         """Begin a download, unless it is under way; `then` is called in its thread when the file is there.
 
         Raises UsageError for a model that a package carries.
@@ -80,7 +80,7 @@ class Downloads:
         if stop is not None:
             stop.set()
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: CatalogueEntry) -> None:
         """Remove what an unfinished download has left, and how it ended."""
         with self._lock:
             self._states.pop(entry.name, None)
@@ -96,7 +96,7 @@ class Downloads:
             if thread is not threading.current_thread():
                 thread.join(timeout=2)
 
-    def _run(self, entry: Entry, stop: threading.Event, then: Callable[[], None]) -> None:
+    def _run(self, entry: CatalogueEntry, stop: threading.Event, then: Callable[[], None]) -> None:
         def report(progress: Progress) -> None:
             self._set(entry.name, progress=progress)
 
@@ -117,7 +117,7 @@ class Downloads:
 
 
 def fetch(
-    entry: Entry, folder: Path, *, on_progress: Callable[[Progress], None], stop: threading.Event | None = None
+    entry: CatalogueEntry, folder: Path, *, on_progress: Callable[[Progress], None], stop: threading.Event | None = None
 ) -> Path:
     """Download the file of an entry into `folder`, see `download`."""
     remote = Remote(entry.repo, entry.file, entry.revision, entry.sha256)

@@ -17,12 +17,12 @@ from typing import Any
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.base import engines
-from pdfqa_core.llm.choices import check_choices, common_length, shares_of_sequences
+from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
 from pdfqa_core.llm.grammar import grammar_of
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
-from pdfqa_core.llm.queue import Line
 from pdfqa_core.llm.template import ChatTemplate, template_source
 from pdfqa_core.llm.threads import physical_cores
+from pdfqa_core.llm.ticket_lock import TicketLock
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
 
@@ -63,7 +63,7 @@ class LlamaCpp:
             "context_size": context_size, "threads": threads or physical_cores(), "gpu_layers": gpu_layers,
             "batch_size": batch_size,
         }  # fmt: skip
-        self._line = Line()
+        self.lock = TicketLock()
         self._loading = threading.RLock()  # held while the model is loaded, freed or used outside a stream
         self._share = 0.0
         self._native: NativeModel | None = None
@@ -143,13 +143,13 @@ class LlamaCpp:
 
     @contextmanager
     def _served(self) -> Iterator[None]:
-        ticket = self._line.enter()
+        ticket = self.lock.enter()
         try:
-            while self._line.wait(ticket, 1.0):
+            while self.lock.wait(ticket, 1.0):
                 pass
             yield
         finally:
-            self._line.leave(ticket)
+            self.lock.leave(ticket)
 
     def _ready(self) -> tuple[NativeModel, ChatTemplate]:
         self.load()
@@ -170,10 +170,6 @@ class LlamaCpp:
 
     # -------------------------------------------------------------- streams
 
-    def queue_length(self) -> int:
-        """Return how many streams run or wait."""
-        return len(self._line)
-
     def stream(
         self,
         messages: Sequence[Message],
@@ -189,7 +185,7 @@ class LlamaCpp:
         Progress("reading", done, total) in prompt tokens. Raises ModelError if the prompt does not fit the context or
         the model does not load.
         """
-        ticket = self._line.enter()
+        ticket = self.lock.enter()
         try:
             yield from self._wait(ticket, stop)
             yield from self.prepare(stop)
@@ -197,7 +193,7 @@ class LlamaCpp:
         except StoppedError:
             yield Usage(finish_reason="stopped")
         finally:
-            self._line.leave(ticket)
+            self.lock.leave(ticket)
 
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
@@ -210,13 +206,13 @@ class LlamaCpp:
         load), StoppedError if `stop` is set.
         """
         check_choices(choices)
-        ticket = self._line.enter()
+        ticket = self.lock.enter()
         try:
             result_of(self._wait(ticket, stop))
             result_of(self.prepare(stop))
             return self._weigh(messages, choices, stop)
         finally:
-            self._line.leave(ticket)
+            self.lock.leave(ticket)
 
     def _weigh(
         self, messages: Sequence[Message], choices: Sequence[str], stop: StopSignal | None
@@ -239,7 +235,7 @@ class LlamaCpp:
 
     def _wait(self, ticket: int, stop: StopSignal | None) -> Generator[Progress, None, None]:
         told = 0
-        while (position := self._line.wait(ticket, POLL)) and not is_set(stop):
+        while (position := self.lock.wait(ticket, POLL)) and not is_set(stop):
             if position != told:
                 told = position
                 yield Progress("waiting", 0, position)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.llm.base import engines
-from pdfqa_core.llm.choices import check_choices, shares_of_first_tokens
+from pdfqa_core.llm.choice_probabilities import check_choices, shares_of_first_tokens
 from pdfqa_core.llm.server import RETRIES, Server, StatusError
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage

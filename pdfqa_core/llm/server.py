@@ -182,6 +182,17 @@ class Server:
         return ModelError(f"{self.url} cannot be reached: {reason}.", hint)
 
 
+def cut(response: httpx.Response | None) -> None:
+    """End the connection of a response that another thread reads: a read that waits for the server wakes up."""
+    if response is None or response.is_closed:
+        return
+    stream = response.extensions.get("network_stream")
+    connection = stream.get_extra_info("socket") if stream is not None else None
+    if connection is not None:
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
 def _pause(attempt: int) -> float:
     """Return how many seconds to wait before the next retry: between half and the whole of a doubling time."""
     return min(FIRST_WAIT * 2.0**attempt, LONGEST_WAIT) * random.uniform(0.5, 1)  # noqa: S311 - spreads requests
@@ -260,10 +271,4 @@ class _Request:
     def cancel(self) -> None:
         """End the connection unless the answer has ended; a thread that waits for the server wakes up."""
         self._cancelled.set()
-        response = self._response
-        if response is not None and not response.is_closed:
-            connection = response.extensions.get("network_stream")
-            wire = connection.get_extra_info("socket") if connection is not None else None
-            if wire is not None:
-                with contextlib.suppress(OSError):
-                    wire.shutdown(socket.SHUT_RDWR)
+        cut(self._response)

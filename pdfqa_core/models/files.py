@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
-from pdfqa_core.llm.catalogue import Entry, entry, on_disk, read_catalogue
+from pdfqa_core.llm.catalogue import CatalogueEntry, entry, on_disk, read_catalogue
 from pdfqa_core.llm.download import partial_bytes, remove_partial
 from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.gguf import check_model, read_header
@@ -78,7 +78,7 @@ class ModelFiles:
         known = [self._of_catalogue(one, llm, machine) for one in read_catalogue()]
         return (*known, *(self._of_path(Path(path), llm, machine) for path in self.added()))
 
-    def _of_catalogue(self, one: Entry, llm: LLMSettings, machine: Memory) -> ModelFile:
+    def _of_catalogue(self, one: CatalogueEntry, llm: LLMSettings, machine: Memory) -> ModelFile:
         path = on_disk(one, self.folder, llm.weights)
         size = path.stat().st_size if path else one.size
         needed = one.memory(llm.context_size, llm.batch_size, llm.weights)

@@ -15,7 +15,7 @@ from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone
 from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.reading.refusal import declines
+from pdfqa_core.reading.declining import declines
 from pdfqa_core.types import LLM, ScoredItem, ScoredSystem, StopSignal
 
 Values = Mapping[str, float | None]

@@ -1,6 +1,6 @@
 """Whether the passages answer a question at all, decided before anything is written: search, model, or both.
 
-The texts that a model writes when it declines are recognised in `refusal`.
+The texts that a model writes when it declines are recognised in `declining`.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.prompts import INSTRUCTIONS, PASSAGE, READ, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
-from pdfqa_core.reading.refusal import declines
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
 from pdfqa_core.streaming import EitherStop, is_set
 from pdfqa_core.types import (

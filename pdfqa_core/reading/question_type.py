@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, get_args
+from typing import Literal
 
 QuestionType = Literal["extractive", "abstractive", "boolean"]
-QUESTION_TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
 
 _OPENING = r"^\W*(?:(?:and|but|so|ok|okay|then|also|please)\b\W*)*"
 # "Can you explain …", "Do you know when …" ask for more than yes or no.

@@ -32,7 +32,7 @@ def test_a_missing_file_is_reported_and_the_queue_is_left(tmp_path):
     llm = LlamaCpp(tmp_path / "absent.gguf")
     with pytest.raises(ModelError, match="does not exist"):
         list(complete(llm, [Message("user", "x")], max_tokens=1))
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
     assert not llm.loaded
 
 

@@ -72,7 +72,7 @@ def test_an_answer_streams_in_pieces_with_progress_before_them(llm):
     assert llm.loaded
     assert isinstance(events[-1], Usage)
     assert events[-1].completion_tokens <= 24
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
 
 def test_the_same_prompt_gives_the_same_answer_and_no_special_tokens(llm):
@@ -143,7 +143,7 @@ def test_stop_ends_the_prompt_phase_and_what_was_read_is_kept(llm):
     began = time.monotonic()
     assert list(complete(llm, messages, max_tokens=50, stop=SetAfter(0.4))) == []
     assert time.monotonic() - began < 0.4 + 1.5
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
     reference = "".join(complete(llm, ask("What is the capital of France?"), max_tokens=8))
     list(complete(llm, messages, max_tokens=50, stop=SetAfter(0.4)))
@@ -155,7 +155,7 @@ def test_stop_ends_a_choice_in_its_prompt_phase(llm, tokens):
     stop = SetAfter(0.3 if tokens > 5 else -1)
     with pytest.raises(StoppedError):
         llm.choose(ask(f"{long_prompt(tokens)} True?"), ["yes", "no"], stop=stop)
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
 
 def test_stop_ends_the_loading_phase(llm):
@@ -164,7 +164,7 @@ def test_stop_ends_the_loading_phase(llm):
     assert usage(llm, "Hello", 50, stop=SetAfter(0.0)) == Usage(finish_reason="stopped")
     assert time.monotonic() - began < 10  # the model loads in about a second; how soon it stops is measured elsewhere
     assert not llm.loaded
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
 
 def test_what_was_read_before_a_stop_need_not_be_read_again(llm):
@@ -232,7 +232,7 @@ def test_three_streams_wait_in_their_order_and_are_told_their_places(llm):
     for number in range(2):
         threads.append(threading.Thread(target=work, args=(number,)))
         threads[-1].start()
-        while llm.queue_length() < number + 2:
+        while len(llm.lock.tickets) < number + 2:
             time.sleep(0.01)
     while not (told[0] and told[1]):
         time.sleep(0.01)
@@ -242,7 +242,7 @@ def test_three_streams_wait_in_their_order_and_are_told_their_places(llm):
     waits = [[event for event in events if event.phase == "waiting"] for events in told]
     assert waits == [[Progress("waiting", 0, 1)], [Progress("waiting", 0, 2), Progress("waiting", 0, 1)]]
     assert ["".join(reply) for reply in (pieces, *replies)] == alone
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
 
 def test_three_threads_at_once_get_what_each_gets_alone(llm):
@@ -257,7 +257,7 @@ def test_stop_ends_the_waiting_phase(llm):
     first = complete(llm, ask("Count to one hundred."), max_tokens=50)
     next(first)
     assert list(complete(llm, ask("Hello"), max_tokens=5, stop=SetAfter(0.1))) == []
-    assert llm.queue_length() == 1
+    assert len(llm.lock.tickets) == 1
     first.close()
 
 
@@ -266,16 +266,16 @@ def test_a_waiting_choice_is_stopped_and_leaves_the_line(llm):
     next(first)
     with pytest.raises(StoppedError):
         llm.choose(ask("Hello"), ["yes", "no"], stop=SetAfter(0.1))
-    assert llm.queue_length() == 1
+    assert len(llm.lock.tickets) == 1
     first.close()
 
 
 def test_a_generator_closed_early_frees_the_lock(llm):
     stream = complete(llm, ask("Count to one hundred."), max_tokens=100)
     next(stream)
-    assert llm.queue_length() == 1
+    assert len(llm.lock.tickets) == 1
     stream.close()
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
     assert "".join(complete(llm, ask("Hello"), max_tokens=4))
 
 
@@ -311,14 +311,14 @@ def test_random_schemas_are_obeyed_whatever_the_model_would_say(llm, seed):
 def test_a_schema_that_no_grammar_can_say_is_refused(llm):
     with pytest.raises(ModelError, match="schema"):
         list(complete(llm, ask("x"), max_tokens=5, schema={"$ref": "#/$defs/absent"}))
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
 
 def test_a_prompt_that_does_not_fit_is_refused_with_numbers(llm):
     with pytest.raises(ModelError, match="4096") as caught:
         list(complete(llm, ask(long_prompt(6000)), max_tokens=5))
     assert "shorter" in caught.value.hint
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
 
 def test_characters_of_several_tokens_arrive_whole(llm):
@@ -405,7 +405,7 @@ def test_a_choice_whose_prompt_does_not_fit_is_refused_with_numbers(llm):
         llm.choose(ask(long_prompt(6000)), ["yes", "no"])
     with pytest.raises(UsageError, match="not choices"):
         llm.choose(ask("x"), ["yes", "yes"])
-    assert llm.queue_length() == 0
+    assert len(llm.lock.tickets) == 0
 
 
 # ------------------------------------------------------------------ batch and template

@@ -1,6 +1,6 @@
 import pytest
 
-from pdfqa_core.reading.refusal import declines
+from pdfqa_core.reading.declining import declines
 
 
 @pytest.mark.parametrize(

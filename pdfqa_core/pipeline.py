@@ -15,6 +15,7 @@ from pdfqa_core.types import (
     Answer,
     Done,
     Event,
+    History,
     Hit,
     Progress,
     Query,
@@ -32,7 +33,7 @@ Retrieve = Callable[[Query, int], list[Hit]]
 
 def ask(
     question: str,
-    history: Sequence[tuple[str, str]] = (),
+    history: History = (),
     *,
     rewriter: Rewriter,
     retrieve: Retrieve,
@@ -121,7 +122,7 @@ def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) 
 
 
 def _events(
-    reader: Reader, question: str, hits: Sequence[Hit], history: Sequence[tuple[str, str]], stop: StopSignal | None
+    reader: Reader, question: str, hits: Sequence[Hit], history: History, stop: StopSignal | None
 ) -> Generator[Event, None, None]:
     yield from reader.read(question, hits, history, stop=stop)
 

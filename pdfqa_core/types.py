@@ -692,6 +692,9 @@ class LLM(Protocol):
         ...
 
 
+History: TypeAlias = Sequence[tuple[str, str]]  # (question, answer) pairs, oldest first
+
+
 class Reader(Protocol):
     """Question and hits to an answer with citations."""
 
@@ -701,22 +704,15 @@ class Reader(Protocol):
         ...
 
     def read(
-        self,
-        question: str,
-        hits: Sequence[Hit],
-        history: Sequence[tuple[str, str]] = (),
-        *,
-        stop: StopSignal | None = None,
+        self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
     ) -> Iterator[Event]:
-        """Yield Progress and Token events, then one Done. `history` holds (question, answer) pairs, oldest first."""
+        """Yield Progress and Token events, then one Done."""
         ...
 
 
 class Rewriter(Protocol):
     """Follow-up question to standalone question."""
 
-    def rewrite(
-        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
-    ) -> Rewritten:
-        """Return what can be searched for without the history: (question, answer) pairs, oldest first."""
+    def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
+        """Return what can be searched for without the history."""
         ...

@@ -88,8 +88,7 @@ def _row(one: ModelFile, active: bool, expected: float | None) -> dict[str, Any]
 def run_download(arguments: argparse.Namespace) -> int:
     """Fetch a model. What has arrived is kept when it is interrupted."""
     from pdfqa_core.llm.catalogue import entry, on_disk
-    from pdfqa_core.llm.download import partial_bytes
-    from pdfqa_core.llm.downloads import fetch
+    from pdfqa_core.llm.download import download, partial_bytes
 
     chosen = entry(arguments.model)
     folder = workspace_of(arguments) / "models"
@@ -102,7 +101,7 @@ def run_download(arguments: argparse.Namespace) -> int:
         if chosen.accept and not arguments.json:
             print(f"{chosen.title} is under the {chosen.licence} licence, see {chosen.accept}", file=sys.stderr)
         try:
-            path = fetch(chosen, folder, on_progress=_show)
+            path = download(chosen, folder, on_progress=_show)
         except KeyboardInterrupt:
             kept = partial_bytes(folder, chosen.file)
             stopped = StoppedError(f"Stopped with {kept / 1e6:,.0f} of {chosen.size / 1e6:,.0f} MB, which are kept.")

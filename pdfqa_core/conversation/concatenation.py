@@ -16,7 +16,7 @@ from pdfqa_core.conversation.relation import (
 )
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences
-from pdfqa_core.types import Rewritten, StopSignal, WeightedTexts
+from pdfqa_core.types import History, Rewritten, StopSignal, WeightedTexts
 
 # What an earlier question weighs, the question itself being 1: the last one WORDS and MEANING, each one before half as
 # much; the one that named the topic TOPIC_WORDS and TOPIC_MEANING more. The sentence of the last answer that is nearest
@@ -47,9 +47,7 @@ class Concatenation:
         self.encode = encode
         self.new_topic = new_topic
 
-    def rewrite(
-        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
-    ) -> Rewritten:
+    def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
         """Return the question with what it is searched with. Raises ModelError if the encoder fails."""
         recent = self.recent(history)
         if not recent or is_set(stop):
@@ -59,15 +57,15 @@ class Concatenation:
             return Rewritten(question, NEW_TOPIC_NOTE)
         return self.beside(question, recent, related)
 
-    def recent(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    def recent(self, history: History) -> list[tuple[str, str]]:
         """Return the turns that are looked at."""
         return list(history[-self.turns :]) if self.turns else []
 
-    def relation(self, question: str, recent: Sequence[tuple[str, str]]) -> Relation:
+    def relation(self, question: str, recent: History) -> Relation:
         """Return how the question relates to the turns before."""
         return relation(question, recent, encode=self.encode, new_topic=self.new_topic)
 
-    def beside(self, question: str, recent: Sequence[tuple[str, str]], related: Relation) -> Rewritten:
+    def beside(self, question: str, recent: History, related: Relation) -> Rewritten:
         """Return a question of this relation with the earlier questions beside it."""
         earlier = [asked for asked, _ in recent]
         follow_up = related is Relation.FOLLOW_UP

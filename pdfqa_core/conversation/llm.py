@@ -15,7 +15,7 @@ from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, topic_
 from pdfqa_core.errors import ModelError
 from pdfqa_core.streaming import complete, is_set, result_of
 from pdfqa_core.text import terms
-from pdfqa_core.types import LLM, Message, Rewritten, StopSignal
+from pdfqa_core.types import LLM, History, Message, Rewritten, StopSignal
 
 # As turns of a chat, the conversation last, so that the prompt begins the same every time.
 EXAMPLES = (
@@ -67,7 +67,7 @@ def beside(follow_up: Rewritten, rewritten: str, weight: float = WRITTEN, note: 
     return Rewritten(rewritten, note, follow_up.lexical + added, follow_up.dense + added)
 
 
-def flaw(rewritten: str, question: str, history: Sequence[tuple[str, str]]) -> str:
+def flaw(rewritten: str, question: str, history: History) -> str:
     """Return why a rewritten question may not be used, in words that follow "because it"; empty if it may.
 
     It may not if it is empty, has more than three times the words of the question and 20 more, lacks a topic word of
@@ -86,7 +86,7 @@ def flaw(rewritten: str, question: str, history: Sequence[tuple[str, str]]) -> s
     return _borrowed(rewritten, question, history)
 
 
-def _borrowed(rewritten: str, question: str, history: Sequence[tuple[str, str]]) -> str:
+def _borrowed(rewritten: str, question: str, history: History) -> str:
     """Return why what a rewritten question adds may not be used; empty if it may."""
     if any(terms(rewritten) == terms(before) for before, _ in history):
         return "repeats an earlier question"
@@ -136,9 +136,7 @@ class LLMRewriter:
         self.max_tokens = max_tokens
         self._fallback = Concatenation(turns=turns, encode=encode, new_topic=new_topic)
 
-    def rewrite(
-        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
-    ) -> Rewritten:
+    def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
         """Return the model's question if it is acceptable, the concatenation rewriter's otherwise.
 
         Ends as soon as `stop` is set. Raises ModelError if the model or the encoder fails, StoppedError if `stop` is
@@ -156,9 +154,7 @@ class LLMRewriter:
         found = self._by_model(question, recent, fallback, stop)
         return fallback if is_set(stop) else found
 
-    def _by_model(
-        self, question: str, recent: Sequence[tuple[str, str]], fallback: Rewritten, stop: StopSignal | None
-    ) -> Rewritten:
+    def _by_model(self, question: str, recent: History, fallback: Rewritten, stop: StopSignal | None) -> Rewritten:
         """Return the follow-up with what the model writes or chooses; `fallback` and the reason if it does neither."""
         messages, wrong = self._prompt(question, [asked for asked, _ in recent], stop)
         if wrong:
@@ -194,9 +190,7 @@ class LLMRewriter:
         lines = reply.strip().splitlines()
         return _LABEL.sub("", lines[0]).strip(' "“”') if lines else ""
 
-    def _chosen(
-        self, messages: Sequence[Message], question: str, recent: Sequence[tuple[str, str]], stop: StopSignal | None
-    ) -> str:
+    def _chosen(self, messages: Sequence[Message], question: str, recent: History, stop: StopSignal | None) -> str:
         """Return the candidate that the model writes when it may write nothing else; empty if there is none."""
         made = candidates(question, [asked for asked, _ in recent])
         accepted = [candidate for candidate in made if not flaw(candidate, question, recent)]

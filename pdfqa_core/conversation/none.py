@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pdfqa_core.conversation.base import rewriters
-from pdfqa_core.types import Rewritten, StopSignal
+from pdfqa_core.types import History, Rewritten, StopSignal
 
 
 @rewriters.register("none", "searched as typed")
 class NoRewriting:
     """Leaves every question alone."""
 
-    def rewrite(
-        self, question: str, history: Sequence[tuple[str, str]], *, stop: StopSignal | None = None
-    ) -> Rewritten:
+    def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
         """Return the question."""
         return Rewritten(question)

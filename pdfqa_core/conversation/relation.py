@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from pdfqa_core.text import STOP_WORDS, sentences, terms
+from pdfqa_core.types import History
 
 # Texts of questions to an (n, dimension) array of vectors of length 1.
 Encode: TypeAlias = Callable[[Sequence[str]], Any]
@@ -58,7 +59,7 @@ class Relation(Enum):
 
 
 def relation(
-    question: str, history: Sequence[tuple[str, str]], *, encode: Encode | None = None, new_topic: float = NEW_TOPIC
+    question: str, history: History, *, encode: Encode | None = None, new_topic: float = NEW_TOPIC
 ) -> Relation:
     """Return how a question relates to the (question, answer) pairs before it, at least one.
 

@@ -18,12 +18,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.llm.catalogue import CatalogueEntry
 from pdfqa_core.llm.server import cut
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
@@ -45,39 +45,29 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
-    """A file on the hub; `sha256` is what it must have, "" for what the hub says."""
-
-    repo: str
-    file: str
-    revision: str = "main"
-    sha256: str = ""
-
-
 class _Broken(Exception):  # noqa: N818 - never leaves this module
     """The connection ended early; trying again may help."""
 
 
 def download(
-    remote: Remote, folder: Path, *, on_progress: Callable[[Progress], None] = lambda progress: None,
+    entry: CatalogueEntry, folder: Path, *, on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: StopSignal | None = None,
 ) -> Path:  # fmt: skip
-    """Fetch a file into `folder` and return its path; what an earlier call has left is not fetched again.
+    """Fetch a model's file into `folder` and return its path; what an earlier call has left is not fetched again.
 
     `on_progress` is called in this thread: Progress("checking" or "downloading", bytes, bytes, seconds left).
     Raises StoppedError if `stop` is set (what has arrived is kept), ModelError (no network, no such file, no
     permission, wrong checksum, disk full), which says what to do.
     """
-    transfer = _Transfer(remote, folder)
-    worker = threading.Thread(target=transfer.run, name=f"download {remote.file}", daemon=True)
+    transfer = _Transfer(entry, folder)
+    worker = threading.Thread(target=transfer.run, name=f"download {entry.file}", daemon=True)
     worker.start()
     try:
         shown = None
         while worker.is_alive():
             worker.join(POLL)
             if is_set(stop):
-                raise StoppedError(f"The download of {remote.file} was stopped; what has arrived is kept.")
+                raise StoppedError(f"The download of {entry.file} was stopped; what has arrived is kept.")
             if transfer.progress != shown:
                 shown = transfer.progress
                 on_progress(shown)
@@ -87,7 +77,7 @@ def download(
     if transfer.error is not None:
         raise transfer.error
     on_progress(transfer.progress)
-    return folder / remote.file
+    return folder / entry.file
 
 
 def partial_bytes(folder: Path, file: str) -> int:
@@ -126,10 +116,10 @@ class _Pace:
 class _Transfer:
     """One download, in a thread of its own that ends when it is cancelled, whatever the server does."""
 
-    def __init__(self, remote: Remote, folder: Path) -> None:
+    def __init__(self, entry: CatalogueEntry, folder: Path) -> None:
         self.progress = Progress("checking")
         self.error: PdfQAError | None = None
-        self._remote = remote
+        self._entry = entry
         self._folder = folder
         self._cancelled = threading.Event()
         self._response: httpx.Response | None = None
@@ -150,17 +140,17 @@ class _Transfer:
         except OSError as error:
             self.error = self._disk_error(error)
         except Exception as error:  # noqa: BLE001 - told to the one who waits
-            _log.exception("the download of %s failed", self._remote.file)
-            self.error = ModelError(f"{self._remote.file} was not downloaded: {error}.", "Try again.")
+            _log.exception("the download of %s failed", self._entry.file)
+            self.error = ModelError(f"{self._entry.file} was not downloaded: {error}.", "Try again.")
 
     def _disk_error(self, error: OSError) -> ModelError:
         if error.errno == errno.ENOSPC:
             return ModelError(
-                f"The disk is full; {self._remote.file} is not complete.",
+                f"The disk is full; {self._entry.file} is not complete.",
                 "Free some space and download it again: it goes on where it ended.",
             )
         reason = error.strerror or str(error)
-        return ModelError(f"{self._remote.file} cannot be written: {reason}.", f"Check the folder {self._folder}.")
+        return ModelError(f"{self._entry.file} cannot be written: {reason}.", f"Check the folder {self._folder}.")
 
     # ------------------------------------------------------------ the steps
 
@@ -168,13 +158,13 @@ class _Transfer:
         metadata = self._metadata()
         expected, size = self._expected(metadata), metadata.size
         if not size:
-            raise ModelError(f"The hub does not say how large {self._remote.file} is.", "Choose another model.")
+            raise ModelError(f"The hub does not say how large {self._entry.file} is.", "Choose another model.")
         folder = self._folder / PARTIAL
         folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / f"{self._remote.file}.{expected[:16]}.partial"
-        with _once(folder / f"{self._remote.file}.lock", self._remote.file):
+        partial = folder / f"{self._entry.file}.{expected[:16]}.partial"
+        with _once(folder / f"{self._entry.file}.lock", self._entry.file):
             for other in folder.glob("*"):
-                if _belongs(other, self._remote.file) and other != partial:
+                if _belongs(other, self._entry.file) and other != partial:
                     other.unlink()
             self._check_disk(size, partial)
             self._resume(partial, size)
@@ -184,17 +174,17 @@ class _Transfer:
 
     def _expected(self, metadata: HfFileMetadata) -> str:
         """Return the checksum that the file must have."""
-        known, said = self._remote.sha256, str(metadata.etag or "").lower()
+        known, said = self._entry.sha256, str(metadata.etag or "").lower()
         if not SHA256.fullmatch(said):
             said = ""
         if known and said and known != said:
             raise ModelError(
-                f"{self._remote.file} on the hub is not the file that the catalogue knows (its checksum differs).",
+                f"{self._entry.file} on the hub is not the file that the catalogue knows (its checksum differs).",
                 "Update the program, or download the file yourself and add it by its path.",
             )
         if not (known or said):
             raise ModelError(
-                f"There is no checksum for {self._remote.file}, so it cannot be checked.", "Choose another model."
+                f"There is no checksum for {self._entry.file}, so it cannot be checked.", "Choose another model."
             )
         return known or said
 
@@ -203,7 +193,7 @@ class _Transfer:
         free = shutil.disk_usage(self._folder).free
         if free < size - have + SPARE:
             raise ModelError(
-                f"{self._remote.file} needs {(size - have) / 1e6:,.0f} MB and {SPARE / 1e6:.0f} MB to spare; "
+                f"{self._entry.file} needs {(size - have) / 1e6:,.0f} MB and {SPARE / 1e6:.0f} MB to spare; "
                 f"{free / 1e6:,.0f} MB are free.",
                 "Free some space, or choose a smaller model.",
             )
@@ -272,16 +262,16 @@ class _Transfer:
                     return
                 yield chunk
         except httpx.HTTPError as error:
-            _log.info("the connection for %s ended: %s", self._remote.file, error)
+            _log.info("the connection for %s ended: %s", self._entry.file, error)
 
     def _finish(self, partial: Path, expected: str) -> None:
         if self._digest.hexdigest() != expected:
             partial.unlink()
             raise ModelError(
-                f"What arrived as {self._remote.file} has a wrong checksum and was thrown away.",
+                f"What arrived as {self._entry.file} has a wrong checksum and was thrown away.",
                 "Download it again; if that does not help, choose another model.",
             )
-        partial.replace(self._folder / self._remote.file)
+        partial.replace(self._folder / self._entry.file)
         self.progress = Progress("downloading", self._done, self._done, 0.0)
 
     # ------------------------------------------------------------ the hub
@@ -301,26 +291,24 @@ class _Transfer:
 
         endpoint = self._endpoint()
         try:
-            url = hf_hub_url(self._remote.repo, self._remote.file, revision=self._remote.revision, endpoint=endpoint)
+            url = hf_hub_url(self._entry.repo, self._entry.file, revision=self._entry.revision, endpoint=endpoint)
             return get_hf_file_metadata(url, token=get_token() or False, timeout=TIMEOUT, endpoint=endpoint)
         except HfHubHTTPError as error:
             raise self._refused(error) from error
         except OfflineModeIsEnabled as error:
             raise ModelError(
-                f"{self._remote.file} cannot be downloaded: HF_HUB_OFFLINE is set.",
+                f"{self._entry.file} cannot be downloaded: HF_HUB_OFFLINE is set.",
                 "Unset it, or add a model file of this computer by its path.",
             ) from error
         except HFValidationError as error:
-            raise ModelError(
-                f"{self._remote.repo!r} is not the name of a repository: {error}", "Correct it."
-            ) from error
+            raise ModelError(f"{self._entry.repo!r} is not the name of a repository: {error}", "Correct it.") from error
         except (HTTPError, OSError) as error:
             raise self._unreachable(str(error) or type(error).__name__) from error
 
     def _unreachable(self, reason: str) -> ModelError:
         host = urlsplit(self._endpoint() or "https://huggingface.co").netloc
         return ModelError(
-            f"{self._remote.file} was not downloaded from {host}: {reason}.",
+            f"{self._entry.file} was not downloaded from {host}: {reason}.",
             "Check the network and try again: it goes on where it ended. Or add a model file by its path.",
         )
 
@@ -329,7 +317,7 @@ class _Transfer:
         from huggingface_hub.errors import GatedRepoError
 
         status = error.response.status_code if error.response is not None else 0
-        place = f"huggingface.co/{self._remote.repo}"
+        place = f"huggingface.co/{self._entry.repo}"
         if isinstance(error, GatedRepoError) or status == 403:
             return ModelError(
                 f"{place} asks its users to accept a licence first.",
@@ -342,7 +330,7 @@ class _Transfer:
             )
         if status == 404:
             return ModelError(
-                f"There is no {self._remote.file} of revision {self._remote.revision} at {place} (404).",
+                f"There is no {self._entry.file} of revision {self._entry.revision} at {place} (404).",
                 "Update the program, or choose another model.",
             )
         return self._unreachable(f"the hub answered {status}")

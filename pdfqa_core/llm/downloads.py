@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.llm.catalogue import CatalogueEntry
-from pdfqa_core.llm.download import Remote, download, remove_partial
+from pdfqa_core.llm.download import download, remove_partial
 from pdfqa_core.types import Progress
 
 
@@ -101,7 +101,7 @@ class Downloads:
             self._set(entry.name, progress=progress)
 
         try:
-            fetch(entry, self._folder, on_progress=report, stop=stop)
+            download(entry, self._folder, on_progress=report, stop=stop)
         except StoppedError:
             self._set(entry.name, state="stopped")
             return
@@ -114,11 +114,3 @@ class Downloads:
     def _set(self, name: str, **values: object) -> None:
         with self._lock:
             self._states[name] = replace(self._states[name], **values)  # type: ignore[arg-type]
-
-
-def fetch(
-    entry: CatalogueEntry, folder: Path, *, on_progress: Callable[[Progress], None], stop: threading.Event | None = None
-) -> Path:
-    """Download the file of an entry into `folder`, see `download`."""
-    remote = Remote(entry.repo, entry.file, entry.revision, entry.sha256)
-    return download(remote, folder, on_progress=on_progress, stop=stop)

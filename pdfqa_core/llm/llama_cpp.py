@@ -81,17 +81,15 @@ class LlamaCpp:
         """How many threads compute."""
         return self._wanted["threads"]
 
-    def load(self, on_progress: Callable[[float], None] | None = None, *, stop: StopSignal | None = None) -> None:
-        """Load the model unless it is loaded; `on_progress` is called with 0..1.
+    def load(self, stop: StopSignal | None = None) -> None:
+        """Load the model unless it is loaded.
 
         Raises ModelError if the file is missing, damaged or too large, StoppedError if `stop` is set.
         """
 
         def progress(share: float) -> bool:
             self._share = share
-            if on_progress is not None:
-                on_progress(share)
-            return stop is None or not stop.is_set()
+            return not is_set(stop)
 
         with self._loading:
             if self._native is not None:
@@ -121,7 +119,7 @@ class LlamaCpp:
 
         def work() -> None:
             try:
-                self.load(stop=stop)
+                self.load(stop)
             except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
                 failed.append(error)
 

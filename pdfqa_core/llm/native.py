@@ -164,15 +164,6 @@ class NativeModel:
         """Free the memory. The model cannot be used afterwards."""
         self._finalizer()
 
-    def metadata(self, key: str) -> str:
-        """Return a text of the file's metadata, "" if it has none of that name."""
-        size = self._lib.llama_model_meta_val_str(self._model, key.encode(), None, 0)
-        if size < 0:
-            return ""
-        buffer = ctypes.create_string_buffer(size + 1)
-        self._lib.llama_model_meta_val_str(self._model, key.encode(), buffer, size + 1)
-        return buffer.value.decode("utf-8", "replace")
-
     def chat_template(self) -> str:
         """Return the model's chat template (jinja2), "" if it has none."""
         found = self._lib.llama_model_chat_template(self._model, None)

@@ -20,7 +20,7 @@ from pdfqa_core.types import Message, Progress, StopSignal
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of the language model in use and of the files that are known; `Models.changes` gives them."""
+    """The language model in use and its files, for those who may change them; `Models.changes` gives it."""
 
     language: LanguageModel
     files: ModelFiles
@@ -30,14 +30,6 @@ class Changes:
     def download(self, name: str) -> None:
         """Fetch a model of the catalogue in the background."""
         self.files.downloads.start(entry(name))
-
-    def stop_download(self, name: str) -> None:
-        """Stop fetching a model; what has arrived is kept."""
-        self.files.downloads.stop(name)
-
-    def add(self, path: str) -> str:
-        """Remember a GGUF file of this computer, see `ModelFiles.add`."""
-        return self.files.add(path)
 
     def remove(self, name: str) -> bool:
         """Remove a model, see `ModelFiles.remove`. Raises PdfQAError if it is in use or being fetched."""
@@ -74,18 +66,6 @@ class Changes:
         if changed:
             self.files.remember(**changed)
         return wanted
-
-    def load(self) -> None:
-        """Load the model in use."""
-        self.language.load()
-
-    def unload(self) -> None:
-        """Free the memory of the model in use; the next question loads it again."""
-        self.language.unload()
-
-    def stop_loading(self) -> None:
-        """Stop loading another model."""
-        self.language.stop_loading()
 
     def speed_test(self, stop: StopSignal) -> Iterator[Progress | Speed]:
         """Measure the model in use, see `speed_test`; what was measured is kept."""

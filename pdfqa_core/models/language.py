@@ -21,7 +21,7 @@ from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.streaming import EitherStop
-from pdfqa_core.types import LLM, StopSignal
+from pdfqa_core.types import StopSignal
 
 # Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
 ENGINE_FIELDS = (
@@ -76,13 +76,14 @@ def api_key() -> str:
 class LanguageModel:
     """The one language model. Loads nothing before it is asked to.
 
-    The settings that were asked for (`wanted`) and those in use differ while the wanted model is fetched and where it
-    failed: the bundled one answers then. `available` are the engines that the settings choose from.
+    The settings that were asked for (`wanted`) and those in use (`settings`) differ while the wanted model is fetched
+    or if it failed: the bundled one answers then, and `note` says why ("" otherwise). `available` are the engines that
+    the settings choose from.
     """
 
     def __init__(self, settings: LLMSettings, files: ModelFiles, *, available: Registry[Any] = engines) -> None:
-        self._wanted = self._used = settings
-        self._note = ""
+        self.wanted = self._used = settings
+        self.note = ""
         self._files = files
         self._engines = available
         self._lock = threading.Lock()
@@ -98,22 +99,12 @@ class LanguageModel:
     @property
     def settings(self) -> LLMSettings:
         """The settings of the model that answers."""
-        return self._wanted.model_copy(update=engine_settings(self._used))
+        return self.wanted.model_copy(update=engine_settings(self._used))
 
     def running(self, settings: Settings) -> Settings:
         """Return settings with the model that answers, whichever they name."""
         llm = settings.llm.model_copy(update=engine_settings(self._used))
         return settings.model_copy(update={"llm": llm})
-
-    @property
-    def wanted(self) -> LLMSettings:
-        """The settings that were asked for; `note` says why others are in use."""
-        return self._wanted
-
-    @property
-    def note(self) -> str:
-        """Why another model than the wanted one answers, "" if it does."""
-        return self._note
 
     @property
     def status(self) -> ModelStatus:
@@ -137,19 +128,11 @@ class LanguageModel:
         path = Path(used.model).expanduser() if is_path(used.model) else None
         return path or on_disk(entry(used.model), self._files.folder, used.weights)
 
-    def llm(self) -> LLM:
+    def llm(self) -> CurrentLLM:
         """Return the language model, not necessarily loaded.
 
         Raises ModelError if its library or its file is missing, UsageError if the catalogue has no such name.
         """
-        return self._current()
-
-    @property
-    def engine(self) -> Engine:
-        """The engine in use. Raises what `llm` raises."""
-        return self._current().engine
-
-    def _current(self) -> CurrentLLM:
         with self._lock:
             if self._llm is None:
                 self._llm = CurrentLLM(self._build(self._used))
@@ -209,7 +192,7 @@ class LanguageModel:
         try:
             if self._fetch():
                 return
-            engine = self._current().engine
+            engine = self.llm().engine
             failure = State.FAILED
             self._load(engine, self._closing)
         except StoppedError:
@@ -228,7 +211,7 @@ class LanguageModel:
 
     def _say_ready(self, engine: Engine) -> None:
         detail = f"{engine.name}, context {engine.context_size:,} tokens"
-        detail += f". {self._note}" if self._note else ""
+        detail += f". {self.note}" if self.note else ""
         self._status = ModelStatus(State.READY, f"{engine.name} ready", detail)
 
     def _fetch(self) -> bool:
@@ -236,7 +219,7 @@ class LanguageModel:
 
         Until it is there the bundled model answers, and if it fails as well.
         """
-        wanted = self._wanted
+        wanted = self.wanted
         if wanted.engine == "openai" or is_path(wanted.model):
             return False
         chosen = entry(wanted.model)
@@ -250,22 +233,22 @@ class LanguageModel:
     def _fall_back(self, reason: str) -> bool:
         """Load the bundled model instead of the wanted one; return False if it cannot be had either."""
         bundled = read_catalogue()[0]
-        if self._wanted.model == bundled.name or on_disk(bundled, self._files.folder) is None:
+        if self.wanted.model == bundled.name or on_disk(bundled, self._files.folder) is None:
             return False
-        engine = "llama_cpp" if self._wanted.engine == "openai" else self._wanted.engine
+        engine = "llama_cpp" if self.wanted.engine == "openai" else self.wanted.engine
         spare = {"engine": engine, "url": "", "model": bundled.name, "chat_template": ""}
-        used, note = self._wanted.model_copy(update=spare), f"{bundled.title} answers instead: {reason}"
+        used, note = self.wanted.model_copy(update=spare), f"{bundled.title} answers instead: {reason}"
         try:
             built = self._build(used)
             with self._lock:
                 self._llm = current = self._llm or CurrentLLM(built)
             with current.alone(f"loading {built.name}", self._closing):
-                before, self._note = (current.engine, self._used, self._note), note
+                before, self.note = (current.engine, self._used, self.note), note
                 current.engine, self._used = built, used
                 try:
                     self._load(built, self._closing)
                 except PdfQAError:
-                    current.engine, self._used, self._note = before
+                    current.engine, self._used, self.note = before
                     raise
         except StoppedError:
             raise
@@ -277,11 +260,11 @@ class LanguageModel:
         """Put a model that has arrived into use, unless another one was chosen meanwhile."""
         if self._thread is not None:
             self._thread.join()  # the bundled model is still being loaded
-        if self._wanted == wanted and not self._closing.is_set():
+        if self.wanted == wanted and not self._closing.is_set():
             try:
                 self._switch(wanted)
             except PdfQAError as error:
-                self._note = f"{title_of(self._used.model)} answers instead: {error}"
+                self.note = f"{title_of(self._used.model)} answers instead: {error}"
                 _log.warning("%s", error)
 
     # ------------------------------------------------------------ other models
@@ -293,8 +276,8 @@ class LanguageModel:
         again, and `note` says why. Raises ModelError (its file is missing), UsageError (no such name or template),
         PdfQAError if another model is being loaded; nothing has changed then.
         """
-        if engine_settings(wanted) == engine_settings(self._wanted) == engine_settings(self._used):
-            self._wanted = wanted
+        if engine_settings(wanted) == engine_settings(self.wanted) == engine_settings(self._used):
+            self.wanted = wanted
         else:
             self._switch(wanted)
 
@@ -322,7 +305,7 @@ class LanguageModel:
             if self._thread is not None and self._thread.is_alive():
                 raise PdfQAError("Another model is being loaded.", "Wait for it, or stop it.")
             self._stop.clear()
-            self._wanted = wanted
+            self.wanted = wanted
             self._status = ModelStatus(State.SWITCHING, f"loading {engine.name}")
             self._llm = current = self._llm or CurrentLLM(engine)
             self._thread = self._started(lambda: self._replace(current, engine, wanted), "switch model")
@@ -337,7 +320,7 @@ class LanguageModel:
             with current.alone(f"loading {engine.name}", stop):
                 if before is not engine:
                     before.unload()
-                current.engine, self._used, self._note, self._file = engine, wanted, "", None
+                current.engine, self._used, self.note, self._file = engine, wanted, "", None
                 try:
                     self._load(engine, stop, State.SWITCHING)
                 except PdfQAError as error:
@@ -345,13 +328,13 @@ class LanguageModel:
                     current.engine, self._used = before, settings
                     self._restore(before, f"{engine.name} was not loaded: {error}")
         except PdfQAError as error:  # stopped while an answer was under way: nothing has changed
-            self._note = f"{engine.name} was not loaded: {error}"
+            self.note = f"{engine.name} was not loaded: {error}"
             self._say_ready(before)
 
     def _restore(self, engine: Engine, note: str) -> None:
         if self._closing.is_set():
             return
-        self._note = note
+        self.note = note
         try:
             self._load(engine, self._closing, State.SWITCHING)
         except StoppedError:

@@ -64,7 +64,8 @@ def speed_test(language: LanguageModel, stop: StopSignal) -> Iterator[Progress |
     used = language.settings
     if used.engine == "openai":
         raise PdfQAError("The speed of a server is not measured.", "Use its own test, or a model of this computer.")
-    llm, threads = language.llm(), language.engine.threads
+    llm = language.llm()
+    threads = llm.engine.threads
     yield Progress("loading the model", 0, 100)
     for step in llm.prepare(stop):
         yield Progress(step.phase, 0, 100)

@@ -17,6 +17,7 @@ from pdfqa_core.types import (
     Citation,
     Done,
     Event,
+    History,
     Hit,
     Progress,
     StopSignal,
@@ -41,12 +42,7 @@ class ExtractiveReader:
         self.checker = checker or Checker()
 
     def read(
-        self,
-        question: str,
-        hits: Sequence[Hit],
-        history: Sequence[tuple[str, str]] = (),
-        *,
-        stop: StopSignal | None = None,
+        self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
     ) -> Iterator[Event]:
         """Yield Progress, one Token per sentence and one Done; refuses if no sentence shares a term."""
         began = time.perf_counter()

@@ -24,6 +24,7 @@ from pdfqa_core.types import (
     Answer,
     Done,
     Event,
+    History,
     Hit,
     Message,
     Progress,
@@ -114,12 +115,7 @@ class GenerativeReader:
         return left
 
     def read(
-        self,
-        question: str,
-        hits: Sequence[Hit],
-        history: Sequence[tuple[str, str]] = (),
-        *,
-        stop: StopSignal | None = None,
+        self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
     ) -> Iterator[Event]:
         """Yield Progress, Token and one Done; the tokens are the model's words, the answer in Done is cleaned."""
         began = time.perf_counter()

@@ -204,12 +204,12 @@ class Handlers:
         name = data.get("name", "")
         actions: dict[str, Callable[[Changes], Any]] = {
             "download": lambda changes: changes.download(name),
-            "stop": lambda changes: changes.stop_download(name),
+            "stop": lambda changes: changes.files.downloads.stop(name),
             "use": lambda changes: changes.use(name),
             "remove": lambda changes: changes.remove(name),
-            "load": lambda changes: changes.load(),
-            "unload": lambda changes: changes.unload(),
-            "stop-loading": lambda changes: changes.stop_loading(),
+            "load": lambda changes: changes.language.load(),
+            "unload": lambda changes: changes.language.unload(),
+            "stop-loading": lambda changes: changes.language.stop_loading(),
         }
         return self.done(actions.get(data.get("action", ""), lambda _: None))
 
@@ -224,7 +224,7 @@ class Handlers:
     def add(self, path: str) -> tuple[Any, ...]:
         """Add a file by its path."""
         try:
-            added = self.services.models.changes().add(path)
+            added = self.services.models.changes().files.add(path)
         except PdfQAError as error:
             return *self.state(error_html(error)), gr.skip()
         return *self.state(render("models_said", words=f"Added {added}. Use it from its card.")), ""

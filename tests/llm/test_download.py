@@ -7,19 +7,24 @@ import shutil
 import threading
 import time
 from collections import namedtuple
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm import download as module
-from pdfqa_core.llm.download import Remote, download, partial_bytes, remove_partial
+from pdfqa_core.llm.catalogue import CatalogueEntry
+from pdfqa_core.llm.download import download, partial_bytes, remove_partial
 from tests.llm.hub import serving
 
 NAME = "tiny.gguf"
 BODY = b"GGUF" + os.urandom(700_000)
 PATH = f"owner/models/resolve/main/{NAME}"
-REMOTE = Remote("owner/models", NAME)
+ENTRY = CatalogueEntry(
+    name="tiny", title="Tiny", repo="owner/models", file=NAME, size=0, parameters=0, context=0, layers=0, kv_width=0,
+    vocabulary=0, licence="",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -40,7 +45,7 @@ def left(folder):
 
 def test_a_file_arrives_whole_with_progress_in_bytes(hub, tmp_path):
     seen = []
-    assert download(REMOTE, tmp_path, on_progress=seen.append) == tmp_path / NAME
+    assert download(ENTRY, tmp_path, on_progress=seen.append) == tmp_path / NAME
     assert (tmp_path / NAME).read_bytes() == BODY
     assert (seen[-1].phase, seen[-1].done, seen[-1].total) == ("downloading", len(BODY), len(BODY))
     assert left(tmp_path) == ([NAME], [])
@@ -50,7 +55,7 @@ def test_a_file_arrives_whole_with_progress_in_bytes(hub, tmp_path):
 def test_speed_and_time_left_are_told_while_it_is_slow(hub, tmp_path):
     hub.slow = 0.1
     seen = []
-    download(REMOTE, tmp_path, on_progress=seen.append)
+    download(ENTRY, tmp_path, on_progress=seen.append)
     estimates = [p.seconds_left for p in seen if p.seconds_left]
     assert estimates
     assert all(0 < estimate < 60 for estimate in estimates)
@@ -60,7 +65,7 @@ def test_speed_and_time_left_are_told_while_it_is_slow(hub, tmp_path):
 @pytest.mark.parametrize("drop_after", [0, 1, 300_000])
 def test_a_connection_that_breaks_is_taken_up_where_it_ended(hub, tmp_path, drop_after):
     hub.drops, hub.drop_after = 2, drop_after
-    download(REMOTE, tmp_path)
+    download(ENTRY, tmp_path)
     assert (tmp_path / NAME).read_bytes() == BODY
     starts = [int(r.removeprefix("bytes=").rstrip("-") or 0) for r in hub.ranges()]
     assert starts == [0, drop_after, 2 * drop_after]
@@ -73,7 +78,7 @@ def test_a_server_that_breaks_off_again_and_again_is_an_error_that_keeps_what_ar
     assert left(tmp_path)[0] == []
     assert partial_bytes(tmp_path, NAME) >= 1000
     hub.drops = 0
-    download(REMOTE, tmp_path)
+    download(ENTRY, tmp_path)
     assert (tmp_path / NAME).read_bytes() == BODY
     assert hub.ranges()[-1].startswith("bytes=")
 
@@ -89,7 +94,7 @@ def download_fails(hub, tmp_path, after):
     hub.slow = 0.15
     hub.drops, hub.drop_after = 1, 150_000
     with pytest.raises(ModelError, match=r"broke off|disconnected|closed") as raised:
-        download(REMOTE, tmp_path, on_progress=progress)
+        download(ENTRY, tmp_path, on_progress=progress)
     assert "goes on where it ended" in raised.value.hint
     hub.slow = 0
 
@@ -98,12 +103,12 @@ def test_stopping_keeps_what_arrived_and_the_next_call_goes_on(hub, tmp_path):
     hub.slow = 0.15
     stop = threading.Event()
     with pytest.raises(StoppedError, match="what has arrived is kept"):
-        download(REMOTE, tmp_path, on_progress=lambda step: step.done and stop.set(), stop=stop)
+        download(ENTRY, tmp_path, on_progress=lambda step: step.done and stop.set(), stop=stop)
     kept = partial_bytes(tmp_path, NAME)
     assert 0 < kept < len(BODY)
     assert left(tmp_path)[0] == []
     hub.slow = 0
-    assert download(REMOTE, tmp_path).read_bytes() == BODY
+    assert download(ENTRY, tmp_path).read_bytes() == BODY
     assert hub.ranges()[-1] == f"bytes={kept}-"
 
 
@@ -113,7 +118,7 @@ def test_a_server_that_stalls_does_not_keep_one_from_stopping(hub, tmp_path):
     threading.Timer(0.3, stop.set).start()
     began = time.monotonic()
     with pytest.raises(StoppedError):
-        download(REMOTE, tmp_path, stop=stop)
+        download(ENTRY, tmp_path, stop=stop)
     assert time.monotonic() - began < 60  # far below the hour that the server takes
     for thread in threading.enumerate():
         if thread.name.startswith("download"):
@@ -129,52 +134,52 @@ def test_an_exception_in_the_caller_ends_the_download_and_keeps_what_arrived(hub
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        download(REMOTE, tmp_path, on_progress=interrupt)
+        download(ENTRY, tmp_path, on_progress=interrupt)
     assert partial_bytes(tmp_path, NAME) > 0
     assert left(tmp_path)[0] == []
 
 
 def test_a_server_that_does_not_resume_sends_everything_again(hub, tmp_path):
     hub.drops, hub.drop_after, hub.resumes = 1, 300_000, False
-    assert download(REMOTE, tmp_path).read_bytes() == BODY
+    assert download(ENTRY, tmp_path).read_bytes() == BODY
 
 
 def test_wrong_bytes_leave_nothing_that_could_be_loaded(hub, tmp_path):
     hub.wrong = True
     with pytest.raises(ModelError, match="wrong checksum and was thrown away"):
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
     assert left(tmp_path) == ([], [])
 
 
 def test_a_checksum_of_the_catalogue_is_compared_before_anything_is_fetched(hub, tmp_path):
     right = hashlib.sha256(BODY).hexdigest()
     with pytest.raises(ModelError, match="not the file that the catalogue knows"):
-        download(Remote("owner/models", NAME, sha256="0" * 64), tmp_path)
+        download(replace(ENTRY, sha256="0" * 64), tmp_path)
     assert hub.ranges() == []
-    assert download(Remote("owner/models", NAME, sha256=right), tmp_path).is_file()
+    assert download(replace(ENTRY, sha256=right), tmp_path).is_file()
 
 
 def test_the_checksum_of_the_catalogue_counts_where_the_hub_gives_none(hub, tmp_path):
     hub.etag = "1234"
     with pytest.raises(ModelError, match="There is no checksum"):
-        download(REMOTE, tmp_path)
-    assert download(Remote("owner/models", NAME, sha256=hashlib.sha256(BODY).hexdigest()), tmp_path).is_file()
+        download(ENTRY, tmp_path)
+    assert download(replace(ENTRY, sha256=hashlib.sha256(BODY).hexdigest()), tmp_path).is_file()
 
 
 def test_a_file_that_was_replaced_on_the_hub_is_begun_anew(hub, tmp_path):
     hub.slow = 0.15
     stop = threading.Event()
     with pytest.raises(StoppedError):
-        download(REMOTE, tmp_path, on_progress=lambda step: step.done and stop.set(), stop=stop)
+        download(ENTRY, tmp_path, on_progress=lambda step: step.done and stop.set(), stop=stop)
     hub.slow, hub.files[PATH] = 0, b"GGUF" + os.urandom(50_000)
-    assert download(REMOTE, tmp_path).read_bytes() == hub.files[PATH]
+    assert download(ENTRY, tmp_path).read_bytes() == hub.files[PATH]
     assert hub.ranges()[-1] == ""
     assert left(tmp_path) == ([NAME], [])
 
 
 def test_a_revision_is_asked_for(hub, tmp_path):
     hub.files["owner/models/resolve/abc/tiny.gguf"] = b"GGUF of abc"
-    assert download(Remote("owner/models", NAME, revision="abc"), tmp_path).read_bytes() == b"GGUF of abc"
+    assert download(replace(ENTRY, revision="abc"), tmp_path).read_bytes() == b"GGUF of abc"
 
 
 @pytest.mark.parametrize(
@@ -189,7 +194,7 @@ def test_a_revision_is_asked_for(hub, tmp_path):
 def test_what_the_hub_refuses_is_told(hub, tmp_path, status, code, words, hint):
     hub.status, hub.code = status, code
     with pytest.raises(ModelError, match=words) as raised:
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
     assert hint in raised.value.hint
     assert left(tmp_path) == ([], [])
 
@@ -197,7 +202,7 @@ def test_what_the_hub_refuses_is_told(hub, tmp_path, status, code, words, hint):
 def test_without_a_network_the_message_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(ModelError, match=r"was not downloaded from 127\.0\.0\.1:9") as raised:
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
     assert "Check the network" in raised.value.hint
 
 
@@ -206,19 +211,19 @@ def test_offline_mode_is_honoured(hub, tmp_path, monkeypatch):
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError, match="HF_HUB_OFFLINE is set"):
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
     assert hub.requests == []
 
 
 def test_a_token_goes_to_the_hub_and_not_to_the_server_of_the_files(hub, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     hub.cdn = True
-    assert download(REMOTE, tmp_path).read_bytes() == BODY
+    assert download(ENTRY, tmp_path).read_bytes() == BODY
     sent = {method: headers.get("authorization", "") for method, path, headers in hub.requests if "resolve" in path}
     assert sent == {"HEAD": "Bearer hf_secret", "GET": ""}
     hub.cdn, hub.requests[:] = False, []
     (tmp_path / NAME).unlink()
-    download(REMOTE, tmp_path)
+    download(ENTRY, tmp_path)
     assert {headers["authorization"] for _, path, headers in hub.requests if "resolve" in path} == {"Bearer hf_secret"}
 
 
@@ -226,7 +231,7 @@ def test_too_little_disk_is_told_before_anything_is_fetched(hub, tmp_path, monke
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10, 9, 1000))
     with pytest.raises(ModelError, match="needs 1 MB and 200 MB to spare; 0 MB are free"):
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
     assert hub.ranges() == []
 
 
@@ -236,26 +241,26 @@ def test_a_disk_that_fills_up_meanwhile_is_told(hub, tmp_path):
     (tmp_path / "partial").mkdir()
     (tmp_path / "partial" / f"{NAME}.{expected[:16]}.partial").symlink_to("/dev/full")
     with pytest.raises(ModelError, match="The disk is full"):
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
     assert left(tmp_path)[0] == []
 
 
 def test_a_folder_that_cannot_be_written_is_told(hub, tmp_path):
     (tmp_path / "partial").write_text("in the way")
     with pytest.raises(ModelError, match="cannot be written"):
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
 
 
 def test_two_downloads_of_one_file_do_not_mix(hub, tmp_path):
     hub.slow = 0.15
     began, results = threading.Event(), []
     first = threading.Thread(
-        target=lambda: results.append(download(REMOTE, tmp_path, on_progress=lambda step: step.done and began.set()))
+        target=lambda: results.append(download(ENTRY, tmp_path, on_progress=lambda step: step.done and began.set()))
     )
     first.start()
     assert began.wait(10)
     with pytest.raises(ModelError, match="being downloaded already"):
-        download(REMOTE, tmp_path)
+        download(ENTRY, tmp_path)
     first.join()
     assert results[0].read_bytes() == BODY
 

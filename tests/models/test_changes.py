@@ -170,7 +170,7 @@ def test_a_chosen_model_answers_at_once_and_after_a_restart(opened, tmp_path):
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     before = services.settings
     services.models.language.llm().engine.enqueue(["Granite."])
-    services.models.changes().use(services.models.changes().add(path))
+    services.models.changes().use(services.models.changes().files.add(path))
     settle()
     engine = services.models.language.llm().engine
     assert engine.name == "mine"
@@ -211,10 +211,10 @@ def test_the_weights_make_another_engine_and_the_tab_says_what_runs(opened):
     write(folder / entry.f16, {"general.architecture": "llama", "general.file_type": 1})
     assert services.models.language.file == folder / entry.f16
     assert f"{entry.f16} (F16, " in active_html(services)
-    engine = services.models.language.engine
+    engine = services.models.language.llm().engine
     services.models.changes().change(weights="as packaged")
     settle()
-    assert services.models.language.engine is not engine
+    assert services.models.language.llm().engine is not engine
     assert services.models.language.file == packaged
     assert f"{packaged.name} (Q4_1, " in active_html(services)
     assert json.loads((services.workspace / "models.json").read_text())["llm"] == {"weights": "as packaged"}
@@ -248,7 +248,7 @@ def test_a_server_is_used_with_the_model_that_was_chosen(opened):
 
 def test_a_model_in_use_is_not_removed(opened, tmp_path):
     services = opened()
-    path = services.models.changes().add(str(write(tmp_path / "mine.gguf")))
+    path = services.models.changes().files.add(str(write(tmp_path / "mine.gguf")))
     services.models.changes().use(path)
     settle()
     with pytest.raises(PdfQAError, match="mine is in use"):
@@ -272,7 +272,7 @@ def test_a_model_is_fetched_in_the_background_and_removed(opened, monkeypatch):
             assert services.models.files.downloads.get(SMALL).state == "downloading"
         with pytest.raises(PdfQAError, match="is being downloaded"):
             services.models.changes().remove(SMALL)
-        services.models.changes().stop_download(SMALL)
+        services.models.changes().files.downloads.stop(SMALL)
         settle()
         assert services.models.files.downloads.get(SMALL).state == "stopped"
         assert card(services, SMALL).partial > 0

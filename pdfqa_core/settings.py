@@ -354,7 +354,7 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     """
     environ = os.environ if environ is None else environ
     data = _toml(workspace / "pdfqa.toml")
-    load(data)  # a wrong file is told as such, whatever the environment says
+    load(data)  # so that an error in the file is reported even if the environment overrules it
     named = bool(environ.get("PDFQA_MODEL") or environ.get("PDFQA_LLM_URL"))
     for name, value in read_choices(workspace).get("llm", {}).items():
         if not (named and name in WHICH_MODEL):

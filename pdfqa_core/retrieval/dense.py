@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.errors import ModelError
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.graph import Graph
@@ -19,14 +19,10 @@ from pdfqa_core.types import Query, StopSignal
 
 @dataclass(frozen=True, eq=False)
 class Semantic:
-    """Cosines of an index's passages; `exact_below` is the number of passages below which all are compared."""
+    """Cosines of the passages of an index with embeddings; below `exact_below` passages all are compared."""
 
     index: Index
     exact_below: int
-
-    def __post_init__(self) -> None:
-        if self.index.encoder is None or self.index.embeddings is None:
-            raise UsageError("The index was opened without embeddings.", "Open it with embeddings=True.")
 
     @property
     def _encoder(self) -> TextEncoder:

@@ -198,25 +198,21 @@ class Embedding:
             yield document_id, np.stack(vectors) if vectors else empty, seconds * len(texts)
 
     def _encode(self, group: Mapping[str, Sequence[str]], known: dict[str, Known]) -> None:
-        wanted: dict[bytes, str] = {}
-        owners: dict[bytes, list[str]] = {}
-        before = self._done
+        owners: dict[str, list[str]] = {}  # of each text whose vector is not known
         for document_id, texts in group.items():
             for text in texts:
-                key = text_key(text)
-                if key not in known[document_id]:
-                    wanted[key] = text
-                    owners.setdefault(key, []).append(document_id)
-        self._done = before + sum(map(len, group.values())) - len(wanted)
-        keys = sorted(wanted, key=lambda key: -len(wanted[key]))
+                if text_key(text) not in known[document_id]:
+                    owners.setdefault(text, []).append(document_id)
+        self._done += sum(map(len, group.values())) - len(owners)
+        longest_first = sorted(owners, key=len, reverse=True)
         fresh: dict[str, Known] = {document_id: {} for document_id in group}
         flushed = time.monotonic()
         try:
-            for first in range(0, len(keys), CHUNK):
-                chunk = keys[first : first + CHUNK]
-                for key, vector in zip(chunk, self._vectors([wanted[key] for key in chunk]), strict=True):
-                    for document_id in owners[key]:
-                        fresh[document_id][key] = vector
+            for first in range(0, len(owners), CHUNK):
+                chunk = longest_first[first : first + CHUNK]
+                for text, vector in zip(chunk, self._vectors(chunk), strict=True):
+                    for document_id in owners[text]:
+                        fresh[document_id][text_key(text)] = vector
                 if time.monotonic() - flushed > FLUSH_SECONDS:
                     self._keep(fresh)
                     flushed = time.monotonic()
@@ -224,7 +220,7 @@ class Embedding:
             self._keep(fresh)
             for document_id, vectors in fresh.items():
                 known[document_id].update(vectors)
-        if self.cache is not None and not wanted:
+        if self.cache is not None and not owners:
             for document_id in group:
                 self.cache.touch(document_id)
 

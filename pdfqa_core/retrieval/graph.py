@@ -9,9 +9,9 @@ import threading
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class Graph:
                 _save(index, folder, plan.keys[:added], embeddings.shape[1], 0.0)
             raise StoppedError("Building the search graph was stopped; what was done is kept.")
         graph = cls(index, threading.Lock(), plan.rows, 0.0)
-        graph = cls(index, graph.lock, graph.rows, graph.measured_recall(embeddings))
+        graph = replace(graph, recall=graph.measured_recall(embeddings))
         if folder is not None:
             _save(index, folder, plan.keys, embeddings.shape[1], graph.recall)
         return graph
@@ -154,8 +154,7 @@ class _Plan:
         return bool(self.to_remove) or self.before < len(self.keys)
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(NamedTuple):
     index: Any
     keys: tuple[bytes, ...]
     recall: float

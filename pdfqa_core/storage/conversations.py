@@ -67,7 +67,7 @@ class Conversations:
     def get(self, owner: str, conversation_id: str) -> Conversation:
         """Return a conversation with its turns, without those that were replaced."""
         with self._database.read() as connection:
-            row = _require(connection, owner, conversation_id, lock=False)
+            row = require_conversation(connection, owner, conversation_id, lock=False)
             found = tuple(turn_of(turn) for turn in connection.execute(_live_turns(conversation_id)))
         return record(Conversation, row, turns=found)
 
@@ -87,19 +87,19 @@ class Conversations:
     def rename(self, owner: str, conversation_id: str, title: str) -> None:
         """Give the conversation another title."""
         with self._database.write() as connection:
-            _require(connection, owner, conversation_id)
+            require_conversation(connection, owner, conversation_id)
             _change(connection, conversation_id, title=title)
 
     def set_documents(self, owner: str, conversation_id: str, document_ids: Iterable[str]) -> None:
         """Change which documents are searched from now on (none: all of the owner's)."""
         with self._database.write() as connection:
-            _require(connection, owner, conversation_id)
+            require_conversation(connection, owner, conversation_id)
             _change(connection, conversation_id, document_ids=tuple(document_ids))
 
     def delete(self, owner: str, conversation_id: str) -> None:
         """Delete the conversation; turns that belong to a study stay for their ratings and exports."""
         with self._database.write() as connection:
-            _require(connection, owner, conversation_id)
+            require_conversation(connection, owner, conversation_id)
             in_studies = select(study_turns.c.turn_id)
             connection.execute(
                 delete(turns).where(turns.c.conversation_id == conversation_id, turns.c.id.not_in(in_studies))
@@ -117,32 +117,22 @@ class Conversations:
         if the turn's id is taken.
         """
         with self._database.write() as connection:
-            _require(connection, owner, conversation_id)
-            if replaces:
-                last = connection.scalar(
-                    select(turns.c.id)
-                    .where(turns.c.conversation_id == conversation_id, _LIVE)
-                    .order_by(turns.c.number.desc())
-                )
-                if last == replaces:
-                    now = datetime.now(UTC)
-                    connection.execute(update(turns).where(turns.c.id == last).values(superseded_at=now))
-                else:
-                    turn = replace(turn, answer=replace(turn.answer, notes=(*turn.answer.notes, OVERTAKEN)))
-            return _append(connection, owner, conversation_id, turn)
+            require_conversation(connection, owner, conversation_id)
+            before = live_turn_ids(connection, conversation_id)
+            if replaces and before[-1:] == [replaces]:
+                now = datetime.now(UTC)
+                connection.execute(update(turns).where(turns.c.id == before.pop()).values(superseded_at=now))
+            elif replaces:
+                turn = replace(turn, answer=replace(turn.answer, notes=(*turn.answer.notes, OVERTAKEN)))
+            numbered = replace(turn, number=len(before) + 1)
+            _insert_turn(connection, owner, conversation_id, numbered)
+            _change(connection, conversation_id)
+        return numbered
 
 
 def turn_of(row: Row[Any]) -> Turn:
     """Return the turn in a row of the table."""
     return record(Turn, row, answer=decode(Answer, row.answer))
-
-
-def _append(connection: Connection, owner: str, conversation_id: str, turn: Turn) -> Turn:
-    count = connection.scalar(select(func.count()).where(turns.c.conversation_id == conversation_id, _LIVE))
-    numbered = replace(turn, number=(count or 0) + 1)
-    _insert_turn(connection, owner, conversation_id, numbered)
-    _change(connection, conversation_id)
-    return numbered
 
 
 def _insert_turn(connection: Connection, owner: str, conversation_id: str, turn: Turn) -> None:
@@ -170,7 +160,12 @@ def _live_turns(conversation_id: str) -> Select[Any]:
     return select(turns).where(turns.c.conversation_id == conversation_id, _LIVE).order_by(turns.c.number)
 
 
-def _require(connection: Connection, owner: str, conversation_id: str, *, lock: bool = True) -> Row[Any]:
+def live_turn_ids(connection: Connection, conversation_id: str) -> list[str]:
+    """Return the ids of a conversation's turns in order, without those that were replaced."""
+    return [*connection.scalars(_live_turns(conversation_id).with_only_columns(turns.c.id))]
+
+
+def require_conversation(connection: Connection, owner: str, conversation_id: str, *, lock: bool = True) -> Row[Any]:
     """Return the conversation's row, locked against other writers where the database has such locks (not SQLite)."""
     query = select(conversations).where(
         conversations.c.id == conversation_id,

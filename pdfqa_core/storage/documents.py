@@ -77,10 +77,7 @@ class Documents:
         """Remove the document with its readings; pages and PDF go too when no other owner has them."""
         with self._database.write() as connection:
             self._require(connection, owner, document_id)
-            connection.execute(delete(documents).where(documents.c.id == document_id, documents.c.owner == owner))
-            readings.remove(connection, document_id, owner)
-            if not _is_known(connection, document_id):
-                mark_removed(connection, [document_id])
+            _remove(connection, owner, [document_id])
         self._files.remove_pending()
 
     def pages(self, owner: str, document_id: str, extractor: str) -> tuple[Page, ...]:
@@ -119,11 +116,15 @@ class Documents:
 
 def remove_all(connection: Connection, owner: str) -> None:
     """Delete an owner's documents within a transaction; `PdfFiles.remove_pending` deletes their PDFs after it."""
-    ids = list(connection.scalars(select(documents.c.id).where(documents.c.owner == owner)))
-    connection.execute(delete(documents).where(documents.c.owner == owner))
+    _remove(connection, owner, connection.scalars(select(documents.c.id).where(documents.c.owner == owner)).all())
+
+
+def _remove(connection: Connection, owner: str, ids: Sequence[str]) -> None:
     for document_id in ids:
+        connection.execute(delete(documents).where(documents.c.id == document_id, documents.c.owner == owner))
         readings.remove(connection, document_id, owner)
-    mark_removed(connection, [document_id for document_id in ids if not _is_known(connection, document_id)])
+        if not connection.scalar(select(func.count()).where(documents.c.id == document_id)):
+            mark_removed(connection, [document_id])
 
 
 def filenames(connection: Connection, owner: str, document_ids: Iterable[str]) -> dict[str, str]:
@@ -132,11 +133,6 @@ def filenames(connection: Connection, owner: str, document_ids: Iterable[str]) -
         documents.c.owner == owner, documents.c.id.in_(sorted(set(document_ids)))
     )
     return {row.id: row.filename for row in connection.execute(query)}
-
-
-def _is_known(connection: Connection, document_id: str) -> bool:
-    count = connection.scalar(select(func.count()).select_from(documents).where(documents.c.id == document_id))
-    return bool(count)
 
 
 def _document_query(owner: str, document_id: str) -> Select[Any]:

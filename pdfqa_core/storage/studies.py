@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.storage.conversations import turn_of
+from pdfqa_core.storage.conversations import live_turn_ids, require_conversation, turn_of
 from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.storage.tables import adjudications, annotators, conversations, ratings, studies, study_turns, turns
@@ -41,9 +41,10 @@ class Studies:
         with self._database.write() as connection:
             if connection.scalar(select(studies.c.id).where(studies.c.owner == owner, studies.c.name == name)):
                 raise UsageError(f"There is a study called {name!r} already.", "Choose another name.")
-            turn_ids = tuple(
-                turn_id for one in dict.fromkeys(conversation_ids) for turn_id in _turn_ids(connection, owner, one)
-            )
+            turn_ids: tuple[str, ...] = ()
+            for one in dict.fromkeys(conversation_ids):
+                require_conversation(connection, owner, one, lock=False)
+                turn_ids += tuple(live_turn_ids(connection, one))
             if not turn_ids:
                 raise UsageError("A study needs at least one answered question.", "Choose a conversation with turns.")
             study = Study(uuid.uuid4().hex, name, datetime.now(UTC), owner, turn_ids, seed)
@@ -170,22 +171,6 @@ def remove_all(connection: Connection, owner: str) -> None:
     for table in (adjudications, ratings, annotators, study_turns):
         connection.execute(delete(table).where(table.c.study_id.in_(own)))
     connection.execute(delete(studies).where(studies.c.owner == owner))
-
-
-def _turn_ids(connection: Connection, owner: str, conversation_id: str) -> list[str]:
-    own = select(conversations.c.id).where(
-        conversations.c.id == conversation_id,
-        conversations.c.owner == owner,
-        conversations.c.deleted_at.is_(None),
-    )
-    if connection.scalar(own) is None:
-        raise UsageError("There is no such conversation here.", "It may have been deleted.")
-    query = (
-        select(turns.c.id)
-        .where(turns.c.conversation_id == conversation_id, turns.c.superseded_at.is_(None))
-        .order_by(turns.c.number)
-    )
-    return list(connection.scalars(query))
 
 
 def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:

@@ -40,7 +40,8 @@ def late(count: int, encoder: TopicVectors, folder: Path, rng: np.random.Generat
     began = time.perf_counter()
     store = TokenStore.open_or_build(index, encoder)
     opened = time.perf_counter() - began
-    print(f"  {store.bytes / 1e6:.0f} MB in bytes, memory-mapped; opened and checked in {opened:.2f} s")
+    size = sum(part.tokens.nbytes for part in store.parts)
+    print(f"  {size / 1e6:.0f} MB in bytes, memory-mapped; opened and checked in {opened:.2f} s")
     show("late interaction", *milliseconds(lambda q: retriever.search(q, K), questions(made, 40, rng)))
     second = LateInteraction(index, encoder, BM25(index), candidates=100)
     show("late interaction of 100", *milliseconds(lambda q: second.search(q, K), questions(made, 40, rng)))

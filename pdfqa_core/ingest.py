@@ -124,7 +124,7 @@ def _finish(
 class _Outcome:
     """How a file ended; its thread goes on when this is `taken`.
 
-    `document` is None for a file with the same bytes as another one that is not finished. The pages of `result` are
+    `document` is None for a file with the same bytes as another one that is being read. The pages of `result` are
     stored with the document; a document without result is stored only if it `is_new`.
     """
 
@@ -159,7 +159,7 @@ class _Batch:
         self._time = TimeLeft(())
 
     def ended(self) -> bool:
-        """Whether nothing more is to be begun."""
+        """Whether no further file may be begun."""
         return self.abandoned.is_set() or is_set(self.stop)
 
     def keep(self, document: Document, outcome: _Outcome) -> None:

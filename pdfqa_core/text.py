@@ -100,6 +100,6 @@ def terms(text: str) -> list[str]:
 
 
 def content_terms(text: str) -> list[str]:
-    """Return the terms that are no stop words; all terms where only stop words are left."""
+    """Return the terms that are no stop words; all terms if only stop words are left."""
     found = terms(text)
     return [term for term in found if term not in STOP_WORDS] or found

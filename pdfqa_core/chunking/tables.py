@@ -17,6 +17,7 @@ from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, pa
 # Between two pieces of a table: still Markdown, and as long as JOINER, so that spans tell places in the passage.
 ROW_JOINER = " \n"
 
+_LINE = re.compile(r"[^\n]+")
 _DASHES = re.compile(r"\|(?: --- \|)+")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _SIGNS = frozenset({"|", "---"})
@@ -111,11 +112,7 @@ def _titles(page: Page, above: Sequence[Block]) -> list[tuple[int, int]]:
 
 
 def _unit(page: Page, block: Block, titles: tuple[tuple[int, int], ...]) -> TableUnit:
-    edges = [block.start]
-    for match in re.finditer(r"\n", page.text[block.start : block.end]):
-        edges += [block.start + match.start(), block.start + match.end()]
-    edges.append(block.end)
-    lines = list(zip(edges[::2], edges[1::2], strict=True))
+    lines = [match.span() for match in _LINE.finditer(page.text, block.start, block.end)]
     rows = tuple(lines[2:])
     cells = [_CELL_BORDER.split(page.text[start:end])[1:-1] for start, end in rows]
     bare = tuple(bool(row and row[0].strip()) and not any(cell.strip() for cell in row[1:]) for row in cells)

@@ -52,7 +52,7 @@ class Analyser:
     def question_terms(self, question: str) -> list[str]:
         """Return what is searched for: the stems of the question's words that are no stop words.
 
-        All words where only stop words are left.
+        All words if only stop words are left.
         """
         found = terms(question)
         return self.stems([term for term in found if term not in self._left_out] or found)

@@ -150,10 +150,7 @@ def _read(file: Path) -> Known:
 
 @dataclass
 class Embedding:
-    """One run of encoding the texts of documents, as far as their vectors are not known.
-
-    `cache` None: nothing is kept.
-    """
+    """Encodes the texts of documents whose vectors are not known yet; without a `cache` nothing is kept."""
 
     encoder: TextEncoder
     cache: EmbeddingCache | None = None

@@ -99,14 +99,6 @@ class Encoder(BatchEncoder):
         """Length of the vectors; loads the model."""
         return int(self._model.get_embedding_dimension() or self.encode(["dimension"]).shape[1])
 
-    @cached_property
-    def max_tokens(self) -> int:
-        """Tokens of a text that count, special ones included; what is beyond is cut off by the model. 0: not stated."""
-        try:
-            return int(self._files.json("sentence_bert_config.json")["max_seq_length"])
-        except (ValueError, KeyError, TypeError):
-            return 0
-
     def encode(
         self,
         texts: Sequence[str],

@@ -1,4 +1,4 @@
-"""An index of passages: opened from disk where it is there and whole, built where it is not.
+"""An index of passages: loaded from disk if it is complete there, else built.
 
 One folder per recipe and embedding model (`indexes/<fingerprint>/`), one segment per document: adding a document builds
 one segment, removing one drops it. A damaged or mismatched file means building that segment again, never a wrong
@@ -71,7 +71,7 @@ class IndexStats:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """Passages in the order of their documents, their postings, and (row by row) their embeddings where asked for.
+    """Passages in the order of their documents, their postings and, if asked for, their embeddings row by row.
 
     `folder` is None for an index in memory. `notes` are sentences for the user.
     """
@@ -128,7 +128,7 @@ class Index:
         """Return the index of exactly these documents, in their order, below `root`.
 
         `recipe` names everything that the passages depend on (extractor, chunker with parameters, headings). A
-        document's provider is called only if its segment is not there, or was made of another text than the one that
+        document's provider is called only if its segment is missing, or was made of another text than the one that
         `sources` names for the document; segments of other documents are removed.
         Embeddings are made only if `embeddings`, and then only of texts that this model has not seen yet under `root`.
         Raises StoppedError when `stop` is set (passages and vectors that were finished are kept), ModelError if the
@@ -208,7 +208,7 @@ class Index:
 
 @dataclass
 class _Build:
-    """One opening of an index folder: what is there is loaded, what is not is built and saved."""
+    """One opening of an index folder: loads what is there, builds and saves the rest."""
 
     folder: IndexFolder
     empty: Manifest

@@ -49,7 +49,7 @@ class LateInteraction(IndexRetriever):
         return self.index.shared(("tokens", self._encoder.model_hash), make)
 
     def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
-        """Encode the tokens of all passages, as far as they are not there. Raises ModelError, StoppedError."""
+        """Encode the tokens of all passages that are not stored yet. Raises ModelError, StoppedError."""
         if self.first is not None:
             self.first.prepare(on_progress=on_progress, stop=stop)
         self._store(on_progress, stop)

@@ -100,7 +100,7 @@ class IndexFolder:
         write_atomically(self.path / MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
 
     def load(self, document_id: str, manifest: Manifest, *, vectors: bool) -> IndexSegment | None:
-        """Return a document's segment as it was saved, or None; without vectors where those are not as noted."""
+        """Return a document's segment as saved, None if it is missing or damaged; without vectors if those are."""
         entry = manifest.documents.get(document_id)
         if entry is None:
             return None

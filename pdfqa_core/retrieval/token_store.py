@@ -117,11 +117,6 @@ class TokenStore:
             _clean(folder, {name for name, _ in plan})
         return cls(tuple(parts), len(texts))
 
-    @property
-    def bytes(self) -> int:
-        """Size of all vectors."""
-        return sum(part.tokens.nbytes + part.scales.nbytes for part in self.parts)
-
     def maxsim(self, question: Vectors, rows: Ints | None = None) -> Floats:
         """Return Σ over the question's tokens of the largest cosine with a token of the passage, per passage.
 

@@ -44,7 +44,9 @@ class CleanText(TypeDecorator[str]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         """Replace what no database takes."""
-        return clean(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        return value.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class State(TypeDecorator[DocumentState]):
@@ -72,8 +74,3 @@ class Json(TypeDecorator[Any]):
         """Return the value; a list comes back as a tuple."""
         found = None if value is None else json.loads(value)
         return tuple(found) if isinstance(found, list) else found
-
-
-def clean(text: str) -> str:
-    """Return `text` with NUL and lone surrogates replaced by U+FFFD."""
-    return text.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, delete, insert, select
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import decode, encode
-from pdfqa_core.storage.database import Database, record
+from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.tables import evaluations, rankings
 from pdfqa_core.types import Evaluation, EvaluationSummary, Ranking
 
@@ -37,20 +37,15 @@ class Evaluations:
         _check(evaluation)
         made = replace(evaluation, id=uuid.uuid4().hex)
         row = {
-            "id": made.id,
-            "owner": owner,
-            "protocol": made.protocol,
-            "dataset": made.dataset,
-            "systems": [system.name for system in made.systems],
-            "content": encode(made),
+            "owner": owner, "systems": [system.name for system in made.systems], "content": encode(made),
             "created_at": made.made_at,
-        }
+        }  # fmt: skip
         details = [
             {"evaluation_id": made.id, "system": system, "item_id": item_id, "content": encode(ranking)}
             for (system, item_id), ranking in found.items()
         ]
         with self._database.write() as connection:
-            connection.execute(insert(evaluations).values(row))
+            connection.execute(insert(evaluations).values(row_of(evaluations, made) | row))
             if details:
                 connection.execute(insert(rankings), details)
         return made

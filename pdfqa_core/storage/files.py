@@ -28,7 +28,7 @@ from pdfqa_core.storage.tables import documents, pending_files
 from pdfqa_core.whole_files import sync_folder
 
 ADDING, REMOVING = "adding", "removing"
-SAFE_AGE = 24 * 3600.0  # seconds after which what is pending, or unknown, is taken for left over
+SAFE_AGE = 24 * 3600.0  # seconds after which pending and unknown files count as left over
 _ID = re.compile(r"[0-9a-f]{64}")
 _OURS = re.compile(r"[0-9a-f]{64}\.pdf$|.*\.tmp$")
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""What belongs to an owner as a whole: preferences of the page, how much is kept, and its removal."""
+"""What concerns an owner as a whole: preferences of the page, the size of the PDFs, removing everything."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Owners:
         self._files.remove_pending()
 
     def purge(self, hours: float, keep: Collection[str]) -> tuple[str, ...]:
-        """Remove the owners who changed nothing for that many hours, but those in `keep`; return who they were."""
+        """Remove the owners who changed nothing for that many hours, except those in `keep`; return their names."""
         limit = datetime.now(UTC) - timedelta(hours=hours)
         with self._database.write() as connection:
             idle = [owner for owner, last in _last_changes(connection).items() if last < limit and owner not in keep]

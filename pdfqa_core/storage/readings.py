@@ -1,7 +1,7 @@
 """Readings of documents: what each extractor made of a file, per owner; their pages are kept once for all owners.
 
-An owner sees the pages of a reading only where the owner's own reading of that name is usable: who does not have the
-password of an encrypted file does not see what another owner's password opened.
+An owner sees the pages of a reading only if the owner's own reading of that name is usable: without the password of an
+encrypted file, nobody sees what another owner's password opened.
 """
 
 from __future__ import annotations

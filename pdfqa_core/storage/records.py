@@ -1,4 +1,4 @@
-"""What the store returns where the program's own types do not hold everything a screen shows."""
+"""What the storage returns in addition to the program's own types."""
 
 from __future__ import annotations
 

@@ -71,7 +71,6 @@ def test_token_spans_point_into_the_text_and_cover_it():
 def test_the_bundled_model_is_named_and_hashed_without_loading_it():
     encoder = Encoder()
     assert encoder.name == "all-MiniLM-L6-v2"
-    assert encoder.max_tokens == 256
     assert len(encoder.model_hash) == 16
     assert Encoder(bundled_model_path()).model_hash == encoder.model_hash
     assert "_model" not in encoder.__dict__

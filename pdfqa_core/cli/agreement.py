@@ -14,12 +14,11 @@ from pdfqa_core.cli.options import add_common
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
-from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement_by_criterion
+from pdfqa_core.json_codec import plain
+from pdfqa_core.metrics.agreement import WEIGHTS, Agreement
 from pdfqa_core.metrics.long_format import CRITERION, read_ratings
 from pdfqa_core.metrics.many_annotators import AgreementOfMany, agreement_of_many
 from pdfqa_core.protocols.json_rows import read_file
-
-WEIGHTS = ("linear", "quadratic")
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,25 +52,31 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the agreement for each criterion."""
-    found = read_ratings(
+    judgements, left_out = read_ratings(
         read_file(arguments.file), columns=_listed(arguments.columns), item=arguments.item,
         criterion=arguments.criterion, values=_listed(arguments.values),
     )  # fmt: skip
-    names = arguments.annotators or list(dict.fromkeys(one.annotator for one in found.judgements))
+    names = arguments.annotators or list(dict.fromkeys(one.annotator for one in judgements))
     if len(set(names)) < len(names):
         raise UsageError("An annotator is named twice.", "Name different ones.")
-    left_out = found.left_out
-    if len(names) > 2:
-        return _many(arguments, found.judgements, names, left_out)
-    results = _pair(arguments, found.judgements)
-    _write(arguments, results, (), left_out)
+    scale = _listed(arguments.scale)
+    ordinal = "ordinal" if arguments.weights or scale else ""
+    results = agreement_of_many(
+        judgements, names, scale=ordinal or ("nominal" if len(names) > 2 else ""), seed=arguments.seed,
+        scales={one.criterion: scale for one in judgements},
+    )  # fmt: skip
+    many = results if len(names) > 2 else ()
+    pairs = [pair for one in results for pair in one.pairs]
+    notes = [f"Left out: {left_out} cells that are empty or hold another value."] if left_out else []
+    _write(arguments, pairs, many, notes)
     if arguments.json:
-        rows = {row.criterion: _row(row) for row in results}
+        rows = {one.criterion: _row_of_many(one) for one in many} or {pair.criterion: _row(pair) for pair in pairs}
         print(json.dumps({"criteria": rows, "left_out": left_out}, ensure_ascii=False))
         return 0
-    for row in results:
-        print(_described(row, arguments.weights))
-    _print_left_out(left_out)
+    described = [_described_many(one, arguments.weights) for one in many] or [
+        _described(pair, arguments.weights) for pair in pairs
+    ]
+    print("\n".join([*described, *notes]))
     return 0
 
 
@@ -79,51 +84,18 @@ def _listed(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _ordinal(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.weights or arguments.scale)
-
-
-def _pair(arguments: argparse.Namespace, judgements: Sequence[Judgement]) -> tuple[Agreement, ...]:
-    named = arguments.annotators
-    if named and len(named) != 2:
-        raise UsageError("Agreement is between two annotators or more.", "Name at least two.")
-    if not _ordinal(arguments):
-        return agreement_by_criterion(judgements, tuple(named) if named else None, seed=arguments.seed)
-    many = _of_many(arguments, judgements, named)
-    return tuple(pair for one in many for pair in one.pairs)
-
-
-def _of_many(
-    arguments: argparse.Namespace, judgements: Sequence[Judgement], names: Sequence[str]
-) -> tuple[AgreementOfMany, ...]:
-    scale = _listed(arguments.scale)
-    criteria = dict.fromkeys(one.criterion for one in judgements)
-    return agreement_of_many(
-        judgements, names, scale="ordinal" if _ordinal(arguments) else "nominal",
-        scales=dict.fromkeys(criteria, scale) if scale else None, seed=arguments.seed,
-    )  # fmt: skip
-
-
-def _many(arguments: argparse.Namespace, judgements: Sequence[Judgement], names: Sequence[str], left_out: int) -> int:
-    results = _of_many(arguments, judgements, names)
-    _write(arguments, [pair for one in results for pair in one.pairs], results, left_out)
-    if arguments.json:
-        rows = {one.criterion: _row_of_many(one) for one in results}
-        print(json.dumps({"criteria": rows, "left_out": left_out}, ensure_ascii=False))
-        return 0
-    for one in results:
-        alpha = one.alpha
-        single = f", {one.unpaired} judged by one only" if one.unpaired else ""
-        print(f"{one.criterion}  ({', '.join(one.annotators)}, n = {alpha.n}{single})")
-        print(f"  Krippendorff's alpha ({alpha.scale})  {_number(alpha.alpha)}{_interval(alpha.low, alpha.high)}")
-        print(f"  mean pairwise kappa  {_number(one.mean_kappa)}")
-        for pair in one.pairs:
-            shown = f"n = {pair.n}  agreement {_number(pair.agreement)}  kappa {_number(pair.kappa)}"
-            print(f"    {pair.annotators[0]} and {pair.annotators[1]}  {shown}{_weighted(pair, arguments.weights)}")
-        if one.note:
-            print(f"  {one.note}")
-    _print_left_out(left_out)
-    return 0
+def _described_many(one: AgreementOfMany, weights: str | None) -> str:
+    alpha = one.alpha
+    single = f", {one.unpaired} judged by one only" if one.unpaired else ""
+    lines = [
+        f"{one.criterion}  ({', '.join(one.annotators)}, n = {alpha.n}{single})",
+        f"  Krippendorff's alpha ({alpha.scale})  {_number(alpha.alpha)}{_interval(alpha.low, alpha.high)}",
+        f"  mean pairwise kappa  {_number(one.mean_kappa)}",
+    ]
+    for pair in one.pairs:
+        shown = f"n = {pair.n}  agreement {_number(pair.agreement)}  kappa {_number(pair.kappa)}"
+        lines.append(f"    {pair.annotators[0]} and {pair.annotators[1]}  {shown}{_weighted(pair, weights)}")
+    return "\n".join([*lines, *([f"  {one.note}"] if one.note else [])])
 
 
 def _described(row: Agreement, weights: str | None) -> str:
@@ -159,24 +131,15 @@ def _confusion(row: Agreement) -> list[str]:
     return lines
 
 
-def _print_left_out(count: int) -> None:
-    for note in _left_out(count):
-        print(note)
-
-
-def _left_out(count: int) -> list[str]:
-    return [f"Left out: {count} cells that are empty or hold another value."] if count else []
-
-
 def _write(
-    arguments: argparse.Namespace, pairs: Sequence[Agreement], many: Sequence[AgreementOfMany], left_out: int
+    arguments: argparse.Namespace, pairs: Sequence[Agreement], many: Sequence[AgreementOfMany], notes: Sequence[str]
 ) -> None:
     """Write the files that were asked for; both are made before the first is written."""
     made = []
     if arguments.csv:
         made.append((arguments.csv, write_frame(agreement_frame(pairs, many), format_of(arguments.csv))))
     if arguments.html:
-        page = agreement_html(arguments.file.name, datetime.now(UTC), pairs, many, _left_out(left_out))
+        page = agreement_html(arguments.file.name, datetime.now(UTC), pairs, many, notes)
         made.append((arguments.html, page))
     for path, data in made:
         write_file(path, data)
@@ -196,25 +159,10 @@ def _number(value: float | None) -> str:
 
 
 def _row(row: Agreement) -> dict[str, Any]:
-    return {
-        "n": row.n,
-        "agreement": row.agreement,
-        "agreement_low": row.agreement_low,
-        "agreement_high": row.agreement_high,
-        "kappa": row.kappa,
-        "low": row.low,
-        "high": row.high,
-        "pabak": row.pabak,
-        "ac1": row.ac1,
-        "prevalence_index": row.prevalence_index,
-        "bias_index": row.bias_index,
-        "weighted": {one.weights: {"kappa": one.kappa, "low": one.low, "high": one.high} for one in row.weighted},
-        "labels": list(row.labels),
-        "confusion": [list(counts) for counts in row.confusion],
-        "annotators": list(row.annotators),
-        "words": row.words,
-        "note": row.note,
-    }
+    data = plain(row)
+    del data["criterion"]
+    data["weighted"] = {one.pop("weights"): one for one in data["weighted"]}
+    return dict(data)
 
 
 def _row_of_many(one: AgreementOfMany) -> dict[str, Any]:

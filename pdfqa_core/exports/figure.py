@@ -40,12 +40,6 @@ LONGEST_NAME = 36
 
 
 @dataclass(frozen=True, slots=True)
-class _Style:
-    ink: str = _INK
-    line: str = _LINE
-
-
-@dataclass(frozen=True, slots=True)
 class _Data:
     """What the panels draw: at most MOST_SYSTEMS systems and the measures that lie in 0..1."""
 
@@ -54,7 +48,6 @@ class _Data:
     comparison: Comparison
     text: tuple[str, ...]
     evidence: tuple[str, ...]
-    style: _Style
     labels: tuple[str, ...] = ()
     titles: tuple[str, str] = ("", "")
     legends: bool = True  # one in each panel, not one for all
@@ -74,8 +67,8 @@ def figure(evaluation: Evaluation, comparison: Comparison, kind: str) -> bytes:
     """
     if kind not in FORMATS:
         raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
-    data = replace(_data(evaluation, comparison, _Style()), legends=False)
-    with _drawing():
+    data = replace(_data(evaluation, comparison), legends=False)
+    with _drawing(_INK, _LINE):
         return _written(_six(evaluation, data), kind, salt="figure")
 
 
@@ -85,11 +78,11 @@ def _six(evaluation: Evaluation, data: _Data) -> Figure:
     for place, (_, draw, polar) in enumerate(_panels(data)):
         axes = made.add_subplot(grid[place // 3, place % 3], projection="polar" if polar else None)
         draw(axes, data)
-        axes.set_title(f"{'ABCDEF'[place]}  {axes.get_title()}", fontsize=10.5, color=data.style.ink)
+        axes.set_title(f"{'ABCDEF'[place]}  {axes.get_title()}")
     if len(data.systems) > 1:
         drawn = next(axes for axes in made.axes if axes.get_legend_handles_labels()[0])
         made.legend(*drawn.get_legend_handles_labels(), loc="outside lower center", **_legend_look(data, room=180))
-    made.suptitle(_title(evaluation, data), x=0.01, ha="left", fontsize=13, fontweight="bold", color=data.style.ink)
+    made.suptitle(_title(evaluation, data), x=0.01, ha="left", fontsize=13, fontweight="bold")
     return made
 
 
@@ -98,10 +91,10 @@ def panels(evaluation: Evaluation, comparison: Comparison) -> tuple[tuple[str, s
 
     Raises UsageError if no measure has a value.
     """
-    data = _data(evaluation, comparison, _Style(_PAGE_INK, _PAGE_LINE))
+    data = _data(evaluation, comparison)
     found = []
     for place, (title, draw, polar) in enumerate(_panels(data), start=1):
-        with _drawing():
+        with _drawing(_PAGE_INK, _PAGE_LINE):
             made = _new_figure(5.4, 4.1)
             draw(made.add_subplot(projection="polar" if polar else None), data)
             svg = _written(made, "svg", salt=title).decode()
@@ -120,7 +113,7 @@ def _for_page(svg: str, prefix: str, title: str) -> str:
     return svg
 
 
-def _data(evaluation: Evaluation, comparison: Comparison, style: _Style) -> _Data:
+def _data(evaluation: Evaluation, comparison: Comparison) -> _Data:
     drawn = [
         name
         for name in comparison.measures
@@ -138,7 +131,7 @@ def _data(evaluation: Evaluation, comparison: Comparison, style: _Style) -> _Dat
     systems = evaluation.systems[:MOST_SYSTEMS]
     left_out = len(evaluation.systems) - len(systems)
     labels = short_names([system.name for system in systems])
-    return _Data(systems, left_out, comparison, tuple(text), tuple(dict.fromkeys(evidence)), style, labels, titles)
+    return _Data(systems, left_out, comparison, tuple(text), tuple(dict.fromkeys(evidence)), labels, titles)
 
 
 def short_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -207,38 +200,29 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
             found = data.comparison.cells[system.name][name].summary
             y = place + (number - (len(data.systems) - 1) / 2) * height
             if found.mean is None:
-                axes.text(0.01, y, "not scored", va="center", fontsize=7.5, color=data.style.ink)
+                axes.text(0.01, y, "not scored", va="center", fontsize=7.5)
                 continue
             axes.barh(
-                y, found.mean, height * 0.86, color=_COLOURS[number], hatch=_HATCHES[number], edgecolor=data.style.ink,
+                y, found.mean, height * 0.86, color=_COLOURS[number], hatch=_HATCHES[number], edgecolor=_ink(),
                 linewidth=0.5, label=data.labels[number] if name == names[0] else None,
             )  # fmt: skip
             right = found.mean
             if found.low is not None and found.high is not None:
                 axes.errorbar(
                     found.mean, y, xerr=[[max(0.0, found.mean - found.low)], [max(0.0, found.high - found.mean)]],
-                    color=data.style.ink, capsize=2.5, linewidth=1.1,
+                    color=_ink(), capsize=2.5, linewidth=1.1,
                 )  # fmt: skip
                 right = found.high
             few = f"  n = {found.n}" if len(counts) > 1 else ""
-            axes.text(
-                right + 0.015,
-                y,
-                f"{found.mean:.2f}{few}",
-                va="center",
-                fontsize=7.5,
-                color=data.style.ink,
-                clip_on=False,
-            )
+            axes.text(right + 0.015, y, f"{found.mean:.2f}{few}", va="center", fontsize=7.5, clip_on=False)
     axes.set_yticks(range(len(names)), [_wrapped(_pretty(name)) for name in names])
     axes.set_ylim(len(names) - 0.45, -0.55)
     axes.set_xlim(0, 1.12)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel("Mean score (0 to 1)")
-    axes.grid(axis="x", color=data.style.line, linewidth=0.6)
+    axes.grid(axis="x")
     axes.set_title(f"{title}: means with 95 % intervals" + (f", n = {min(counts)}" if len(counts) == 1 else ""))
     _legend(axes, data)
-    _plain(axes, data)
 
 
 def _distribution(axes: Axes, data: _Data, name: str) -> None:
@@ -253,7 +237,7 @@ def _distribution(axes: Axes, data: _Data, name: str) -> None:
         left = edges[:-1] + 0.004 + number * width
         axes.bar(
             left, counts, width, align="edge", color=_COLOURS[number], hatch=_HATCHES[number],
-            edgecolor=data.style.ink, linewidth=0.5, label=data.labels[number],
+            edgecolor=_ink(), linewidth=0.5, label=data.labels[number],
         )  # fmt: skip
         if values:
             axes.axvline(float(np.mean(values)), color=_COLOURS[number], linestyle=(0, (4, 2)), linewidth=1.6)
@@ -261,10 +245,9 @@ def _distribution(axes: Axes, data: _Data, name: str) -> None:
     axes.set_xlabel(f"{_pretty(name)} of an item (0 to 1); dashed: mean")
     axes.set_ylabel("Items (count)")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(axis="y", color=data.style.line, linewidth=0.6)
+    axes.grid(axis="y")
     axes.set_title(f"Distribution of {_pretty(name)}")
     _legend(axes, data)
-    _plain(axes, data)
 
 
 def _heatmap(axes: Axes, data: _Data) -> None:
@@ -286,7 +269,7 @@ def _heatmap(axes: Axes, data: _Data) -> None:
         step = len(data.systems)
         axes.set_yticks([step * place + (step - 1) / 2 for place in range(len(names))], map(_pretty, names))
         for place in range(1, len(names)):
-            axes.axhline(step * place - 0.5, color=data.style.ink, linewidth=0.9)
+            axes.axhline(step * place - 0.5, color=_ink(), linewidth=0.9)
         below = "; rows of a measure: systems in order"
     else:
         axes.set_yticks(range(len(names)), map(_pretty, names))
@@ -298,10 +281,8 @@ def _heatmap(axes: Axes, data: _Data) -> None:
     axes.set_xlabel(f"Item, in the order of the data{below}")
     axes.set_title("Every item (blank: not scored)")
     bar = axes.figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.02)
-    bar.set_label("Score (0 to 1)", color=data.style.ink, fontsize=8.5)
-    bar.outline.set_edgecolor(data.style.line)
-    bar.ax.tick_params(colors=data.style.ink, labelsize=7.5)
-    _plain(axes, data)
+    bar.set_label("Score (0 to 1)")
+    bar.ax.tick_params(labelsize=7.5)
     axes.tick_params(length=0)
 
 
@@ -327,13 +308,10 @@ def _profile(axes: Any, data: _Data) -> None:
         side = np.sin(angle)
         label.set_horizontalalignment("center" if abs(side) < 0.1 else "left" if side > 0 else "right")
     axes.set_ylim(0, 1)
-    axes.set_yticks([0.25, 0.5, 0.75, 1], ["0.25", "0.5", "0.75", "1"], fontsize=7, color=data.style.ink)
+    axes.set_yticks([0.25, 0.5, 0.75, 1], ["0.25", "0.5", "0.75", "1"], fontsize=7)
     axes.set_rlabel_position(180 / len(names))
-    axes.grid(color=data.style.line, linewidth=0.7)
-    axes.spines["polar"].set_color(data.style.line)
-    axes.tick_params(colors=data.style.ink, pad=1)
-    axes.set_facecolor("none")
-    axes.set_title("Profile of means (0 in the middle, 1 outside)", color=data.style.ink, fontsize=10.5, pad=14)
+    axes.tick_params(pad=1)
+    axes.set_title("Profile of means (0 in the middle, 1 outside)", pad=14)
     _legend(axes, data, below=0.1)
 
 
@@ -354,10 +332,9 @@ def _dots(axes: Axes, data: _Data) -> None:
     axes.set_xlim(-0.6, len(data.measures) - 0.4)
     axes.set_ylim(0, 1.05)
     axes.set_ylabel("Mean score (0 to 1)")
-    axes.grid(axis="y", color=data.style.line, linewidth=0.6)
+    axes.grid(axis="y")
     axes.set_title("Means with 95 % intervals")
     _legend(axes, data)
-    _plain(axes, data)
 
 
 # ------------------------------------------------------------------ looks
@@ -372,29 +349,30 @@ def _legend_look(data: _Data, *, room: int) -> dict[str, Any]:
     """Return how a legend looks that has room for so many characters in a line."""
     longest = max(map(len, data.labels)) + 5
     columns = max(1, min(len(data.labels), room // longest))
-    return {"ncols": columns, "frameon": False, "fontsize": 7.5, "labelcolor": data.style.ink}
-
-
-def _plain(axes: Axes, data: _Data) -> None:
-    axes.set_axisbelow(True)
-    axes.set_facecolor("none")
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(data.style.line)
-    axes.tick_params(colors=data.style.ink, labelsize=8)
-    axes.xaxis.label.set(color=data.style.ink, fontsize=8.5)
-    axes.yaxis.label.set(color=data.style.ink, fontsize=8.5)
-    axes.title.set(color=data.style.ink, fontsize=10.5)
+    return {"ncols": columns, "frameon": False, "fontsize": 7.5}
 
 
 @contextmanager
-def _drawing() -> Iterator[None]:
-    """Draw names as they are, $ too, and without a warning for each character that the font lacks."""
+def _drawing(ink: str, line: str) -> Iterator[None]:
+    """Draw in two colours, names as they are, $ too, and without a warning for each character that the font lacks."""
     import matplotlib as mpl
 
-    with mpl.rc_context({"text.parse_math": False, "axes.formatter.use_mathtext": False}), warnings.catch_warnings():
+    inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+    looks: Any = {
+        **dict.fromkeys(inked, ink), "axes.edgecolor": line, "grid.color": line, "grid.linewidth": 0.6,
+        "axes.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+        "axes.titlesize": 10.5, "axes.labelsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8,
+        "text.parse_math": False, "axes.formatter.use_mathtext": False,
+    }  # fmt: skip
+    with mpl.rc_context(looks), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         yield
+
+
+def _ink() -> str:
+    import matplotlib as mpl
+
+    return str(mpl.rcParams["text.color"])
 
 
 def _new_figure(width: float, height: float) -> Figure:

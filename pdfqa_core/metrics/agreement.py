@@ -1,5 +1,8 @@
 """Agreement between two annotators: raw agreement, Cohen's kappa with its interval, and what explains it.
 
+On ordinal scales kappa has weights too, so that a disagreement counts the more, the further the two labels lie apart:
+κ_w = 1 - Σ w·observed / Σ w·expected, with w = |i - j| (linear) or (i - j)² (quadratic) over places on the scale.
+
 Pure functions over labels; knows nothing of studies, files or screens.
 """
 
@@ -7,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.base import Group, measure
-from pdfqa_core.metrics.resampling import Interval, bootstrap, cluster_sums, clusters_of, exact_interval, turn_of
-from pdfqa_core.metrics.weighted_kappa import WeightedKappa, confusions, ordered, weighted_kappas, whole_scale
+from pdfqa_core.metrics.resampling import Interval, bootstrap, cluster_sums, exact_interval, turn_of
 
 if TYPE_CHECKING:
     from pdfqa_core.metrics.resampling import Floats
 
 RESAMPLES = 10_000
+WEIGHTS = ("linear", "quadratic")
+_LONGEST_SCALE = 101  # whole numbers that a scale is filled up to
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
@@ -33,6 +38,16 @@ class Judgement:
     criterion: str
     value: str
     conversation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedKappa:
+    """κ_w with its 95 % bootstrap interval, None where there is none; `weights` is one of WEIGHTS."""
+
+    weights: str
+    kappa: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +81,6 @@ class Agreement:
     note: str = ""
     weighted: tuple[WeightedKappa, ...] = ()
 
-    @property
-    def kappa_linear(self) -> float | None:
-        """The linearly weighted kappa; None where the scale is not ordinal."""
-        return next((one.kappa for one in self.weighted if one.weights == "linear"), None)
-
-    @property
-    def kappa_quadratic(self) -> float | None:
-        """The quadratically weighted kappa; None where the scale is not ordinal."""
-        return next((one.kappa for one in self.weighted if one.weights == "quadratic"), None)
-
 
 def agreement(
     first: Sequence[str],
@@ -96,9 +101,10 @@ def agreement(
     scale too. `clusters[i]` names what item i shares with others, as passages share a turn: they are resampled then.
     Raises UsageError if the two differ in length or hold a label that is not on the scale.
 
-    Sources: Cohen 1960 (kappa); Byrt, Bishop and Carlin 1993 (PABAK, for k labels (k·p_o - 1) / (k - 1); prevalence and
-    bias index, here without sign); Gwet 2008 (AC1); percentile bootstrap over items, Efron and Tibshirani 1993, ch. 13,
-    or over clusters, Davison and Hinkley 1997, section 3.8; Clopper and Pearson 1934 (exact interval).
+    Sources: Cohen 1960 (kappa), 1968 (with weights); Byrt, Bishop and Carlin 1993 (PABAK, for k labels
+    (k·p_o - 1) / (k - 1); prevalence and bias index, here without sign); Gwet 2008 (AC1); percentile bootstrap over
+    items, Efron and Tibshirani 1993, ch. 13, or over clusters, Davison and Hinkley 1997, section 3.8; Clopper and
+    Pearson 1934 (exact interval).
     """
     if len(first) != len(second):
         raise UsageError(f"The annotators judged {len(first)} and {len(second)} items.", "Give the shared items only.")
@@ -106,7 +112,7 @@ def agreement(
     if labels and not found <= set(labels):
         raise UsageError(f"{min(found - set(labels))!r} is not on the scale {', '.join(labels)}.")
     scale = tuple(labels) or ordered(list(found))
-    each = confusions(first, second, scale)
+    each = _confusions(first, second, scale)
     confusion = tuple(tuple(map(int, row)) for row in each.sum(axis=0))
     counted = Agreement(criterion, annotators, len(first), scale, confusion)
     if not first:
@@ -139,61 +145,44 @@ def agreement(
         )
     from sklearn.metrics import cohen_kappa_score
 
-    kappa = float(cohen_kappa_score(list(first), list(second)))
-    interval = bootstrap(sums, _kappas, seed=seed, resamples=resamples)
-    steps = _ordinal_scale(scale, ordinal)
-    weighted: tuple[WeightedKappa, ...] = ()
-    if len(steps) > 2:
-        weighted = weighted_kappas(first, second, steps, clusters=clusters, seed=seed, resamples=resamples)
+    def kappa_of(scale: tuple[str, ...], weights: str | None) -> tuple[float, Interval]:
+        sums = cluster_sums(_confusions(first, second, scale), clusters)
+        statistic = partial(_kappas, weights=_distances(len(scale), weights))
+        kappa = float(cohen_kappa_score(list(first), list(second), labels=list(scale), weights=weights))
+        return kappa, bootstrap(sums, statistic, seed=seed, resamples=resamples)
+
+    kappa, interval = kappa_of(scale, None)
+    steps = whole_scale(scale) or (scale if ordinal else ()) if ordinal is not False else ()
+    weighted = []
+    for weights in WEIGHTS if len(steps) > 2 else ():
+        value, bounds = kappa_of(steps, weights)
+        weighted.append(WeightedKappa(weights, value, bounds.low, bounds.high))
     return replace(
         described, kappa=kappa, low=interval.low, high=interval.high, words=landis_koch(kappa),
-        note=_interval_note(interval, resamples), weighted=weighted,
+        note=_interval_note(interval, resamples), weighted=tuple(weighted),
     )  # fmt: skip
 
 
-def _ordinal_scale(labels: tuple[str, ...], ordinal: bool | None) -> tuple[str, ...]:
-    """Return the labels from lowest to highest, () where their order means nothing."""
-    if ordinal is False:
+def ordered(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels once each: as numbers where all are numbers, else by their text."""
+    try:
+        return tuple(sorted(set(labels), key=float))
+    except ValueError:
+        return tuple(sorted(set(labels)))
+
+
+def whole_scale(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return every step of the scale that whole numbers among the labels span; empty if they are not all such."""
+    unique = set(labels)
+    if not unique or not all(label.lstrip("-").isdecimal() and label == str(int(label)) for label in unique):
         return ()
-    return whole_scale(labels) or (labels if ordinal else ())
+    first, last = min(map(int, unique)), max(map(int, unique))
+    return tuple(map(str, range(first, last + 1))) if last - first < _LONGEST_SCALE else ordered(labels)
 
 
 def landis_koch(kappa: float) -> str:
     """Return the word for a kappa, from "poor" to "almost perfect". Source: Landis and Koch 1977, p. 165."""
     return next((word for bound, word in _WORDS if (kappa < 0 if bound == 0 else kappa <= bound)), "almost perfect")
-
-
-def agreement_by_criterion(
-    judgements: Iterable[Judgement],
-    annotators: tuple[str, str] | None = None,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> tuple[Agreement, ...]:
-    """Return the agreement of two annotators for each criterion, in order of appearance, joined on the item.
-
-    `annotators` chooses the two and may be left out when there are only two. Raises UsageError if there are fewer
-    or more to choose from, one of the chosen is not there, or one of them judged an item twice.
-    """
-    rows = tuple(judgements)
-    pair = _pair(tuple(dict.fromkeys(row.annotator for row in rows)), annotators)
-    conversations = conversations_of(rows)
-    result = []
-    for criterion, values in by_criterion(rows).items():
-        one, other = (values.get(name, {}) for name in pair)
-        shared = [item for item in one if item in other]
-        result.append(
-            agreement(
-                [one[item] for item in shared],
-                [other[item] for item in shared],
-                criterion=criterion,
-                annotators=pair,
-                clusters=clusters_of(shared, conversations),
-                seed=seed,
-                resamples=resamples,
-            )
-        )
-    return tuple(result)
 
 
 def by_criterion(judgements: Iterable[Judgement]) -> dict[str, dict[str, dict[str, str]]]:
@@ -210,23 +199,6 @@ def by_criterion(judgements: Iterable[Judgement]) -> dict[str, dict[str, dict[st
 def conversations_of(judgements: Iterable[Judgement]) -> dict[str, str]:
     """Return the conversation of each turn, where it is known."""
     return {turn_of(row.item): row.conversation for row in judgements if row.conversation}
-
-
-def _pair(names: tuple[str, ...], chosen: tuple[str, str] | None) -> tuple[str, str]:
-    if chosen is not None:
-        for name in chosen:
-            if name not in names:
-                raise UsageError(f"There is no annotator {name!r}.", f"Choose two of: {', '.join(names)}.")
-        if chosen[0] == chosen[1]:
-            raise UsageError("The two annotators are the same.", f"Choose two of: {', '.join(names)}.")
-        return chosen
-    if len(names) != 2:
-        problem = "no annotator" if not names else f"{len(names)} annotator{'s' if len(names) > 1 else ''}"
-        raise UsageError(
-            f"Agreement is between two annotators, here {'are' if len(names) > 1 else 'is'} {problem}.",
-            f"Choose two of: {', '.join(names)}." if len(names) > 2 else "Add the ratings of a second one.",
-        )
-    return names[0], names[1]
 
 
 def _gwet_ac1(confusion: tuple[tuple[int, ...], ...], observed: float, n: int) -> float:
@@ -247,21 +219,40 @@ def _byrt_indices(confusion: tuple[tuple[int, ...], ...], n: int) -> tuple[float
     return abs(a - d) / n, abs(b - c) / n
 
 
-def _observed(confusion: Floats) -> Floats:
+def _confusions(first: Sequence[str], second: Sequence[str], labels: Sequence[str]) -> Floats:
+    """Return the confusion matrix of each item, a single 1, as (items, labels, labels)."""
+    import numpy as np
+
+    place = {label: i for i, label in enumerate(labels)}
+    cells = np.zeros((len(first), len(labels), len(labels)))
+    cells[range(len(first)), [place[one] for one in first], [place[other] for other in second]] = 1
+    return cells
+
+
+def _observed(counts: Floats) -> Floats:
     """Return the raw agreement of each confusion matrix (…, labels, labels)."""
     import numpy as np
 
-    return np.asarray(np.trace(confusion, axis1=1, axis2=2) / confusion.sum(axis=(1, 2)))
+    return np.asarray(np.trace(counts, axis1=1, axis2=2) / counts.sum(axis=(1, 2)))
 
 
-def _kappas(confusion: Floats) -> Floats:
-    """Return Cohen's kappa of each confusion matrix (…, labels, labels), NaN where it is undefined."""
+def _distances(size: int, weights: str | None) -> Floats:
+    """Return what a disagreement costs by the places of the two labels; without weights all cost the same."""
     import numpy as np
 
-    shares = confusion / confusion.sum(axis=(1, 2), keepdims=True)
-    chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
+    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+    return np.minimum(apart, 1) if weights is None else apart ** (WEIGHTS.index(weights) + 1)
+
+
+def _kappas(counts: Floats, weights: Floats) -> Floats:
+    """Return κ_w of each confusion matrix (…, labels, labels), NaN where it is undefined."""
+    import numpy as np
+
+    shares = counts / counts.sum(axis=(1, 2), keepdims=True)
+    expected = shares.sum(axis=2)[:, :, None] * shares.sum(axis=1)[:, None, :]
+    top, bottom = (shares * weights).sum(axis=(1, 2)), (expected * weights).sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(chance < 1 - 1e-12, (_observed(confusion) - chance) / (1 - chance), np.nan)
+        return np.where(bottom > 1e-12, 1 - top / bottom, np.nan)
 
 
 def _interval_note(interval: Interval, resamples: int) -> str:
@@ -276,6 +267,9 @@ def _interval_note(interval: Interval, resamples: int) -> str:
 for _name, _pretty, _formula, _source, _low, _judges in (
     ("agreement", "Raw agreement", "p_o: items with the same label / shared items", "", 0.0, True),
     ("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e)", "Cohen 1960", -1.0, True),
+    *((f"kappa_{weights}", f"Weighted kappa, {weights}",
+       f"1 - Σ w·observed / Σ w·expected, w = |i - j|{square} over places on the scale", "Cohen 1968", -1.0, True)
+      for weights, square in zip(WEIGHTS, ("", "²"), strict=True)),
     ("pabak", "PABAK", "(k·p_o - 1) / (k - 1) for k labels: kappa as if all labels were equally frequent",
      "Byrt et al. 1993", -1.0, True),
     ("ac1", "Gwet's AC1",

@@ -29,7 +29,6 @@ from pdfqa_core.metrics import (  # noqa: F401 - each declares its measures, in 
     dr,
     ranking,
     agreement,
-    weighted_kappa,
     krippendorff,
     many_annotators,
 )

@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.agreement import ordered
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.resampling import bootstrap, cluster_sums
-from pdfqa_core.metrics.weighted_kappa import ordered
 
 if TYPE_CHECKING:
     from pdfqa_core.metrics.resampling import Floats

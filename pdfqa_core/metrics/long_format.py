@@ -6,7 +6,6 @@ The long format has a row per item, annotator and criterion, the wide one a row 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pdfqa_core.csv_format import CsvTable, read_csv
 from pdfqa_core.errors import UsageError
@@ -18,24 +17,6 @@ CRITERION = "value"  # what the criterion of a wide table is called, where nobod
 _ITEM_NAMES = ("item", "id", "item_id", "_id")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgementTable:
-    """The judgements of a table; `left_out` counts those that were empty or not among the wanted values."""
-
-    judgements: tuple[Judgement, ...]
-    left_out: int = 0
-
-
-def read_judgements(data: bytes) -> tuple[Judgement, ...]:
-    """Return the judgements in a CSV file with the columns item, annotator, criterion and value, and any others.
-
-    White space around the four is not part of them. Raises UsageError that names the row: no content, not UTF-8, a
-    missing column, an empty cell among the four, the same item, annotator and criterion twice. Of other columns only
-    `conversation` is read.
-    """
-    return _long(read_csv(data, COLUMNS))
-
-
 def read_ratings(
     data: bytes,
     *,
@@ -43,14 +24,15 @@ def read_ratings(
     item: str = "",
     criterion: str = CRITERION,
     values: Sequence[str] = (),
-) -> JudgementTable:
-    """Return the judgements of a table, parted by commas, semicolons or tabs, in the long or the wide format.
+) -> tuple[tuple[Judgement, ...], int]:
+    """Return the judgements of a table, and how many cells were left out: empty, or not among the wanted `values`.
 
-    The long format is known by its columns. Of a wide table `columns` are the annotators and `item` names the rows, by
-    their number where it is empty; without `columns` the table must hold nothing but the annotators and, before them, a
-    column called item or id. An empty cell is no judgement. With `values` only those count as judgements. Raises
-    UsageError that names the row or column: as `read_judgements`, and for columns that cannot be told apart, an item
-    twice, no judgement at all.
+    Cells are parted by commas, semicolons or tabs; white space around them is not part of them. A table with the four
+    COLUMNS is in the long format, and of its others only `conversation` is read. Of a wide table `columns` are the
+    annotators and `item` names the rows, by their number where it is empty; without `columns` the table must hold
+    nothing but the annotators and, before them, a column called item or id. Raises UsageError that names the row or
+    column: no content, not UTF-8, an empty cell or a repeated row in the long format, columns that cannot be told
+    apart, an item twice, no judgement at all.
     """
     table = read_csv(data)
     if not columns and set(COLUMNS) <= set(table.header):
@@ -65,7 +47,7 @@ def read_ratings(
             "No row holds a judgement that counts.",
             f"Values in the file: {found}." if found else "All cells are empty.",
         )
-    return JudgementTable(kept, empty + len(given) - len(kept))
+    return kept, empty + len(given) - len(kept)
 
 
 def _long(table: CsvTable) -> tuple[Judgement, ...]:

@@ -8,11 +8,18 @@ from itertools import combinations
 from math import fsum
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import RESAMPLES, Agreement, Judgement, agreement, by_criterion, conversations_of
+from pdfqa_core.metrics.agreement import (
+    RESAMPLES,
+    Agreement,
+    Judgement,
+    agreement,
+    by_criterion,
+    conversations_of,
+    ordered,
+)
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.krippendorff import Alpha, krippendorff_alpha
 from pdfqa_core.metrics.resampling import clusters_of
-from pdfqa_core.metrics.weighted_kappa import ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,61 +52,50 @@ def agreement_of_many(
     judgements: Iterable[Judgement],
     annotators: Sequence[str] = (),
     *,
-    scale: str = "nominal",
+    scale: str = "",
     scales: Mapping[str, Sequence[str]] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[AgreementOfMany, ...]:
     """Return the agreement of the annotators (all, where none is named) for each criterion, in order of appearance.
 
-    `scale` is nominal, ordinal, interval or ratio; `scales` gives the labels of a criterion in order, where the order
-    of numbers or texts is not meant. Raises UsageError if there are fewer than two annotators, one of the named is not
-    there, one judged an item twice, or a label does not fit the scale. Sources: Krippendorff 2011; Light 1971.
+    `scale` is nominal, ordinal, interval or ratio; where it is not said, alpha is nominal, and kappas of whole numbers
+    have weights too. `scales` gives the labels of a criterion in order, where the order of numbers or texts is not
+    meant. Two annotators are a pair under every criterion, of more those who judged by it. Raises UsageError if there
+    are fewer than two annotators, one of the named is not there, one judged an item twice, or a label does not fit the
+    scale. Sources: Krippendorff 2011; Light 1971.
     """
     rows = tuple(judgements)
     names = _chosen(tuple(dict.fromkeys(row.annotator for row in rows)), tuple(annotators))
     conversations = conversations_of(rows)
     found = []
     for criterion, values in by_criterion(rows).items():
-        given = {name: values[name] for name in names if name in values}
+        given = {name: values.get(name, {}) for name in names if name in values or len(names) == 2}
         items = list(dict.fromkeys(item for labels in given.values() for item in labels))
         labels = tuple((scales or {}).get(criterion, ())) or ordered(
             [label for judged in given.values() for label in judged.values()]
         )
         units = [[judged.get(item) for judged in given.values()] for item in items]
         clusters = clusters_of(items, conversations)
-        alpha = krippendorff_alpha(units, scale=scale, labels=labels, clusters=clusters, seed=seed)
-        cluster = dict(zip(items, clusters, strict=True))
-        pairs = tuple(
-            _pair(criterion, one, other, given, labels, cluster, scale, seed, resamples)
-            for one, other in combinations(given, 2)
-        )
+        alpha = krippendorff_alpha(units, scale=scale or "nominal", labels=labels, clusters=clusters, seed=seed)
+        pairs = []
+        for one, other in combinations(given, 2):
+            shared = [item for item in given[one] if item in given[other]]
+            first, second = ([given[name][item] for item in shared] for name in (one, other))
+            used = {*first, *second}
+            pairs.append(
+                agreement(
+                    first, second, criterion=criterion, annotators=(one, other), seed=seed, resamples=resamples,
+                    labels=labels if scale not in ("", "nominal") else [label for label in labels if label in used],
+                    ordinal=scale != "nominal" if scale else None, clusters=clusters_of(shared, conversations),
+                )
+            )  # fmt: skip
         kappas = [pair.kappa for pair in pairs if pair.kappa is not None]
         mean = fsum(kappas) / len(kappas) if kappas else None
         note = _note(alpha, len(pairs) - len(kappas), len(pairs))
-        found.append(AgreementOfMany(criterion, tuple(given), labels, alpha, mean, len(items) - alpha.n, pairs, note))
+        unpaired = len(items) - alpha.n
+        found.append(AgreementOfMany(criterion, tuple(given), labels, alpha, mean, unpaired, tuple(pairs), note))
     return tuple(found)
-
-
-def _pair(
-    criterion: str,
-    one: str,
-    other: str,
-    given: Mapping[str, Mapping[str, str]],
-    labels: tuple[str, ...],
-    cluster: Mapping[str, str],
-    scale: str,
-    seed: int,
-    resamples: int,
-) -> Agreement:
-    shared = [item for item in given[one] if item in given[other]]
-    first, second = ([given[name][item] for item in shared] for name in (one, other))
-    used = {*first, *second}
-    kept = labels if scale != "nominal" else tuple(label for label in labels if label in used)
-    return agreement(
-        first, second, labels=kept, criterion=criterion, annotators=(one, other), ordinal=scale != "nominal",
-        clusters=[cluster[item] for item in shared], seed=seed, resamples=resamples,
-    )  # fmt: skip
 
 
 def _chosen(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:

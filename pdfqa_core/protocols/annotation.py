@@ -15,9 +15,8 @@ from math import ceil
 from statistics import median
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import Agreement, agreement
+from pdfqa_core.metrics.agreement import Agreement, agreement, ordered, whole_scale
 from pdfqa_core.metrics.resampling import clusters_of
-from pdfqa_core.metrics.weighted_kappa import ordered, whole_scale
 from pdfqa_core.types import AppliesTo, Criterion, Rating, Study, Turn
 
 CRITERIA = (

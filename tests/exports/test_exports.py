@@ -17,8 +17,8 @@ from pdfqa_core.exports.conversations import conversations_jsonl, read_conversat
 from pdfqa_core.exports.frames import clipboard_text
 from pdfqa_core.exports.jsonl import read_jsonl, write_jsonl
 from pdfqa_core.exports.ratings import RatingRow, rating_rows, ratings_frame, write_ratings
-from pdfqa_core.metrics.agreement import agreement_by_criterion
-from pdfqa_core.metrics.long_format import read_judgements
+from pdfqa_core.metrics.long_format import read_ratings
+from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.types import Adjudication, Conversation, Hit, Passage, Span, Study
 from tests.storage.conftest import NOW, rating, turn
@@ -66,7 +66,7 @@ def test_the_csv_is_read_back_by_the_agreement_reader() -> None:
         )
     ]
     data = write_ratings(rating_rows(STUDY, TURNS, ratings))
-    answer, passage = agreement_by_criterion(read_judgements(data))
+    answer, passage = (one.pairs[0] for one in agreement_of_many(read_ratings(data)[0]))
     assert (answer.annotators, answer.n, answer.kappa, passage.agreement) == (("Anna", "-Ben"), 2, 1, 0)
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     assert {row["comment"] for row in rows} == {"'=HYPERLINK(1)"}

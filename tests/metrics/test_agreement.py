@@ -14,7 +14,8 @@ from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement, agreement_by_criterion, landis_koch
+from pdfqa_core.metrics.agreement import Agreement, Judgement, agreement, landis_koch
+from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.metrics.resampling import clusters_of, turn_of
 
 
@@ -185,8 +186,8 @@ def test_passages_of_a_turn_are_drawn_together_and_turns_of_many_conversations_t
     assert set(clusters_of(items, many)) == {f"c{n}" for n in range(10)}
     judged = [Judgement(item, name, "passage", value) for item, *values in rated_turns(random.Random(1), 20, 2)
               for name, value in zip("AB", values, strict=True)]  # fmt: skip
-    by_turn = agreement_by_criterion(judged)[0]
-    by_conversation = agreement_by_criterion([replace(j, conversation=many[turn_of(j.item)]) for j in judged])[0]
+    by_turn = of_two(judged)[0]
+    by_conversation = of_two([replace(j, conversation=many[turn_of(j.item)]) for j in judged])[0]
     assert (by_turn.kappa, by_turn.low) != (by_turn.kappa, by_conversation.low)
     assert by_turn.kappa == by_conversation.kappa
 
@@ -215,6 +216,10 @@ def test_words(kappa: float, words: str) -> None:
     assert landis_koch(kappa) == words
 
 
+def of_two(judgements: list[Judgement], names: tuple[str, ...] = ()) -> list[Agreement]:
+    return [pair for one in agreement_of_many(judgements, names) for pair in one.pairs]
+
+
 def rows(annotator: str, criterion: str, **values: str) -> list[Judgement]:
     return [Judgement(item, annotator, criterion, value) for item, value in values.items()]
 
@@ -226,7 +231,7 @@ def test_criteria_are_joined_on_the_item() -> None:
         *rows("Anna", "intent", a="boolean", b="extractive"),
         *rows("Ben", "passage", a="1"),
     ]
-    answer, intent, passage = agreement_by_criterion(given_rows)
+    answer, intent, passage = of_two(given_rows)
     assert (answer.criterion, answer.annotators, answer.n) == ("answer", ("Anna", "Ben"), 3)
     assert answer.agreement == pytest.approx(2 / 3)
     assert (intent.n, passage.n, intent.kappa) == (0, 0, None)
@@ -235,24 +240,22 @@ def test_criteria_are_joined_on_the_item() -> None:
 def test_the_order_of_rows_does_not_matter_but_for_who_is_first() -> None:
     given_rows = [*rows("Anna", "answer", a="1", b="0", c="1"), *rows("Ben", "answer", a="1", b="1", c="0")]
     shuffled = random.Random(0).sample(given_rows, len(given_rows))
-    one = agreement_by_criterion(given_rows, ("Anna", "Ben"))[0]
-    assert agreement_by_criterion(shuffled, ("Anna", "Ben"))[0] == one
+    one = of_two(given_rows, ("Anna", "Ben"))[0]
+    assert of_two(shuffled, ("Anna", "Ben"))[0] == one
 
 
 def test_who_is_compared() -> None:
     three = [row for name in ("Anna", "Ben", "Eve") for row in rows(name, "answer", a="1", b="0")]
-    with pytest.raises(UsageError, match=r"3 annotators.*Anna, Ben, Eve"):
-        agreement_by_criterion(three)
-    assert agreement_by_criterion(three, ("Ben", "Eve"))[0].annotators == ("Ben", "Eve")
-    for pair, words in ((("Ben", "Max"), "no annotator 'Max'"), (("Ben", "Ben"), "are the same")):
+    assert of_two(three, ("Ben", "Eve"))[0].annotators == ("Ben", "Eve")
+    for pair, words in ((("Ben", "Max"), "no annotator 'Max'.*Anna, Ben, Eve"), (("Ben", "Ben"), "is one")):
         with pytest.raises(UsageError, match=words):
-            agreement_by_criterion(three, pair)
-    with pytest.raises(UsageError, match="1 annotator"):
-        agreement_by_criterion(three[:2])
-    with pytest.raises(UsageError, match="no annotator"):
-        agreement_by_criterion([])
+            of_two(three, pair)
+    with pytest.raises(UsageError, match="is one"):
+        of_two(three[:2])
+    with pytest.raises(UsageError, match="is none"):
+        of_two([])
     with pytest.raises(UsageError, match="twice"):
-        agreement_by_criterion([*three, three[0]], ("Anna", "Ben"))
+        of_two([*three, three[0]], ("Anna", "Ben"))
 
 
 def test_real_labels(shared_data: Path) -> None:
@@ -263,7 +266,7 @@ def test_real_labels(shared_data: Path) -> None:
             for name in ("annotator1", "annotator2")
             if (row[name] or "").strip()
         ]
-    (result,) = agreement_by_criterion(given_rows)
+    (result,) = of_two(given_rows)
     assert result.n > 1000
     assert result.low < result.kappa < result.high
     assert result.words in ("substantial", "almost perfect")

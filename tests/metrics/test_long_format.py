@@ -4,7 +4,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Judgement
-from pdfqa_core.metrics.long_format import read_judgements
+from pdfqa_core.metrics.long_format import read_ratings
 
 HEADER = "item,annotator,criterion,value\n"
 
@@ -12,14 +12,14 @@ HEADER = "item,annotator,criterion,value\n"
 def test_columns_are_found_by_name_in_any_order() -> None:
     data = 'value,note,item,criterion,annotator\r\n1,"a,\nb",t1#2,passage, Anna \r\n\r\n0,,t1,answer,Ben\r\n'
     expected = (Judgement("t1#2", "Anna", "passage", "1"), Judgement("t1", "Ben", "answer", "0"))
-    assert read_judgements(data.encode()) == expected
-    assert read_judgements(data.encode("utf-8-sig")) == expected
+    assert read_ratings(data.encode())[0] == expected
+    assert read_ratings(data.encode("utf-8-sig"))[0] == expected
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_other_delimiters(delimiter: str) -> None:
     text = (HEADER + "t1,Zoë,answer,1\n").replace(",", delimiter)
-    assert read_judgements(text.encode()) == (Judgement("t1", "Zoë", "answer", "1"),)
+    assert read_ratings(text.encode())[0] == (Judgement("t1", "Zoë", "answer", "1"),)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_other_delimiters(delimiter: str) -> None:
         (b"", "The file is empty"),
         (b"\xef\xbb\xbf \n", "The file is empty"),
         (HEADER.encode(), "no rows"),
-        (b"item,annotator,value\nt1,Anna,1\n", "Row 1: the column 'criterion' is missing"),
+        (b"item,annotator,by,value\nt1,Anna,a,1\n", "The long format has item, annotator, criterion, value"),
         (b"item,item,annotator,criterion,value\n", "Row 1: the column 'item' is there twice"),
         (HEADER.encode() + b"t1,Anna,answer,1\nt1,Anna,answer,0\n", "Row 3 repeats row 2: item 't1'"),
         (HEADER.encode() + b"t1,Anna,answer,1\n\nt1, Anna,answer,0\n", "Row 4 repeats row 2"),
@@ -41,4 +41,4 @@ def test_other_delimiters(delimiter: str) -> None:
 )
 def test_bad_files_are_told_with_the_row(data: bytes, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        read_judgements(data)
+        read_ratings(data)

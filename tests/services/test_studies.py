@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.metrics.agreement import agreement_by_criterion
-from pdfqa_core.metrics.long_format import read_judgements
+from pdfqa_core.metrics.long_format import read_ratings
+from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.protocols.annotation import CRITERIA, judged
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
@@ -172,8 +172,8 @@ def test_a_new_criterion_is_rated_compared_and_exported(store: Store) -> None:
     assert (style.criterion, style.n, style.labels, style.agreement) == ("style", 2, ("1", "2", "3"), 0.5)
     assert [(one.judged.criterion, one.values) for one in results.disagreements] == [(STYLE, ("2", "3"))]
     assert "Ada: <b>middling</b> · Ben: <b>clear</b>" in results_html(results)
-    exported = agreement_by_criterion(read_judgements(studies.file("me", study_id, "csv", None).data))
-    assert {one.criterion: one.agreement for one in exported} == {
+    exported = agreement_of_many(read_ratings(studies.file("me", study_id, "csv", None).data)[0])
+    assert {one.criterion: one.pairs[0].agreement for one in exported} == {
         "intent": 1, "answer": 1, "passage": 1, "style": 0.5,
     }  # fmt: skip
 

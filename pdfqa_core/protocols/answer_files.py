@@ -8,15 +8,14 @@ its question is not `answerable`, and what a person thought of the answer (`huma
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.insufficient_context import PHRASE
 from pdfqa_core.metrics.normalisation import normalise_answer
-from pdfqa_core.protocols.json_rows import check_ids, load_json
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_rows
 
 _ANSWERS = ("answer", "prediction", "answers", "references", "truth")
 _LONGEST_PHRASE = 80  # characters with punctuation and white space around "insufficient context"
@@ -56,9 +55,8 @@ class Pair:
 
 def read_rows(path: Path, *, several: bool) -> tuple[AnswerRow, ...]:
     """Return the rows of a file; `several`: an answer may be a list of references. Raises UsageError with the row."""
-    rows = [_row(value, number, path.name, several) for number, value in load_json(path)]
-    if not rows:
-        raise UsageError(f"{path.name} holds no answers.", 'Write a list of {"answer": …, "citations": […]}.')
+    hint = 'Write a list of {"answer": …, "citations": […]}.'
+    rows = [_row(row, several) for row in load_rows(path, "answers", hint)]
     given = [row for row in rows if row.id]
     if given and len(given) < len(rows):
         missing = next(row.row for row in rows if not row.id)
@@ -67,51 +65,49 @@ def read_rows(path: Path, *, several: bool) -> tuple[AnswerRow, ...]:
     return tuple(rows)
 
 
-def _row(value: Any, number: int, name: str, several: bool) -> AnswerRow:
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{name}, row {number}: not an object.", 'Write {"answer": …, "citations": […]}.')
+def _row(row: JsonRow, several: bool) -> AnswerRow:
+    value = row.values
     key = next((key for key in _ANSWERS if key in value), "")
     if not key:
-        raise UsageError(f"{name}, row {number}: there is no answer.", 'Every row needs an "answer".')
+        raise UsageError(f"{row.where}: there is no answer.", 'Every row needs an "answer".')
     answer = value[key]
     texts = answer if several and isinstance(answer, list) else [answer]
     if not texts or not all(isinstance(text, str | int | float) and not isinstance(text, bool) for text in texts):
         kinds = ", ".join(sorted({type(text).__name__ for text in texts})) or "nothing"
         hint = "Give a text or a list of texts." if several else "Give one text."
-        raise UsageError(f"{name}, row {number}: the answer is no text but {kinds}.", hint)
+        raise UsageError(f"{row.where}: the answer is no text but {kinds}.", hint)
     return AnswerRow(
-        number,
+        row.number,
         "" if value.get("id") is None else str(value["id"]),
         tuple(str(text) for text in texts),
-        _citations(value.get("citations"), number, name),
+        _citations(row),
         str(value.get("question") or ""),
-        _flag(value, "answerable", number, name),
-        _flag(value, "human", number, name),
+        _flag(row, "answerable"),
+        _flag(row, "human"),
     )
 
 
-def _flag(value: Mapping[str, Any], key: str, number: int, name: str) -> bool | None:
-    given = value.get(key)
+def _flag(row: JsonRow, key: str) -> bool | None:
+    given = row.values.get(key)
     if given is None or isinstance(given, bool):
         return given
     if str(given).strip().lower() not in _SAID:
-        raise UsageError(f"{name}, row {number}: {key} is {given!r}.", "Write true or false.")
+        raise UsageError(f"{row.where}: {key} is {given!r}.", "Write true or false.")
     return _SAID[str(given).strip().lower()]
 
 
-def _citations(value: Any, number: int, name: str) -> tuple[str, ...] | None:
+def _citations(row: JsonRow) -> tuple[str, ...] | None:
+    value = row.values.get("citations")
     if value is None:
         return None
     if not isinstance(value, list):
-        raise UsageError(
-            f"{name}, row {number}: citations are no list.", "Write a list of ids, [] where there is none."
-        )
+        raise UsageError(f"{row.where}: citations are no list.", "Write a list of ids, [] where there is none.")
     for one in value:
         wrong = (
             isinstance(one, bool | dict | list) or one is None or (isinstance(one, float) and not math.isfinite(one))
         )
         if wrong:
-            raise UsageError(f"{name}, row {number}: {one!r} is no citation.", "Cite by number or name.")
+            raise UsageError(f"{row.where}: {one!r} is no citation.", "Cite by number or name.")
     return tuple(str(int(one)) if isinstance(one, float) and one.is_integer() else str(one) for one in value)
 
 
@@ -122,14 +118,7 @@ def match(predictions: Sequence[AnswerRow], gold: Sequence[AnswerRow]) -> tuple[
     """
     if predictions and gold and predictions[0].id and gold[0].id:
         known = {row.id: row for row in predictions}
-        missing = [row.id for row in gold if row.id not in known]
-        extra = sorted(known.keys() - {row.id for row in gold})
-        for ids, what in ((missing, "no prediction"), (extra, "no gold answer")):
-            if ids:
-                raise UsageError(
-                    f"There is {what} with the id {ids[0]!r}" + (f" and {len(ids) - 1} more." if ids[1:] else "."),
-                    "Both files must hold the same items.",
-                )
+        check_same_ids(known, {row.id: row for row in gold}, without=("no prediction", "no gold answer"))
         paired = [(known[row.id], row) for row in gold]
     else:
         if len(predictions) != len(gold):

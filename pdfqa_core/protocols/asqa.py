@@ -19,7 +19,7 @@ from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.rouge import rouge_l_sum
 from pdfqa_core.metrics.str_em import str_em
-from pdfqa_core.protocols.json_rows import check_ids, load_json, load_object, read_file
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_object, load_rows, read_file
 from pdfqa_core.streaming import complete
 from pdfqa_core.types import LLM, Message, ScoredItem, ScoredSystem, StopSignal
 
@@ -62,24 +62,26 @@ class AmbiguousQuestion:
 
 def read_questions(path: Path, *, split: str = "dev") -> tuple[AmbiguousQuestion, ...]:
     """Return the rows of a gold file; `split` chooses from the official file. Raises UsageError with file and row."""
-    rows = _gold_rows(path, split)
-    found = tuple(_question(row, where) for where, row in rows)
-    if not found:
-        raise UsageError(f"{path.name} holds no questions.", _HINT)
+    rows = _rows_by_id(path, split) if _is_mapping(path) else load_rows(path, "questions", _HINT)
+    found = tuple(map(_question, rows))
     check_ids(((place, one.id) for place, one in enumerate(found, start=1)), path.name)
     return found
 
 
-def _gold_rows(path: Path, split: str) -> list[tuple[str, Any]]:
-    if _is_mapping(path):
-        data = load_object(path)
-        if split in data and isinstance(data[split], Mapping) and "qa_pairs" not in data[split]:
-            data = data[split]
-        elif data and not any(isinstance(row, Mapping) and "qa_pairs" in row for row in data.values()):
-            raise UsageError(f"{path.name} has no split called {split!r}.", f"Choose among: {', '.join(data)[:200]}.")
-        return [(f"{path.name}, {key}", {"sample_id": key, **row} if isinstance(row, Mapping) else row)
-                for key, row in data.items()]  # fmt: skip
-    return [(f"{path.name}, row {number}", row) for number, row in load_json(path)]
+def _rows_by_id(path: Path, split: str) -> list[JsonRow]:
+    data = load_object(path)
+    if split in data and isinstance(data[split], Mapping) and "qa_pairs" not in data[split]:
+        data = data[split]
+    elif data and not any(isinstance(row, Mapping) and "qa_pairs" in row for row in data.values()):
+        raise UsageError(f"{path.name} has no split called {split!r}.", f"Choose among: {', '.join(data)[:200]}.")
+    if not data:
+        raise UsageError(f"{path.name} holds no questions.", _HINT)
+    rows = []
+    for number, (key, row) in enumerate(data.items(), start=1):
+        if not isinstance(row, Mapping):
+            raise UsageError(f"{path.name}, {key}: not an object.", _HINT)
+        rows.append(JsonRow(number, f"{path.name}, {key}", {"sample_id": key, **row}))
+    return rows
 
 
 def _is_mapping(path: Path) -> bool:
@@ -94,40 +96,47 @@ def _is_mapping(path: Path) -> bool:
     return isinstance(first, Mapping) and not any(key in first for key in ("qa_pairs", "sample_id", "id", *_PREDICTED))
 
 
-def _question(row: Any, where: str) -> AmbiguousQuestion:
-    if not isinstance(row, Mapping):
-        raise UsageError(f"{where}: not an object.", _HINT)
-    name = row.get("sample_id", row.get("id"))
-    if name is None:
-        raise UsageError(f"{where}: there is no sample_id.", _HINT)
+def _question(row: JsonRow) -> AmbiguousQuestion:
+    name = _id(row, "sample_id", _HINT)
     pairs = []
-    for pair in _listed(row, "qa_pairs", where):
+    for pair in _listed(row, "qa_pairs"):
         short = pair.get("short_answers") if isinstance(pair, Mapping) else None
         if not isinstance(short, list) or not all(isinstance(text, str) for text in short):
-            raise UsageError(f"{where}: a pair has no list of short_answers.", _HINT)
+            raise UsageError(f"{row.where}: a pair has no list of short_answers.", _HINT)
         pairs.append((str(pair.get("question") or ""), tuple(short)))
     long_answers = []
-    for one in _listed(row, "annotations", where):
+    for one in _listed(row, "annotations"):
         text = one.get("long_answer") if isinstance(one, Mapping) else None
         if not isinstance(text, str):
-            raise UsageError(f"{where}: an annotation has no long_answer.", _HINT)
+            raise UsageError(f"{row.where}: an annotation has no long_answer.", _HINT)
         long_answers.append(text)
-    given = _prediction(row, where) if any(key in row for key in _PREDICTED) else None
-    return AmbiguousQuestion(
-        str(name), str(row.get("ambiguous_question") or ""), tuple(pairs), tuple(long_answers), given
-    )
+    question = str(row.values.get("ambiguous_question") or "")
+    return AmbiguousQuestion(name, question, tuple(pairs), tuple(long_answers), _prediction(row))
 
 
-def _listed(row: Mapping[str, Any], key: str, where: str) -> list[Any]:
-    if not isinstance(row.get(key), list) or not row[key]:
-        raise UsageError(f"{where}: {key} is no list of objects.", _HINT)
-    return list(row[key])
+def _id(row: JsonRow, key: str, hint: str) -> str:
+    name = row.values.get("sample_id", row.values.get("id"))
+    if name is None:
+        raise UsageError(f"{row.where}: there is no {key}.", hint)
+    return str(name)
 
 
-def _prediction(row: Mapping[str, Any], where: str) -> str:
-    given = next(row[key] for key in _PREDICTED if key in row)
+def _listed(row: JsonRow, key: str) -> list[Any]:
+    found = row.values.get(key)
+    if not isinstance(found, list) or not found:
+        raise UsageError(f"{row.where}: {key} is no list of objects.", _HINT)
+    return found
+
+
+def _prediction(row: JsonRow) -> str | None:
+    key = next((key for key in _PREDICTED if key in row.values), "")
+    given = row.values[key] if key else None
     if isinstance(given, list) and len(given) == 1:
         given = given[0]
+    return _text(given, row.where) if key else None
+
+
+def _text(given: Any, where: str) -> str:
     if not isinstance(given, str):
         raise UsageError(f"{where}: the answer is {type(given).__name__}, no text.", "Give one text per question.")
     return given
@@ -136,29 +145,16 @@ def _prediction(row: Mapping[str, Any], where: str) -> str:
 def read_answers(path: Path) -> Mapping[str, str]:
     """Return the predicted long answers by id. Raises UsageError that names file and row."""
     if _is_mapping(path):
-        data = load_object(path)
-        for key, text in data.items():
-            if not isinstance(text, str):
-                raise UsageError(
-                    f"{path.name}, {key}: the answer is {type(text).__name__}, no text.", "Write id: text."
-                )
-        return data
-    rows = load_json(path)
-    found = {}
-    ids = []
-    for number, row in rows:
-        where = f"{path.name}, row {number}"
-        if not isinstance(row, Mapping) or not any(key in row for key in _PREDICTED):
-            raise UsageError(f"{where}: there is no answer.", 'Write {"id": …, "answer": …}.')
-        name = row.get("sample_id", row.get("id"))
-        if name is None:
-            raise UsageError(f"{where}: there is no id.", 'Write {"id": …, "answer": …}.')
-        ids.append((number, str(name)))
-        found[str(name)] = _prediction(row, where)
-    check_ids(ids, path.name)
-    if not found:
-        raise UsageError(f"{path.name} holds no answers.", 'Write {"id": …, "answer": …}.')
-    return found
+        return {key: _text(text, f"{path.name}, {key}") for key, text in load_object(path).items()}
+    hint = 'Write {"id": …, "answer": …}.'
+    found = []
+    for row in load_rows(path, "answers", hint):
+        answer = _prediction(row)
+        if answer is None:
+            raise UsageError(f"{row.where}: there is no answer.", hint)
+        found.append((row.number, _id(row, "id", hint), answer))
+    check_ids(((number, name) for number, name, _ in found), path.name)
+    return {name: answer for _, name, answer in found}
 
 
 # ------------------------------------------------------------------ what reads, and what finds entities
@@ -212,15 +208,8 @@ def score_asqa(
     `disambig_f1` is in mode `qa` where `read` is given, else in mode `entities`; with both, that of the entities is
     `disambig_f1_entities`. Raises UsageError if an id is only in one of the two.
     """
-    known = {question.id for question in gold}
-    lacking = [question.id for question in gold if question.id not in answers]
-    extra = [one for one in answers if one not in known]
-    for ids, what in ((lacking, "no answer"), (extra, "no question")):
-        if ids:
-            more = f" and {len(ids) - 1} more" if ids[1:] else ""
-            raise UsageError(
-                f"{name}: there is {what} with the id {ids[0]!r}{more}.", "Both must hold the same questions."
-            )
+    ids = {question.id: None for question in gold}
+    check_same_ids(answers, ids, without=("no answer", "no question"), name=name)
     items = []
     for number, question in enumerate(gold, start=1):
         text = answers[question.id]

@@ -16,7 +16,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.claims import claim_f1, claim_share
 from pdfqa_core.metrics.entailment import NAMES, EntailmentItem, EntailmentScores, Tagger, entailment_scores
 from pdfqa_core.metrics.replies import OnDone
-from pdfqa_core.protocols.json_rows import check_ids, load_json
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_rows
 from pdfqa_core.types import LLM, ScoredItem, ScoredSystem, StopSignal
 
 MEASURES = NAMES
@@ -32,7 +32,7 @@ _LABELS = {"entailment": True, "neutral": False, "contradiction": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EntailmentRow:
     """A row of a file; `precise` and `recalled` are recorded judgements of claims of the answer and the gold answer."""
 
     id: str
@@ -41,56 +41,52 @@ class Row:
     recalled: tuple[bool, ...] = ()
 
 
-def read_rows(path: Path) -> tuple[Row, ...]:
+def read_rows(path: Path) -> tuple[EntailmentRow, ...]:
     """Return the rows of a file. Raises UsageError that names file and row."""
-    rows = load_json(path, within=("results", "data", "rows"))
-    found = tuple(_row(row, number, f"{path.name}, row {number}") for number, row in rows)
-    if not found:
-        raise UsageError(f"{path.name} holds no rows.", _HINT)
-    check_ids(((number, one.id) for (number, _), one in zip(rows, found, strict=True)), path.name)
+    rows = load_rows(path, "rows", _HINT, within=("results", "data", "rows"))
+    found = tuple(map(_row, rows))
+    check_ids(((row.number, one.id) for row, one in zip(rows, found, strict=True)), path.name)
     return found
 
 
-def _row(row: Any, number: int, where: str) -> Row:
-    if not isinstance(row, Mapping):
-        raise UsageError(f"{where}: not an object.", _HINT)
-    name = next((row[key] for key in _ID if row.get(key) is not None), number)
-    item = EntailmentItem(
-        _text(row, _QUESTION, where), _contexts(row, where), _text(row, _GOLD, where), _text(row, _ANSWER, where)
-    )
-    return Row(str(name), item, _recorded(row, "answer2response", where), _recorded(row, "response2answer", where))
+def _row(row: JsonRow) -> EntailmentRow:
+    name = next((row.values[key] for key in _ID if row.values.get(key) is not None), row.number)
+    item = EntailmentItem(_text(row, _QUESTION), _contexts(row), _text(row, _GOLD), _text(row, _ANSWER))
+    return EntailmentRow(str(name), item, _recorded(row, "answer2response"), _recorded(row, "response2answer"))
 
 
-def _text(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
-    key = next((key for key in keys if key in row), "")
+def _given(row: JsonRow, keys: Sequence[str], hint: str = _HINT) -> tuple[str, Any]:
+    """Return the first of the keys that the row has, with its value."""
+    key = next((key for key in keys if key in row.values), "")
     if not key:
-        raise UsageError(f"{where}: there is no {keys[0]}.", _HINT)
-    if not isinstance(row[key], str):
-        raise UsageError(f"{where}: {key} is {type(row[key]).__name__}, no text.", _HINT)
-    return str(row[key])
+        raise UsageError(f"{row.where}: there is no {keys[0]}.", hint)
+    return key, row.values[key]
 
 
-def _contexts(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    key = next((key for key in _CONTEXT if key in row), "")
-    if not key:
-        raise UsageError(f"{where}: there is no context.", _HINT + " An empty list is allowed.")
-    given = [row[key]] if isinstance(row[key], str) else row[key]
+def _text(row: JsonRow, keys: Sequence[str]) -> str:
+    key, given = _given(row, keys)
+    if not isinstance(given, str):
+        raise UsageError(f"{row.where}: {key} is {type(given).__name__}, no text.", _HINT)
+    return given
+
+
+def _contexts(row: JsonRow) -> tuple[str, ...]:
+    key, given = _given(row, _CONTEXT, _HINT + " An empty list is allowed.")
+    given = [given] if isinstance(given, str) else given
     texts = [one.get("text") if isinstance(one, Mapping) else one for one in given] if isinstance(given, list) else None
     if texts is None or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"{where}: {key} is no text and no list of texts.", _HINT)
+        raise UsageError(f"{row.where}: {key} is no text and no list of texts.", _HINT)
     return tuple(map(str, texts))
 
 
-def _recorded(row: Mapping[str, Any], key: str, where: str) -> tuple[bool, ...]:
-    given = row.get(key)
-    if given is None:
-        return ()
+def _recorded(row: JsonRow, key: str) -> tuple[bool, ...]:
+    given = row.values.get(key) or []
     if not isinstance(given, list) or not all(str(one).lower() in _LABELS for one in given):
-        raise UsageError(f"{where}: {key} is no list of Entailment, Neutral and Contradiction.", "Correct it.")
+        raise UsageError(f"{row.where}: {key} is no list of Entailment, Neutral and Contradiction.", "Correct it.")
     return tuple(_LABELS[str(one).lower()] for one in given)
 
 
-def check_same(rows: Sequence[Row], others: Sequence[Row], name: str) -> None:
+def check_same(rows: Sequence[EntailmentRow], others: Sequence[EntailmentRow], name: str) -> None:
     """Raise UsageError if two files do not hold the same items."""
     ids, wanted = [row.id for row in others], [row.id for row in rows]
     if ids != wanted:
@@ -100,7 +96,7 @@ def check_same(rows: Sequence[Row], others: Sequence[Row], name: str) -> None:
 
 def score_entailment(
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[EntailmentRow],
     tagger: Tagger,
     llm: LLM | None,
     *,
@@ -117,7 +113,7 @@ def score_entailment(
     return ScoredSystem(name, items), _notes(name, scored, llm is not None, unusable_as_zero)
 
 
-def _item(row: Row, scores: EntailmentScores, refusals: bool, unusable_as_zero: bool) -> ScoredItem:
+def _item(row: EntailmentRow, scores: EntailmentScores, refusals: bool, unusable_as_zero: bool) -> ScoredItem:
     values = scores.metrics(unusable_as_zero=unusable_as_zero)
     if refusals:
         values |= dict(zip(REFUSALS, (scores.answer_refused.score, scores.gold_refused.score), strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.hotpot import Scores, answer_scores, joint_scores, supporting_fact_scores
-from pdfqa_core.protocols.json_rows import check_ids, load_json, load_object
+from pdfqa_core.protocols.json_rows import check_ids, load_object, load_rows
 from pdfqa_core.types import ScoredItem, ScoredSystem
 
 PARTS = ("em", "f1", "precision", "recall")
@@ -31,7 +31,7 @@ class Missing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GoldQuestion:
+class HotpotQuestion:
     """A row of the data set."""
 
     id: str
@@ -49,24 +49,21 @@ class Predictions:
     facts: Mapping[str, frozenset[Fact]] | None
 
 
-def read_questions(path: Path) -> tuple[GoldQuestion, ...]:
+def read_questions(path: Path) -> tuple[HotpotQuestion, ...]:
     """Return the rows of a gold file. Raises UsageError that names file and row."""
     found = []
-    rows = load_json(path)
-    for number, row in rows:
-        where = f"{path.name}, row {number}"
-        if not isinstance(row, Mapping):
-            raise UsageError(f"{where}: not an object.", "Give the rows of HotpotQA.")
+    hint = "Give the rows of HotpotQA."
+    rows = load_rows(path, "questions", hint)
+    for row in rows:
+        given = row.values
         for key in ("_id", "answer", "supporting_facts"):
-            if key not in row:
-                raise UsageError(f"{where}: there is no {key}.", "Give the rows of HotpotQA.")
-        if not isinstance(row["answer"], str):
-            raise UsageError(f"{where}: the answer is no text.", "Give the rows of HotpotQA.")
-        facts = _facts(row["supporting_facts"], where)
-        found.append(GoldQuestion(str(row["_id"]), str(row.get("question") or ""), row["answer"], facts))
-    if not found:
-        raise UsageError(f"{path.name} holds no questions.", "Give the rows of HotpotQA.")
-    check_ids(((number, one.id) for (number, _), one in zip(rows, found, strict=True)), path.name)
+            if key not in given:
+                raise UsageError(f"{row.where}: there is no {key}.", hint)
+        if not isinstance(given["answer"], str):
+            raise UsageError(f"{row.where}: the answer is no text.", hint)
+        facts = _facts(given["supporting_facts"], row.where)
+        found.append(HotpotQuestion(str(given["_id"]), str(given.get("question") or ""), given["answer"], facts))
+    check_ids(((row.number, one.id) for row, one in zip(rows, found, strict=True)), path.name)
     return tuple(found)
 
 
@@ -99,7 +96,7 @@ def _facts(value: Any, where: str) -> frozenset[Fact]:
 
 
 def score_hotpotqa(
-    gold: Sequence[GoldQuestion], predictions: Predictions, *, missing: Missing = Missing.ERROR
+    gold: Sequence[HotpotQuestion], predictions: Predictions, *, missing: Missing = Missing.ERROR
 ) -> ScoredSystem:
     """Return the twelve official measures of every question.
 
@@ -123,7 +120,7 @@ def score_hotpotqa(
     return ScoredSystem(predictions.name, tuple(_item(question, predictions, missing) for question in gold))
 
 
-def _item(question: GoldQuestion, predictions: Predictions, missing: Missing) -> ScoredItem:
+def _item(question: HotpotQuestion, predictions: Predictions, missing: Missing) -> ScoredItem:
     absent = Scores(0.0, 0.0, 0.0, 0.0) if missing is Missing.ZERO else None
     answer = facts = absent
     predicted: frozenset[Fact] | None = None

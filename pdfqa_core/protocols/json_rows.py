@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,31 @@ def read_file(path: Path) -> bytes:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
 
 
-def load_json(path: Path, within: Sequence[str] = ()) -> list[tuple[int, Any]]:
-    """Return the rows of a JSON list or a JSONL file with their 1-based numbers.
+@dataclass(frozen=True, slots=True)
+class JsonRow:
+    """An object of a file with its number, from 1, and its place for error messages."""
+
+    number: int
+    where: str
+    values: Mapping[str, Any]
+
+
+def load_rows(path: Path, of: str, hint: str, *, within: Sequence[str] = ()) -> list[JsonRow]:
+    """Return the objects of a JSON list or a JSONL file; `of` says what they are, `hint` how to write them.
 
     `within` names the fields of a JSON object under one of which the list may stand. Raises UsageError that names file
-    and line: not there, too large, not UTF-8, no JSON, NaN, empty, no list.
+    and line: not there, too large, not UTF-8, no JSON, NaN, empty, no list, a row that is not an object.
     """
+    rows = [JsonRow(number, f"{path.name}, row {number}", values) for number, values in _load(path, within)]
+    for row in rows:
+        if not isinstance(row.values, Mapping):
+            raise UsageError(f"{row.where}: not an object.", hint)
+    if not rows:
+        raise UsageError(f"{path.name} holds no {of}.", hint)
+    return rows
+
+
+def _load(path: Path, within: Sequence[str]) -> list[tuple[int, Any]]:
     data = _content(path, "Write a list of objects, or one object per line.")
     if data.startswith(b"["):
         return list(enumerate(_whole(data, path.name), start=1))
@@ -43,7 +63,7 @@ def load_json(path: Path, within: Sequence[str] = ()) -> list[tuple[int, Any]]:
 
 
 def load_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file. Raises UsageError as `load_json` does, and for a name that is there twice."""
+    """Return the JSON object in a file. Raises UsageError as `load_rows` does, and for a name that is there twice."""
     data = _content(path, "Write a JSON object.")
     if not data.startswith(b"{"):
         raise UsageError(f"{path.name} is no JSON object.", "It begins with {.")
@@ -59,6 +79,18 @@ def check_ids(ids: Iterable[tuple[int, str]], name: str) -> None:
                 f"{name}, row {row}: the id {one!r} is used in row {seen[one]} already.", "Give every row its own id."
             )
         seen[one] = row
+
+
+def check_same_ids(given: Collection[str], gold: Collection[str], *, without: tuple[str, str], name: str = "") -> None:
+    """Raise UsageError if an id is in one of the two only; `without` says what a gold and what a given id lacks."""
+    missing, extra = ([one for one in ids if one not in others] for ids, others in ((gold, given), (given, gold)))
+    for ids, what in ((missing, without[0]), (extra, without[1])):
+        if ids:
+            more = f" and {len(ids) - 1} more" if ids[1:] else ""
+            raise UsageError(
+                f"{f'{name}: there' if name else 'There'} is {what} with the id {ids[0]!r}{more}.",
+                "Both must hold the same items.",
+            )
 
 
 def _content(path: Path, hint: str) -> bytes:

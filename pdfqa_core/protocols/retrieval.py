@@ -42,14 +42,14 @@ Search = Callable[[GoldItem, int], Sequence[Hit]]
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedGold:
     """The questions of a file with their gold found in the workspace; `notes` are sentences on what was not."""
 
     items: tuple[GoldItem, ...]
     notes: tuple[str, ...] = ()
 
 
-def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, int], Page | None]) -> Resolved:
+def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, int], Page | None]) -> ResolvedGold:
     """Return the questions as gold items: names become document ids, quotes become spans of the page's text.
 
     `page` gives a page of a document by id and number. A place that names no document means the only one there is. A
@@ -57,7 +57,7 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
     gold: it stays unscored. Raises UsageError if no question has any gold here.
     """
     if file.corpus:
-        return Resolved(tuple(_item(q, (), tuple((p.document, 1) for p in q.places), {}) for q in file.questions))
+        return ResolvedGold(tuple(_item(q, (), tuple((p.document, 1) for p in q.places), {}) for q in file.questions))
     by_name: dict[str, str] = {}
     for document in documents:
         for name in (document.id, document.filename, document.title):
@@ -98,7 +98,7 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
             f"No question of {file.name} has gold in this workspace. {' '.join(notes)}".strip(),
             "Add the PDFs that it names; every question needs a page or a quote.",
         )
-    return Resolved(tuple(items), tuple(notes))
+    return ResolvedGold(tuple(items), tuple(notes))
 
 
 def _key(name: str) -> str:

@@ -12,7 +12,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.models import Encoders
 from pdfqa_core.protocols.gold import GoldFile
-from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, Resolved, Scored, resolve, run_system
+from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ResolvedGold, Scored, resolve, run_system
 from pdfqa_core.retrieval import Index, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
@@ -80,7 +80,7 @@ class EvaluationService:
 
     # ------------------------------------------------------------ measuring
 
-    def gold(self, owner: str, file: GoldFile, settings: Settings, document_ids: Sequence[str] = ()) -> Resolved:
+    def gold(self, owner: str, file: GoldFile, settings: Settings, document_ids: Sequence[str] = ()) -> ResolvedGold:
         """Return a file's questions with their gold in the owner's documents (in some of them).
 
         The documents are taken as the settings read them, because spans point into that text. Raises UsageError if none

@@ -13,7 +13,7 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold.base import GoldFile, GoldQuestion, GoldRow, place_readers
-from pdfqa_core.protocols.json_rows import check_ids, load_json
+from pdfqa_core.protocols.json_rows import check_ids, load_rows
 
 CITED = re.compile(r"\[([^\[\]#]+\.pdf)#page=(\d+)\]", re.IGNORECASE)
 _ANSWER_KEYS = ("references", "answers", "answer", "truth", "ground_truth", "gold")
@@ -26,14 +26,8 @@ def without_citations(text: str) -> str:
 
 def json_rows(path: Path) -> list[GoldRow]:
     """Return the objects of a JSON list or JSONL file. Raises UsageError that names file and row."""
-    rows = []
-    for number, row in load_json(path):
-        if not isinstance(row, dict):
-            raise UsageError(f"{path.name}, row {number}: not an object.", 'Write {"question": …, "answer": …}.')
-        rows.append(gold_row(row, number, path.name))
-    if not rows:
-        raise UsageError(f"{path.name} holds no questions.", 'Write one {"question": …, "answer": …} per line.')
-    return rows
+    rows = load_rows(path, "questions", 'Write one {"question": …, "answer": …} per line.')
+    return [gold_row(row.values, row.number, path.name) for row in rows]
 
 
 def gold_row(values: Mapping[Any, Any], number: int, file: str) -> GoldRow:

@@ -93,3 +93,33 @@ def _restore_tuple(kinds: tuple[Any, ...], data: list[Any]) -> tuple[Any, ...]:
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
     return get_type_hints(kind)
+
+
+def parse_json(data: bytes, name: str, line: int = 0, *, unique: bool = False) -> Any:
+    """Return what stands in a file of that name, or in one of its lines, as JSON's own types.
+
+    `unique` refuses an object that has a name twice. Raises UsageError that names file and line: not UTF-8, no JSON,
+    NaN, nested too deeply.
+    """
+    where = f"{name}, line {line}" if line else name
+
+    def refuse(constant: str) -> Any:
+        raise UsageError(f"{where}: {constant} is no value.", "Write null or a number.")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [key for key, _ in pairs]
+            twice = next(key for key in found if names.count(key) > 1)
+            raise UsageError(f"{where}: {twice!r} is there twice.", "Keep one of them.")
+        return found
+
+    try:
+        return json.loads(data.decode("utf-8-sig"), parse_constant=refuse, object_pairs_hook=once if unique else None)
+    except UnicodeDecodeError as error:
+        line = line or data[: error.start].count(b"\n") + 1
+        raise UsageError(f"{name}, line {line}: not UTF-8.", "Save the file as UTF-8.") from error
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{name}, line {line or error.lineno}: no valid JSON ({error.msg}).", "Correct it.") from error
+    except RecursionError as error:
+        raise UsageError(f"{name} is nested too deeply.", "Write plain lists and objects.") from error

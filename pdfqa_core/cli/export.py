@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StorageError, UsageError
-from pdfqa_core.exports.conversations import conversations_jsonl, conversations_markdown
+from pdfqa_core.exports.conversations import conversations_markdown
+from pdfqa_core.exports.jsonl import write_jsonl
 from pdfqa_core.exports.ratings import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Study
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.what == "conversations":
             conversations = services.conversations
             whole = [conversations.get(LOCAL_OWNER, one.id) for one in conversations.list(LOCAL_OWNER)]
-            data, rows, suffix = conversations_jsonl(whole), len(whole), "jsonl"
+            data, rows, suffix = write_jsonl(whole), len(whole), "jsonl"
             if kind == "markdown":
                 names = services.documents.filenames(LOCAL_OWNER)
                 data, suffix = conversations_markdown(whole, names), "md"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from pdfqa_core.exports.frames import COUNT, NUMBER, TEXT, frame
+from pdfqa_core.exports.html import html_page
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.many_annotators import AgreementOfMany
 
@@ -47,16 +45,8 @@ def agreement_html(
     notes: Sequence[str] = (),
 ) -> bytes:  # fmt: skip
     """Return the report as a UTF-8 HTML file: tables with intervals, and the confusion matrix of each pair."""
-    page = _environment().get_template("agreement.html").render(
+    return html_page(
+        "agreement",
         dataset=dataset, when=f"{when:%Y-%m-%d %H:%M} {when.tzname() or ''}".strip(), pairs=pairs, many=many,
         notes=[*notes, *(one.note for one in many if one.note)],
-    )  # fmt: skip
-    return page.encode("utf-8", errors="replace")
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("pdfqa_core.exports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Conversations as JSON lines with all evidence, and back; as Markdown and as plain text for people to read.
+"""Conversations as Markdown and as plain text for people to read.
 
 In Markdown every word of a question, an answer or a PDF stays the characters that it is: no link, no image, no heading
 and no HTML can come of it.
@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from pdfqa_core.exports.jsonl import read_jsonl, write_jsonl
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.types import Answer, Conversation, Support, Turn
 
@@ -21,16 +20,6 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$@^]")
 _INDENT = re.compile(r"^[^\S\n]+", re.MULTILINE)  # four spaces would begin a block of code
 _LINE_START = re.compile(r"^(\d*)(?=[#+=:.)-])", re.MULTILINE)
 _ADDRESS = re.compile(r"(?<=[a-z])(?=://)|(?<=\bwww)(?=\.)", re.IGNORECASE)  # GitHub makes links of bare addresses
-
-
-def conversations_jsonl(conversations: Iterable[Conversation]) -> bytes:
-    """Return one conversation per line, with its turns, answers, hits and citations, exactly."""
-    return write_jsonl(conversations)
-
-
-def read_conversations(data: bytes) -> tuple[Conversation, ...]:
-    """Return the conversations that `conversations_jsonl` wrote. Raises UsageError that names the line."""
-    return read_jsonl(Conversation, data)
 
 
 def conversations_markdown(conversations: Iterable[Conversation], names: Names) -> bytes:

@@ -1,15 +1,14 @@
-"""JSON lines, exactly: what is read back equals what was written."""
+"""JSON lines, exactly: `json_codec.decode` gives each value back as it was."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.json_codec import decode, plain
+from pdfqa_core.json_codec import plain
 
-T = TypeVar("T")
 # Characters that JSON allows within strings but that some readers take for the end of a line.
 _LINE_ENDS = str.maketrans({"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -20,18 +19,6 @@ def write_jsonl(values: Iterable[Any]) -> bytes:
     Raises UsageError if a number is not finite, which JSON cannot hold.
     """
     return b"".join(_line(value) + b"\n" for value in values)
-
-
-def read_jsonl(kind: type[T], data: bytes) -> tuple[T, ...]:
-    """Return the values of type `kind` in a JSON lines file. Raises UsageError that names the line."""
-    found = []
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if line.strip():
-            try:
-                found.append(decode(kind, line))
-            except UsageError as error:
-                raise UsageError(f"Line {number}: {error.what}", error.hint) from error
-    return tuple(found)
 
 
 def _line(value: Any) -> bytes:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.figure import MOST_SYSTEMS, panels, short_names
+from pdfqa_core.exports.html import html_page
 from pdfqa_core.exports.table import best, difference, explanation, is_share, measure_of
 from pdfqa_core.metrics.comparison import Cell, Comparison
 from pdfqa_core.types import Evaluation
@@ -45,7 +44,8 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
     full = [(label, name) for label, name in zip(labels, names, strict=True) if label != name]
     texts = _texts(evaluation)
     in_items = [name for name in comparison.measures if name in evaluation.systems[0].items[0].metrics]
-    page = _environment().get_template("report.html").render(
+    return html_page(
+        "report",
         title=f"{_TITLES.get(evaluation.protocol, evaluation.protocol.capitalize())}: {evaluation.dataset}",
         items=f"{len(evaluation.systems[0].items):,}",
         when=f"{evaluation.made_at:%Y-%m-%d %H:%M} {evaluation.made_at.tzname() or ''}".strip(),
@@ -67,15 +67,6 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
         total=sum(len(system.items) for system in evaluation.systems),
         settings=[*full, *evaluation.settings.items()],
         versions=list(evaluation.versions.items()),
-    )  # fmt: skip
-    return page.encode("utf-8", errors="replace")
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("pdfqa_core.exports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
     )  # fmt: skip
 
 

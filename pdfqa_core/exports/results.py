@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.json_codec import plain, restore
+from pdfqa_core.json_codec import parse_json, plain, restore
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.types import Evaluation, IndexCost, ScoredItem, ScoredSystem
@@ -84,7 +84,7 @@ def read_results(data: bytes, name: str) -> Evaluation:
     Raises UsageError that names what is wrong and where: not UTF-8, no JSON, NaN, a missing or wrong field, an item
     without a value for a measure.
     """
-    found = _parsed(data, name)
+    found = parse_json(data, name)
     if not isinstance(found, Mapping) or not isinstance(found.get("systems"), list):
         raise UsageError(f"{name} holds no results.", _HINT)
     measures = found.get("measures")
@@ -98,21 +98,6 @@ def read_results(data: bytes, name: str) -> Evaluation:
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"{name} is not complete: {error}.", _HINT) from error
     return replace(described, systems=systems)
-
-
-def _parsed(data: bytes, name: str) -> Any:
-    def refuse(constant: str) -> Any:
-        raise UsageError(f"{name}: {constant} is no value.", "Write null where an item was not scored.")
-
-    try:
-        return json.loads(data.decode("utf-8-sig"), parse_constant=refuse)
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise UsageError(f"{name}, line {line}: not UTF-8.", _HINT) from error
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{name}, line {error.lineno}: no valid JSON ({error.msg}).", _HINT) from error
-    except RecursionError as error:
-        raise UsageError(f"{name} is nested too deeply.", _HINT) from error
 
 
 def _system(data: Any, place: int, name: str) -> ScoredSystem:

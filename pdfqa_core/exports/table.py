@@ -44,14 +44,8 @@ def difference(cell: Cell) -> str:
     if other is None or other.mean is None:
         return ""
     bounds = "" if other.low is None else f"  [{other.low:+.3f}, {other.high:+.3f}]"
-    return f"{other.mean:+.3f}{bounds}{p_words(cell.p)}{' *' if cell.significant else ''}"
-
-
-def p_words(p: float | None) -> str:
-    """Return "  p = 0.031", "  p < 0.001", or nothing."""
-    if p is None:
-        return ""
-    return f"  p = {p:.3f}" if p >= 0.001 else "  p < 0.001"
+    p = "" if cell.p is None else f"  p = {cell.p:.3f}" if cell.p >= 0.001 else "  p < 0.001"
+    return f"{other.mean:+.3f}{bounds}{p}{' *' if cell.significant else ''}"
 
 
 def table_text(evaluation: Evaluation, comparison: Comparison) -> str:

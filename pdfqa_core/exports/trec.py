@@ -7,48 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from math import inf
 
 from pdfqa_core.types import Ranking
 
 _WHITE = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """What a system put at a rank of a topic."""
-
-    topic: str
-    docno: str
-    rank: int
-    score: float
-    tag: str = "pdfqa"
-
-
-@dataclass(frozen=True, slots=True)
-class Qrel:
-    """How relevant a document is to a topic; 0: not."""
-
-    topic: str
-    docno: str
-    relevance: int
-
-
 def _name(text: str) -> str:
     return _WHITE.sub("_", text.strip()) or "_"
 
 
-def write_run(lines: Iterable[RunLine]) -> bytes:
-    """Return a run file; white space in names becomes "_".
+def write_run(lines: Iterable[tuple[str, str, float]], tag: str) -> bytes:
+    """Return a run file of (topic, docno, score), best first in each topic; white space in names becomes "_".
 
     trec_eval sorts by score and ignores the rank, so scores are written such that they descend strictly with the rank.
     """
     rows = []
-    last: dict[str, float] = {}
-    for line in lines:
-        score = min(line.score, _below(last[line.topic])) if line.topic in last else line.score
-        last[line.topic] = score
-        rows.append(f"{_name(line.topic)} Q0 {_name(line.docno)} {line.rank} {score!r} {_name(line.tag)}\n")
+    last: dict[str, tuple[int, float]] = {}
+    for topic, docno, given in lines:
+        rank, before = last.get(topic, (0, inf))
+        score = min(given, _below(before)) if rank else given
+        last[topic] = rank + 1, score
+        rows.append(f"{_name(topic)} Q0 {_name(docno)} {rank + 1} {score!r} {_name(tag)}\n")
     return "".join(rows).encode()
 
 
@@ -57,9 +38,9 @@ def _below(score: float) -> float:
     return score - max(abs(score) * 1e-6, 1e-6)
 
 
-def write_qrels(qrels: Iterable[Qrel]) -> bytes:
-    """Return a qrels file; white space in names becomes "_"."""
-    return "".join(f"{_name(q.topic)} 0 {_name(q.docno)} {q.relevance}\n" for q in qrels).encode()
+def write_qrels(gold: Iterable[tuple[str, str]]) -> bytes:
+    """Return a qrels file of the relevant (topic, docno); white space in names becomes "_"."""
+    return "".join(f"{_name(topic)} 0 {_name(docno)} 1\n" for topic, docno in gold).encode()
 
 
 def trec_files(
@@ -74,15 +55,12 @@ def trec_files(
         document, mark, place = name.partition("#")
         return f"{filenames.get(document, document)}{mark}{place}"
 
-    lines: dict[str, list[RunLine]] = {system: [] for system in systems}
-    judged: dict[tuple[str, str], Qrel] = {}
+    lines: dict[str, list[tuple[str, str, float]]] = {system: [] for system in systems}
     for (system, item), ranking in found.items():
-        for rank, place in enumerate(ranking.places, start=1):
-            lines[system].append(RunLine(item, docno(place.docno), rank, place.score, system))
-        for name in ranking.gold:
-            judged[item, name] = Qrel(item, docno(name), 1)
-    runs = {f"run-{n}-{_plain(name)}.txt": write_run(lines[name]) for n, name in enumerate(systems, start=1)}
-    return {"qrels.txt": write_qrels(judged.values()), **runs}
+        lines[system] += [(item, docno(place.docno), place.score) for place in ranking.places]
+    gold = dict.fromkeys((item, docno(name)) for (_, item), ranking in found.items() for name in ranking.gold)
+    runs = {f"run-{n}-{_plain(name)}.txt": write_run(lines[name], name) for n, name in enumerate(systems, start=1)}
+    return {"qrels.txt": write_qrels(gold), **runs}
 
 
 def _plain(name: str) -> str:

@@ -29,15 +29,13 @@ def item_values(system: ScoredSystem, measure: str) -> list[float | None]:
 
 def latency(system: ScoredSystem) -> tuple[float, float] | None:
     """Return the 50th and the 95th percentile of the seconds per item; None where nobody measured them."""
-    ordered = sorted(item.seconds for item in system.items if item.seconds is not None)
-    return (_percentile(ordered, 0.5), _percentile(ordered, 0.95)) if ordered else None
+    seconds = [item.seconds for item in system.items if item.seconds is not None]
+    if not seconds:
+        return None
+    import numpy as np
 
-
-def _percentile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+    middle, slow = np.percentile(seconds, [50, 95])
+    return float(middle), float(slow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,18 +207,11 @@ class PairScore:
     hypotheses: tuple[Hypothesis, ...] = ()
     reason: str = ""
 
-    @property
-    def unscored(self) -> int:
-        """How many segments have no score."""
-        return sum(hypothesis.score is None for hypothesis in self.hypotheses)
-
-    @property
-    def score(self) -> float | None:
-        """The mean over the segments that have a score (0..1); None without any."""
-        return self.value()
-
     def value(self, *, unusable_as_zero: bool = False) -> float | None:
-        """Return the mean; `unusable_as_zero` counts segments without a score as 0, as the original pipeline does."""
+        """Return the mean over the segments that have a score (0..1), None without any.
+
+        `unusable_as_zero` counts segments without a score as 0, as the original pipeline does.
+        """
         scores = [0.0 if h.score is None and unusable_as_zero else h.score for h in self.hypotheses]
         scored = [score for score in scores if score is not None]
         return sum(scored) / len(scored) if scored else None

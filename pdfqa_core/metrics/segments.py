@@ -1,4 +1,4 @@
-"""Texts as segments: the units that entailment is decided for. The pieces and what lies between rebuild the text.
+"""Texts as segments: the units that entailment is decided for.
 
 Sentences; one of over 500 characters is split at blank lines, what is still longer at line ends, then every 500
 characters; then a segment of under 20 characters is joined to the following one, a short last one to the previous.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from pdfqa_core.text import sentences
@@ -33,19 +32,6 @@ def segments(text: str) -> tuple[Segment, ...]:
     trimmed = [span for start, end in sentences(text) if (span := _stripped(text, start, end))]
     found = _joined([part for span in trimmed for part in _split(text, *span)])
     return tuple(Segment(start, end, text[start:end]) for start, end in found)
-
-
-def delimiters(text: str, parts: Sequence[Segment]) -> tuple[str, ...]:
-    """Return what stands before the first segment, between them and after the last: one more than segments."""
-    if not parts:
-        return (text,)
-    between = [text[one.end : other.start] for one, other in pairwise(parts)]
-    return (text[: parts[0].start], *between, text[parts[-1].end :])
-
-
-def rebuild(pieces: Sequence[str], between: Sequence[str]) -> str:
-    """Return the text of pieces and delimiters."""
-    return between[0] + "".join(piece + after for piece, after in zip(pieces, between[1:], strict=True))
 
 
 def _split(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.json_codec import parse_json
 
 MAX_BYTES = 200_000_000
 _BOM = b"\xef\xbb\xbf"
@@ -52,9 +53,9 @@ def load_rows(path: Path, of: str, hint: str, *, within: Sequence[str] = ()) -> 
 def _load(path: Path, within: Sequence[str]) -> list[tuple[int, Any]]:
     data = _content(path, "Write a list of objects, or one object per line.")
     if data.startswith(b"["):
-        return list(enumerate(_whole(data, path.name), start=1))
+        return list(enumerate(parse_json(data, path.name), start=1))
     if within and not _is_row(data.partition(b"\n")[0], within):
-        found = _whole(data, path.name)
+        found = parse_json(data, path.name)
         rows = next((found[key] for key in within if isinstance(found.get(key), list)), None)
         if rows is None:
             raise UsageError(f"{path.name} holds no list.", f"Write one, or an object with {' or '.join(within)}.")
@@ -67,7 +68,7 @@ def load_object(path: Path) -> dict[str, Any]:
     data = _content(path, "Write a JSON object.")
     if not data.startswith(b"{"):
         raise UsageError(f"{path.name} is no JSON object.", "It begins with {.")
-    return dict(_whole(data, path.name, unique=True))
+    return dict(parse_json(data, path.name, unique=True))
 
 
 def check_ids(ids: Iterable[tuple[int, str]], name: str) -> None:
@@ -103,19 +104,7 @@ def _content(path: Path, hint: str) -> bytes:
 def _lines(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
-            yield number, _parsed(_decoded(line, name, number), name, number)
-
-
-def _whole(data: bytes, name: str, *, unique: bool = False) -> Any:
-    return _parsed(_decoded(data, name, 0), name, 0, unique=unique)
-
-
-def _decoded(data: bytes, name: str, line: int) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = line or data[: error.start].count(b"\n") + 1
-        raise UsageError(f"{name}, line {line}: not UTF-8.", "Save the file as UTF-8.") from error
+            yield number, parse_json(line, name, number)
 
 
 def _is_row(line: bytes, within: Sequence[str]) -> bool:
@@ -125,25 +114,3 @@ def _is_row(line: bytes, within: Sequence[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     return not (isinstance(found, dict) and any(isinstance(found.get(key), list) for key in within))
-
-
-def _parsed(text: str, name: str, line: int, *, unique: bool = False) -> Any:
-    where = f"{name}, line {line}" if line else name
-
-    def refuse(constant: str) -> Any:
-        raise UsageError(f"{where}: {constant} is no value.", "Write null or a number.")
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [key for key, _ in pairs]
-            twice = next(key for key in found if names.count(key) > 1)
-            raise UsageError(f"{where}: {twice!r} is there twice.", "Keep one of them.")
-        return found
-
-    try:
-        return json.loads(text, parse_constant=refuse, object_pairs_hook=once if unique else None)
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{name}, line {line or error.lineno}: no valid JSON ({error.msg}).", "Correct it.") from error
-    except RecursionError as error:
-        raise UsageError(f"{name} is nested too deeply.", "Write a plain list of objects.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,17 +14,7 @@ from pdfqa_core.protocols.retrieval import curve
 from pdfqa_core.services import Services
 from pdfqa_core.types import Evaluation, EvaluationSummary, ScoredItem
 from pdfqa_core.ui.components import clicked, day, error_html, plural, render
-from pdfqa_core.ui.evaluate_view import (
-    SHOWN,
-    Found,
-    Gold,
-    ItemRow,
-    SystemHits,
-    place_of,
-    rank_of,
-    rows_of,
-    short_names,
-)
+from pdfqa_core.ui.evaluate_view import SHOWN, ShownHit, place_of, rank_of, rows_of, short_names
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.session import EvaluateState, Session
 
@@ -78,26 +69,24 @@ class Results:
         systems = [system.name for system in evaluation.systems]
         shorts = zip(short_names(systems)[0], systems, strict=True)
         found = [(short, rankings[name, state.item]) for short, name in shorts if (name, state.item) in rankings]
-        gold = []
-        for place in found[0][1].gold:
-            document, page, _ = place_of(place)
-            gold.append(Gold(place, f"{names.get(document, document[:12])}, p. {page}"))
-        pages = {(document, page) for document, page, _ in map(place_of, found[0][1].gold)}
-        hits = tuple(
-            SystemHits(
-                name,
-                tuple(
-                    Found(
-                        document, numbers[0],
-                        f"{names.get(document, document[:12])}, p. {', '.join(map(str, numbers))}",
-                        any((document, number) in pages for number in numbers),
-                    )
-                    for _, numbers, document in ranking.hits[:5]
-                ),
-            )
+
+        def words(document: str, numbers: Sequence[int]) -> str:
+            return f"{names.get(document, document[:12])}, p. {', '.join(map(str, numbers))}"
+
+        places = found[0][1].gold
+        gold = [(place, words(document, [page])) for place in places for document, page, _ in [place_of(place)]]
+        pages = {place_of(place)[:2] for place in places}
+        hits = [
+            (name, [
+                ShownHit(
+                    document, numbers[0], words(document, numbers),
+                    any((document, number) in pages for number in numbers),
+                )
+                for _, numbers, document in ranking.hits[:5]
+            ])
             for name, ranking in found
-        )  # fmt: skip
-        shown = state.place or (gold[0].name if gold else "")
+        ]  # fmt: skip
+        shown = state.place or (gold[0][0] if gold else "")
         return render("evaluate_item", question=asked["question"], gold=gold, systems=hits, shown=shown)
 
     # ------------------------------------------------------------ clicks
@@ -184,8 +173,8 @@ def _items(evaluation: Evaluation, state: EvaluateState) -> str:
         if items[0].metrics.get("MRR") is None or not _wanted(items, place, state.only):
             continue
         base = items[place].rank
-        ranks = tuple(rank_of(item.rank, base, number == place) for number, item in enumerate(items))
-        rows.append(ItemRow(items[0].id, items[0].texts.get("question", ""), ranks))
+        ranks = [rank_of(item.rank, base, number == place) for number, item in enumerate(items)]
+        rows.append((items[0].id, items[0].texts.get("question", ""), ranks))
     message = "" if rows else "No question of this kind."
     systems = short_names(names)[0]
     return render("evaluate_items", rows=rows, systems=systems, chosen=state.item, message=message)

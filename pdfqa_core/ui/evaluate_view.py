@@ -27,7 +27,7 @@ class ShownCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SystemRow:
     """A system in the table of results."""
 
     name: str
@@ -39,46 +39,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
-    """The rank of the first relevant passage of one question and system."""
-
-    words: str
-    tone: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemRow:
-    """A question in the list."""
-
-    id: str
-    question: str
-    ranks: tuple[Rank, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Gold:
-    """A gold place as a button."""
-
-    name: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
+class ShownHit:
     """A hit of one question."""
 
     document_id: str
     page: int
     place: str
     relevant: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SystemHits:
-    """The first hits of a system for one question."""
-
-    name: str
-    hits: tuple[Found, ...]
 
 
 def _cell(cell: Cell) -> ShownCell:
@@ -111,7 +78,7 @@ def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
     return tuple(names), ""
 
 
-def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[Row, ...]:
+def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[SystemRow, ...]:
     """Return the table of results."""
     shorts, _ = short_names([system.name for system in evaluation.systems])
     found = []
@@ -119,7 +86,7 @@ def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[Row, ...]:
         index = system.index or IndexCost(0, 0.0, 0)
         median, slow = (1000 * seconds for seconds in latency(system) or (0.0, 0.0))
         found.append(
-            Row(
+            SystemRow(
                 name=short,
                 baseline=system.name == comparison.baseline or not comparison.baseline,
                 cells=tuple(_cell(comparison.cells[system.name][name]) for name in comparison.measures),
@@ -141,10 +108,10 @@ def place_of(place: str) -> tuple[str, int, Span | None]:
     return document, int(page), Span(document, int(page), int(start), int(end))
 
 
-def rank_of(rank: int | None, base: int | None, own: bool) -> Rank:
-    """Return a rank in words with its comparison to the baseline's rank; `own`: it is the baseline's."""
+def rank_of(rank: int | None, base: int | None, own: bool) -> tuple[str, str]:
+    """Return a rank in words with its comparison to the baseline's rank, and its tone; `own`: it is the baseline's."""
     words = "–" if rank is None else str(rank)
     if own or rank == base:
-        return Rank(words)
+        return words, ""
     better = rank is not None and (base is None or rank < base)
-    return Rank(f"{words} {'↑' if better else '↓'}", "good" if better else "bad")
+    return (f"{words} ↑", "good") if better else (f"{words} ↓", "bad")

@@ -13,10 +13,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pdfqa_core.exports.conversations import read_conversations
+from pdfqa_core.json_codec import decode
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Rating
+from pdfqa_core.types import Conversation, Rating
 from tests.serving_fakes import QUESTIONS
 
 LITERAL = ("--retriever", "bm25", "--reader", "extractive", "--confidence-threshold", "0")
@@ -214,7 +214,7 @@ def test_exported_conversations_round_trip(workspace, run, rated):
     assert done.out.startswith("1 rows in ")
     (path,) = (workspace / "exports").iterdir()
     with Store.open(workspace) as store:
-        assert read_conversations(path.read_bytes()) == (store.conversations.get(LOCAL_OWNER, rated),)
+        assert decode(Conversation, path.read_bytes()) == store.conversations.get(LOCAL_OWNER, rated)
 
 
 def test_conversations_as_markdown_have_file_page_and_quote(run, rated):
@@ -227,7 +227,7 @@ def test_conversations_as_markdown_have_file_page_and_quote(run, rated):
 
 def test_an_export_to_standard_output_is_the_file_and_nothing_else(workspace, run, rated):
     done = run("export", "conversations", "--output", "-")
-    assert [c.id for c in read_conversations(done.out.encode())] == [rated]
+    assert decode(Conversation, done.out).id == rated
     both = run("export", "conversations", "--output", "-", "--json")
     assert (both.status, "both print" in both.data["error"]["what"]) == (2, True)
 

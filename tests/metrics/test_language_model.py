@@ -177,11 +177,11 @@ def test_known_answers_of_hypotheses_and_pairs():
     assert hypothesis("ENT").score == 1.0
     assert hypothesis("ENT", "CONT", "NEUT", "ENT").score == 0.5
     pair = PairScore((hypothesis("ENT"), hypothesis("ENT", "NEUT"), Hypothesis("y", reason="no JSON")))
-    assert (pair.score, pair.unscored) == (0.75, 1)
+    assert pair.value() == 0.75
     assert pair.value(unusable_as_zero=True) == 0.5
-    assert PairScore((Hypothesis("y"),)).score is None
+    assert PairScore((Hypothesis("y"),)).value() is None
     assert PairScore((Hypothesis("y"),)).value(unusable_as_zero=True) == 0.0
-    assert PairScore().score is None
+    assert PairScore().value() is None
 
 
 def test_the_tagger_survives_unusable_replies(fake_llm):
@@ -275,7 +275,7 @@ def test_the_whole_pipeline_with_a_language_model(fake_llm):
         "entailment_answer_gold": 0.0,
         "entailment_f1": 0.0,
     }
-    assert found.gold_answer.unscored == 1
+    assert sum(one.score is None for one in found.gold_answer.hypotheses) == 1
     assert found.metrics(unusable_as_zero=True)["entailment_gold_answer"] == 0.5
     assert (found.answer_refused.value, found.gold_refused.value) == (False, True)
     assert found.answer_pronouns == ""

@@ -1,10 +1,10 @@
-"""Segments of the entailment pipeline: known answers, and that pieces and delimiters rebuild the text."""
+"""Segments of the entailment pipeline: known answers, and that nothing but white space is lost."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.metrics.segments import LONGEST, SHORTEST, delimiters, rebuild, segments
+from pdfqa_core.metrics.segments import LONGEST, SHORTEST, segments
 
 TEXT = st.lists(
     st.sampled_from(["word ", "A longer word of text. ", "\n", "\n\n", "\t", "x" * 120, "Short. ", "é", "| a | b |\n"]),
@@ -29,7 +29,6 @@ def test_known_answers():
 @pytest.mark.parametrize("text", ["", " \n\t ", "\n\n"])
 def test_an_empty_text_has_no_segments(text):
     assert segments(text) == ()
-    assert rebuild([], delimiters(text, ())) == text
 
 
 def test_a_long_sentence_is_split_at_blank_lines_then_at_line_ends_then_by_length():
@@ -40,9 +39,9 @@ def test_a_long_sentence_is_split_at_blank_lines_then_at_line_ends_then_by_lengt
 
 
 @given(TEXT)
-def test_pieces_and_delimiters_rebuild_the_text(text):
+def test_segments_hold_the_text_in_order_but_for_white_space(text):
     found = segments(text)
-    assert rebuild([segment.piece for segment in found], delimiters(text, found)) == text
+    assert "".join("".join(segment.piece for segment in found).split()) == "".join(text.split())
     for segment in found:
         assert text[segment.start : segment.end] == segment.piece
         assert segment.piece == segment.piece.strip()

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter
+from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement
@@ -42,10 +42,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         'order; a gold answer may be a list of references. "question", "answerable" and "human" (what a person thought '
         "of the answer) are read where a measure needs them.",
     )
-    command.add_argument(
-        "--data", type=Path, action="append", default=[], metavar="FILE", help="predictions, one system; repeatable"
-    )
-    command.add_argument("--gold", type=Path, metavar="FILE", help="gold answers")
+    add_inputs(command, gold="gold answers")
     command.add_argument(
         "--measures", default=",".join(DEFAULT), metavar="M,N", help=f"of: {', '.join(SCORES)} (default: all but "
         "rouge_l_sum)",

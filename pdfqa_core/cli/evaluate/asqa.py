@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter
+from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.disambig_f1 import ReadAnswer, disambig_f1_entities
@@ -36,10 +36,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog="Gold: ASQA's official file, or its rows as JSON or JSONL. Predictions: {id: text}, or rows with id and "
         'answer; rows that carry both (rageval\'s "answers") need no --gold.',
     )
-    command.add_argument(
-        "--data", type=Path, action="append", default=[], metavar="FILE", help="predictions, one system; repeatable"
-    )
-    command.add_argument("--gold", type=Path, metavar="FILE", help="rows of ASQA")
+    add_inputs(command, gold="rows of ASQA")
     command.add_argument("--split", default="dev", help="part of the official file (default: dev)")
     command.add_argument(
         "--disambig", choices=MODES, default="entities",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish, language_model, reporter
+from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.metrics.entailment import LLMTagger, Tagger
 from pdfqa_core.models.metrics import nli_tagger
@@ -25,9 +24,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog='Files: a list or JSONL of {"id", "question", "context", "ground_truth", "answer"}, or RAGChecker\'s '
         '{"results": […]}. Replies of the language model are kept, so that a repeated run asks nothing again.',
     )
-    command.add_argument(
-        "--data", type=Path, action="append", default=[], metavar="FILE", help="rows, one system; repeatable"
-    )
+    add_inputs(command, data="rows")
     command.add_argument(
         "--nli", default="", metavar="NAME",
         help="NLI cross-encoder that tags, by path or hub name (default: the language model)",
@@ -75,13 +72,5 @@ def run(arguments: argparse.Namespace) -> int:
     measures = (*MEASURES, *(REFUSALS if extra else ()), *(CLAIMS if judged else ()))
     return finish(
         arguments,
-        Evaluation(
-            "entailment",
-            arguments.data[0].name,
-            measures,
-            tuple(systems),
-            settings,
-            used,
-            tuple(notes),
-        ),
+        Evaluation("entailment", arguments.data[0].name, measures, tuple(systems), settings, used, tuple(notes)),
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish
+from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish
 from pdfqa_core.cli.options import add_common
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.hotpotqa import MEASURES, Missing, read_predictions, read_questions, score_hotpotqa
@@ -22,10 +21,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog='Predictions: {"answer": {id: text}, "sp": {id: [[title, sentence number], …]}}; without "sp" only '
         "answers are scored. Gold: the data set's rows.",
     )
-    command.add_argument(
-        "--data", type=Path, action="append", default=[], metavar="FILE", help="predictions, one system; repeatable"
-    )
-    command.add_argument("--gold", type=Path, metavar="FILE", help="rows of HotpotQA")
+    add_inputs(command, gold="rows of HotpotQA")
     command.add_argument(
         "--missing", choices=[one.value for one in Missing], default=Missing.ERROR.value,
         help="questions without a prediction: an error, 0 as in the official evaluation, or unscored (default: error)",

@@ -27,6 +27,15 @@ from pdfqa_core.services import Services
 from pdfqa_core.types import LLM, Evaluation, Progress
 
 
+def add_inputs(command: argparse.ArgumentParser, *, data: str = "predictions", gold: str = "") -> None:
+    """Add the options for the files of the systems and, where the protocol has one, of the gold answers."""
+    command.add_argument(
+        "--data", type=Path, action="append", default=[], metavar="FILE", help=f"{data}, one system; repeatable"
+    )
+    if gold:
+        command.add_argument("--gold", type=Path, metavar="FILE", help=gold)
+
+
 def add_outputs(command: argparse.ArgumentParser) -> None:
     """Add the options for statistics and result files."""
     group = command.add_argument_group("results")

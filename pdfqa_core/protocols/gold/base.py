@@ -7,12 +7,13 @@ people do, by file name; `retrieval.resolve` finds it in a workspace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import Passage
 
@@ -51,13 +52,8 @@ class GoldFile:
     corpus: tuple[Passage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GoldRow:
-    """A row of a table of questions: its values by lower-case name, its number, and its place for error messages."""
-
-    values: Mapping[str, Any]
-    number: int
-    where: str
+class GoldRow(JsonRow):
+    """A row of a table of questions: its values by lower-case name."""
 
     @property
     def document(self) -> str:

@@ -32,7 +32,7 @@ def json_rows(path: Path) -> list[GoldRow]:
 
 def gold_row(values: Mapping[Any, Any], number: int, file: str) -> GoldRow:
     """Return a row with its keys in lower case."""
-    return GoldRow({str(key).strip().lower(): value for key, value in values.items()}, number, f"{file}, row {number}")
+    return GoldRow(number, f"{file}, row {number}", {str(key).strip().lower(): one for key, one in values.items()})
 
 
 def as_questions(path: Path, rows: Iterable[GoldRow]) -> GoldFile:

@@ -25,6 +25,9 @@ class DocumentError(PdfQAError):
         super().__init__(what, hint)
         self.state = state
 
+    def __reduce__(self) -> tuple[type[DocumentError], tuple[DocumentState, str, str]]:
+        return DocumentError, (self.state, self.what, self.hint)  # pickle on its own would pass the message alone
+
 
 class ModelError(PdfQAError):
     """A language model or an encoder is missing, does not load or does not answer."""

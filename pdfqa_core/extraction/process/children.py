@@ -1,7 +1,4 @@
-"""Starting and ending the child processes that touch PDFs.
-
-A child leads a process group of its own: what it starts itself ends with it.
-"""
+"""The child processes that touch PDFs, seen from the parent: started, asked, waited for and ended."""
 
 from __future__ import annotations
 
@@ -10,17 +7,81 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import Any
 
+from pdfqa_core.extraction.process.frames import Frame, FrameReader, write_json
 from pdfqa_core.extraction.process.limits import RSS_UNIT, own_peak
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
-def start(module: str) -> subprocess.Popen[bytes]:
-    """Start `python -m module` with pipes for frames, a bare environment and no safe way to reach the terminal."""
+class Child:
+    """A process that runs `python -m module` and talks in frames, in a bare environment, away from the terminal.
+
+    It leads a process group of its own: what it starts itself ends with it. Call `end` when it is not needed any more.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._process = _start(module)
+        assert self._process.stdout is not None
+        self._frames = FrameReader(self._process.stdout)
+
+    @property
+    def process_id(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    def send(self, **values: Any) -> None:
+        """Send a JSON frame. Raises OSError if the child is gone."""
+        assert self._process.stdin is not None
+        write_json(self._process.stdin, **values)
+
+    def receive(self, seconds: float) -> Frame | None:
+        """Return the next frame, None after the last. Raises queue.Empty when none came within `seconds`."""
+        return self._frames.get(seconds)
+
+    def end(self) -> None:
+        """End the child and all that it started at once, and close its pipes."""
+        child = self._process
+        if child.returncode is None:
+            _kill_group(child)
+            child.wait()
+            _reap_orphans(child.pid)
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # what was still buffered for a child that is gone
+                    pipe.close()
+        self._frames.close()
+
+    def wait(self, seconds: float) -> tuple[int | None, int]:
+        """Return the exit status of a child that should end by itself and its peak memory in bytes (0: unknown).
+
+        Linux begins the child's peak with this process's own, so a lower one of the child stays unknown. The status is
+        None when it did not end within `seconds`; negative, when a signal ended it.
+        """
+        child = self._process
+        if not hasattr(os, "wait4") or not hasattr(os, "waitid"):
+            try:
+                return child.wait(seconds), 0
+            except subprocess.TimeoutExpired:
+                return None, 0
+        deadline = time.monotonic() + seconds
+        while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.monotonic() > deadline:
+                return None, 0
+            time.sleep(0.01)
+        _kill_group(child)  # while the process table still holds the child, its number is nobody else's
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        _reap_orphans(child.pid)
+        peak = usage.ru_maxrss * RSS_UNIT
+        return child.returncode, peak if sys.platform != "linux" or peak > own_peak() else 0
+
+
+def _start(module: str) -> subprocess.Popen[bytes]:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     inherited = [entry for entry in sys.path if entry and Path(entry).is_dir()]
     environment |= {
@@ -40,20 +101,6 @@ def start(module: str) -> subprocess.Popen[bytes]:
         close_fds=True,
         start_new_session=True,
     )
-
-
-def kill(child: subprocess.Popen[bytes]) -> None:
-    """End the child and all that it started at once, and close its pipes."""
-    if child.returncode is None:
-        _kill_group(child)
-        child.wait()
-        _reap_orphans(child.pid)
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            try:
-                pipe.close()
-            except OSError:  # what was still buffered for a child that is gone
-                continue
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:
@@ -77,35 +124,3 @@ def _reap_orphans(group: int, seconds: float = 1.0) -> None:
                 time.sleep(0.005)
         except ChildProcessError:
             return
-
-
-def wait(child: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, int]:
-    """Return the exit status of a child that should end by itself and its peak memory in bytes (0: unknown).
-
-    Linux begins the child's peak with this process's own, so a lower one of the child stays unknown. The status is
-    None when it did not end within `seconds`; negative, when a signal ended it.
-    """
-    if not hasattr(os, "wait4") or not hasattr(os, "waitid"):
-        try:
-            return child.wait(seconds), 0
-        except subprocess.TimeoutExpired:
-            return None, 0
-    deadline = time.monotonic() + seconds
-    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        if time.monotonic() > deadline:
-            return None, 0
-        time.sleep(0.01)
-    _kill_group(child)  # while the process table still holds the child, its number is nobody else's
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    _reap_orphans(child.pid)
-    peak = usage.ru_maxrss * RSS_UNIT
-    return child.returncode, peak if sys.platform != "linux" or peak > own_peak() else 0
-
-
-def quiet_output() -> IO[bytes]:
-    """Return the stream for frames, with standard output itself closed to whatever a library prints."""
-    stream = os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    return stream

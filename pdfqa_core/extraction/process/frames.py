@@ -6,13 +6,18 @@ A frame is one byte (its kind), four bytes (length of the body, big-endian) and 
 from __future__ import annotations
 
 import json
+import os
 import queue
 import struct
 import threading
 from typing import IO, Any, NamedTuple
 
+from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.types import DocumentState
+
 _HEAD = struct.Struct(">cI")
 MAX_BODY = 256 * 1024 * 1024
+_LONGEST = 1000  # characters of an error's parts that are kept: the child may have been taken over
 JSON, PAGE, BYTES = b"J", b"P", b"B"
 
 
@@ -29,6 +34,13 @@ class Frame(NamedTuple):
             raise ValueError("not a JSON object")  # noqa: TRY004 - the content is wrong, not the call
         return value
 
+    def error(self) -> PdfQAError:
+        """Return the error of which a JSON frame tells."""
+        message = self.json()
+        what, hint, state = (str(message.get(name, ""))[:_LONGEST] for name in ("what", "hint", "state"))
+        known = state in set(DocumentState)
+        return DocumentError(DocumentState(state), what, hint) if known else PdfQAError(what, hint)
+
 
 def write_frame(stream: IO[bytes], kind: bytes, body: bytes) -> None:
     """Write one frame and flush."""
@@ -41,6 +53,12 @@ def write_json(stream: IO[bytes], **values: Any) -> None:
     write_frame(stream, JSON, json.dumps(values).encode("ascii"))
 
 
+def write_error(stream: IO[bytes], error: PdfQAError) -> None:
+    """Write a JSON frame from which `Frame.error` makes the error again."""
+    state = error.state.value if isinstance(error, DocumentError) else ""
+    write_json(stream, what=error.what, hint=error.hint, state=state)
+
+
 def read_frame(stream: IO[bytes]) -> Frame | None:
     """Return the next frame; None at the end of the stream or where it breaks off."""
     head = stream.read(_HEAD.size)
@@ -51,6 +69,13 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
         return None
     body = stream.read(length)
     return Frame(kind, body) if len(body) == length else None
+
+
+def quiet_output() -> IO[bytes]:
+    """Return a child's stream for frames, with standard output itself closed to whatever a library prints."""
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return stream
 
 
 class FrameReader:

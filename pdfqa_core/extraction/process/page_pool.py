@@ -12,18 +12,18 @@ import multiprocessing
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.base import ExtractionOptions, PageReader
 from pdfqa_core.extraction.process.limits import EXIT_MEMORY, more_cpu, near_limit, peak_memory_of_ended, watch
 from pdfqa_core.extraction.raw_page import RawPage
-from pdfqa_core.types import DocumentState
 
 MIN_PAGES = 64
 """Pages of a light strategy from which two processes are faster than one (benchmarks/extraction_parallel.py).
@@ -47,18 +47,14 @@ def sharing() -> int:
 class _Job:
     """What every process of a pool works on."""
 
-    reader: PageReader
-    path: Path
-    document_id: str
-    password: str | None
-    name: str
+    read_pages: Callable[[Sequence[int]], Iterator[RawPage]]
     processes: int
     memory_mb: int
     page_seconds: float
 
     def read(self, numbers: Sequence[int]) -> Iterator[RawPage]:
         """Yield pages; the CPU limit grows with each one that is read by OCR."""
-        for page in self.reader.read(self.path, self.document_id, numbers, self.password, self.name):
+        for page in self.read_pages(numbers):
             if page.facts.source == "ocr":
                 more_cpu(self.page_seconds * (os.cpu_count() or 1))
             yield page
@@ -78,12 +74,10 @@ def read_pages(
     needs too much, RuntimeError if one crashes.
     """
     least = 2 if reader.heavy else MIN_PAGES
-    processes = min(options.workers, len(numbers)) if len(numbers) >= least else 1
-    name = options.filename or path.name
-    job = _Job(
-        reader, path, document_id, password, name, max(1, processes), options.memory_mb, options.page_seconds
-    )  # fmt: skip
-    if processes <= 1:
+    processes = max(1, min(options.workers, len(numbers))) if len(numbers) >= least else 1
+    read = partial(reader.read, path, document_id, password=password, name=options.filename or path.name)
+    job = _Job(read, processes, options.memory_mb, options.page_seconds)
+    if processes == 1:
         yield from job.read(numbers)
         return
     size = 1 if reader.heavy else max(1, min(_CHUNK, math.ceil(len(numbers) / (2 * processes))))
@@ -146,8 +140,8 @@ class _Pool:
             answer = connection.recv()
         except (EOFError, OSError) as error:
             raise self._end_of(self._processes[connection]) from error
-        if isinstance(answer, _Failure):
-            raise answer.error()
+        if isinstance(answer, Exception):
+            raise answer
         pages: list[RawPage] = answer
         return pages
 
@@ -169,21 +163,6 @@ class CrashedError(RuntimeError):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """An error on its way from a process; `state` is None for one that is no DocumentError, "" for a PdfQAError."""
-
-    state: DocumentState | Literal[""] | None
-    what: str
-    hint: str = ""
-
-    def error(self) -> Exception:
-        """Return the error to raise."""
-        if self.state is None:
-            return RuntimeError(self.what)
-        return DocumentError(self.state, self.what, self.hint) if self.state else PdfQAError(self.what, self.hint)
-
-
 def _work(connection: Connection, job: _Job) -> None:
     """Read the chunks that come until none comes any more."""
     global _sharing  # noqa: PLW0603 - one job in the life of this process
@@ -197,14 +176,12 @@ def _work(connection: Connection, job: _Job) -> None:
         connection.send(_answer(job, numbers))
 
 
-def _answer(job: _Job, numbers: Sequence[int]) -> list[RawPage] | _Failure:
+def _answer(job: _Job, numbers: Sequence[int]) -> list[RawPage] | Exception:
     try:
         return list(job.read(numbers))
-    except DocumentError as error:
-        return _Failure(error.state, error.what, error.hint)
     except PdfQAError as error:
-        return _Failure("", error.what, error.hint)
+        return error
     except MemoryError:
         os._exit(EXIT_MEMORY)
     except (RecursionError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError, OSError) as error:
-        return _Failure(None, type(error).__name__)
+        return RuntimeError(type(error).__name__)  # which surely can be pickled

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import queue
-import subprocess
 import threading
 import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.errors import DocumentError, PdfQAError
-from pdfqa_core.extraction.process.children import kill, start
-from pdfqa_core.extraction.process.frames import BYTES, Frame, FrameReader, write_json
-from pdfqa_core.types import DocumentState
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.extraction.process.children import Child
+from pdfqa_core.extraction.process.frames import BYTES, Frame
 
 _CACHE_BYTES = 48 * 1024 * 1024
 _REMEMBERED = 300.0  # seconds for which a page that hung or crashed the child is not tried again
@@ -37,8 +35,7 @@ class PageRenderer:
     def __init__(self, *, seconds: float = 10.0) -> None:
         self.seconds = seconds
         self._lock = threading.Lock()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._frames: FrameReader | None = None
+        self._child: Child | None = None
         self._cache: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._failed: OrderedDict[tuple[Any, ...], tuple[float, PdfQAError]] = OrderedDict()
         self._closed = False
@@ -46,7 +43,7 @@ class PageRenderer:
     @property
     def process_id(self) -> int | None:
         """The child's process id, None while there is none."""
-        return self._child.pid if self._child is not None else None
+        return self._child.process_id if self._child is not None else None
 
     def render(
         self,
@@ -79,17 +76,20 @@ class PageRenderer:
             until, failure = self._failed.get(place, (0.0, PdfQAError("")))
             if time.monotonic() < until:
                 raise PdfQAError(failure.what, failure.hint)
-            job = {"width_px": width, "scale": scale, "password": password}
+            job = {
+                "path": str(path.resolve()), "filename": name, "number": number, "width_px": width, "scale": scale,
+                "password": password,
+            }  # fmt: skip
             try:
-                image = self._ask(
-                    name, number, {"path": str(path.resolve()), "filename": name, "number": number, **job}
-                )
+                image = self._ask(name, number, job)
             except _DeadlyPageError as error:
                 self._failed[place] = (time.monotonic() + _REMEMBERED, error)
                 while len(self._failed) > _MANY:
                     self._failed.popitem(last=False)
                 raise
-            self._keep(key, image)
+            self._cache[key] = image
+            while sum(map(len, self._cache.values())) > _CACHE_BYTES:
+                self._cache.popitem(last=False)
         return image
 
     def close(self) -> None:
@@ -99,24 +99,10 @@ class PageRenderer:
             self._cache.clear()
             self._end()
 
-    def __enter__(self) -> PageRenderer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _keep(self, key: tuple[Any, ...], image: bytes) -> None:
-        self._cache[key] = image
-        while sum(map(len, self._cache.values())) > _CACHE_BYTES:
-            self._cache.popitem(last=False)
-
     def _end(self) -> None:
-        child, frames = self._child, self._frames
-        self._child = self._frames = None
+        child, self._child = self._child, None
         if child is not None:
-            kill(child)
-        if frames is not None:
-            frames.close()
+            child.end()
 
     def _ask(self, name: str, number: int, job: dict[str, Any]) -> bytes:
         """Return the image the child draws; a child that had died is replaced once."""
@@ -130,22 +116,15 @@ class PageRenderer:
             raise _DeadlyPageError(f"Page {number} of {name} cannot be drawn.", "Its text can still be read.")
         if frame.kind == BYTES:
             return frame.body
-        answer = frame.json()
-        what, hint, state = (str(answer.get(name, "")) for name in ("what", "hint", "state"))
-        states = {str(known): known for known in DocumentState}
-        raise DocumentError(states[state], what, hint) if state in states else PdfQAError(what, hint)
+        raise frame.error()
 
     def _exchange(self, name: str, number: int, job: dict[str, Any]) -> Frame | None:
         """Return the child's answer, None where the child died. Raises PdfQAError when it takes too long."""
         if self._child is None:
-            self._child = start("pdfqa_core.extraction.process.render_child")
-            assert self._child.stdout is not None
-            self._frames = FrameReader(self._child.stdout)
-        assert self._child.stdin is not None
-        assert self._frames is not None
+            self._child = Child("pdfqa_core.extraction.process.render_child")
         try:
-            write_json(self._child.stdin, **job)
-            frame = self._frames.get(self.seconds)
+            self._child.send(**job)
+            frame = self._child.receive(self.seconds)
         except OSError:
             frame = None
         except queue.Empty as error:

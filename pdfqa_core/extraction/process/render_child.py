@@ -10,13 +10,13 @@ from __future__ import annotations
 import io
 import math
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
-from pdfqa_core.errors import DocumentError, PdfQAError
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.open import open_document
-from pdfqa_core.extraction.process.children import quiet_output
-from pdfqa_core.extraction.process.frames import BYTES, Frame, read_frame, write_frame, write_json
+from pdfqa_core.extraction.process.frames import BYTES, Frame, quiet_output, read_frame, write_error, write_frame
 from pdfqa_core.extraction.process.limits import EXIT_MEMORY, limit_memory
 
 _MAX_SIDE = 4000  # pixels
@@ -30,28 +30,20 @@ class _Documents:
 
     def __init__(self) -> None:
         self._key: tuple[Any, ...] = ()
-        self._opened: Any = None
+        self._opened = ExitStack()
 
     def get(self, path: Path, password: str | None, name: str) -> Any:
         status = path.stat()
         key = (path, status.st_mtime_ns, status.st_size, password)
         if key != self._key:
             self.close()
-            self._opened = open_document(path, password, name)
-            self._document = self._opened.__enter__()
+            self._document = self._opened.enter_context(open_document(path, password, name))
             self._key = key
         return self._document
 
     def close(self) -> None:
-        opened, self._opened, self._key = self._opened, None, ()
-        if opened is not None:
-            opened.__exit__(None, None, None)
-
-
-def _fitting_scale(width: float, height: float, wanted: float) -> float:
-    """Return `wanted` pixels per point, or as many as a page of this size may have."""
-    longest = max(width, height)
-    return min(wanted, _MAX_SIDE / longest, math.sqrt(_MAX_PIXELS / (width * height)))
+        self._key = ()
+        self._opened.close()
 
 
 def _draw(documents: _Documents, job: dict[str, Any]) -> bytes:
@@ -67,8 +59,9 @@ def _draw(documents: _Documents, job: dict[str, Any]) -> bytes:
         raise PdfQAError(f"Page {number} of {name} is damaged.", "Its text may still be found.") from error
     try:
         width, height = max(1.0, page.get_width()), max(1.0, page.get_height())
-        scale = _fitting_scale(width, height, job["scale"] or (job["width_px"] - 0.01) / width)
-        image = page.render(scale=scale, rev_byteorder=True).to_pil()
+        wanted = job["scale"] or (job["width_px"] - 0.01) / width
+        most = min(_MAX_SIDE / max(width, height), math.sqrt(_MAX_PIXELS / (width * height)))
+        image = page.render(scale=min(wanted, most), rev_byteorder=True).to_pil()
     finally:
         page.close()
     buffer = io.BytesIO()
@@ -80,14 +73,12 @@ def _answer(frame: Frame, documents: _Documents, out: IO[bytes]) -> None:
     job = frame.json()
     try:
         write_frame(out, BYTES, _draw(documents, job))
-    except DocumentError as error:
-        write_json(out, what=error.what, hint=error.hint, state=error.state.value)
     except PdfQAError as error:
-        write_json(out, what=error.what, hint=error.hint)
+        write_error(out, error)
     except (RuntimeError, OSError, ValueError, RecursionError) as error:
         documents.close()
         what = f"Page {job['number']} of {job['filename']} cannot be drawn ({type(error).__name__})."
-        write_json(out, what=what, hint="Its text can still be read.")
+        write_error(out, PdfQAError(what, "Its text can still be read."))
 
 
 def main() -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -17,8 +16,8 @@ from typing import Any
 from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.open import check_file
-from pdfqa_core.extraction.process.children import kill, start, wait
-from pdfqa_core.extraction.process.frames import PAGE, Frame, FrameReader, write_json
+from pdfqa_core.extraction.process.children import Child
+from pdfqa_core.extraction.process.frames import PAGE, Frame
 from pdfqa_core.extraction.process.limits import EXIT_MEMORY, EXIT_SLOW, SIGXCPU, near_limit, peak_memory
 from pdfqa_core.page_codec import decode_page
 from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress, StopSignal
@@ -121,14 +120,11 @@ def _run_child(
 ) -> _Received:
     """Return what the child sent. Raises a DocumentError with the state that its end means."""
     began = time.monotonic()
-    child = start("pdfqa_core.extraction.process.worker_child")
-    assert child.stdin is not None
-    assert child.stdout is not None
-    frames = FrameReader(child.stdout)
+    child = Child("pdfqa_core.extraction.process.worker_child")
     received = _Received()
     try:
         try:
-            write_json(child.stdin, **job)
+            child.send(**job)
         except OSError as error:
             raise _crashed(name) from error
         while True:
@@ -137,9 +133,9 @@ def _run_child(
             left = began + limits.seconds + limits.page_seconds * received.by_ocr - time.monotonic()
             if left < 0:
                 raise _too_slow(name, limits)
-            received.peak = max(received.peak, peak_memory(child.pid))
+            received.peak = max(received.peak, peak_memory(child.process_id))
             try:
-                frame = frames.get(min(_POLL, max(0.01, left)))
+                frame = child.receive(min(_POLL, max(0.01, left)))
             except queue.Empty:
                 continue
             if frame is None:
@@ -147,8 +143,7 @@ def _run_child(
             _take(frame, received, name, limits, on_progress)
         _check_end(child, received, name, limits)
     finally:
-        kill(child)
-        frames.close()
+        child.end()
     return received
 
 
@@ -174,25 +169,21 @@ def _take(
             received.title = str(message["title"])[:_LONGEST]
             received.authors = str(message["authors"])[:_LONGEST]
         else:
-            what, hint = str(message["what"])[:_LONGEST], str(message["hint"])[:_LONGEST]
-            if not what:
-                _log.info("the process that read %s failed: %s", name, hint)
-            if message["state"] == "":
-                received.failure = PdfQAError(what, hint)
-            else:
-                state = DocumentState(message["state"])
-                received.failure = DocumentError(state, what, hint) if what else _crashed(name)
+            error = frame.error()
+            if not error.what:
+                _log.info("the process that read %s failed: %s", name, error.hint)
+            received.failure = error if error.what else _crashed(name)
     except (ValueError, KeyError, TypeError, StorageError) as error:
         raise _crashed(name) from error
 
 
-def _check_end(child: subprocess.Popen[bytes], received: _Received, name: str, limits: Limits) -> None:
+def _check_end(child: Child, received: _Received, name: str, limits: Limits) -> None:
     """Raise what the end of the child means, unless it finished its work."""
     if received.failure is not None:
         raise received.failure
     if received.title is not None:
         return
-    status, peak = wait(child, _GRACE)
+    status, peak = child.wait(_GRACE)
     peak = max(peak, received.peak)
     slow = status in (EXIT_SLOW, -SIGXCPU)
     if status == EXIT_MEMORY or (status and not slow and near_limit(peak, limits.memory_mb, status)):

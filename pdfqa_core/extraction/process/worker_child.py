@@ -16,8 +16,7 @@ from typing import IO, Any
 from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.open import open_document
-from pdfqa_core.extraction.process.children import quiet_output
-from pdfqa_core.extraction.process.frames import PAGE, read_frame, write_frame, write_json
+from pdfqa_core.extraction.process.frames import PAGE, quiet_output, read_frame, write_error, write_frame, write_json
 from pdfqa_core.extraction.process.limits import (
     EXIT_MEMORY,
     EXIT_SLOW,
@@ -77,10 +76,8 @@ def main() -> int:
     limit_cpu(job["seconds"] + 1)
     try:
         _read(job, out)
-    except DocumentError as error:
-        write_json(out, state=error.state.value, what=error.what, hint=error.hint)
     except PdfQAError as error:
-        write_json(out, state="", what=error.what, hint=error.hint)  # not the document's fault
+        write_error(out, error)
     except MemoryError:
         return EXIT_MEMORY
     except (RecursionError, ArithmeticError, LookupError, ValueError, TypeError, RuntimeError, OSError) as error:
@@ -88,7 +85,7 @@ def main() -> int:
             return EXIT_SLOW
         if near_limit(peak_memory(), memory_mb):
             return EXIT_MEMORY
-        write_json(out, state=DocumentState.BROKEN.value, what="", hint=type(error).__name__)
+        write_error(out, DocumentError(DocumentState.BROKEN, "", type(error).__name__))
     return 0
 
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # A program that holds more memory than its children may take, as one with a language model does.
 LARGE_PROGRAM = """
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from pdfqa_core.extraction.process.render import PageRenderer
@@ -21,7 +22,7 @@ from pdfqa_core.extraction.process.worker import Limits, read_document
 ballast = bytearray(1) * 1_100_000_000
 path = Path(sys.argv[1])
 print(read_document(path, "doc", limits=Limits(memory_mb=300)).state)
-with PageRenderer() as renderer:
+with closing(PageRenderer()) as renderer:
     print(len(renderer.render(path, 1, width_px=200)) > 0)
 """
 

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.extraction.conftest import at
 
 @pytest.fixture
 def renderer() -> Iterator[PageRenderer]:
-    with PageRenderer() as made:
+    with closing(PageRenderer()) as made:
         yield made
 
 
@@ -34,7 +35,6 @@ def test_pages_have_the_width_asked_for(renderer, draw):
     assert first != second
     assert size(renderer.render(path, 1, scale=2)) == pytest.approx((1190, 1684), abs=1)
     assert first[8:12] == b"WEBP"
-    assert renderer.mime == "image/webp"
 
 
 def test_it_survives_a_killed_child(renderer, draw):
@@ -81,7 +81,7 @@ def test_a_giant_page_is_drawn_smaller(renderer, tmp_path):
 def test_a_slow_page_ends_in_an_error(tmp_path):
     path = tmp_path / "slow.pdf"
     path.write_bytes(hostile.endless_text(2_000_000))
-    with PageRenderer(seconds=0.05) as renderer:
+    with closing(PageRenderer(seconds=0.05)) as renderer:
         with pytest.raises(PdfQAError, match="takes longer than"):
             renderer.render(path, 1)
         assert renderer.process_id is None
@@ -91,7 +91,7 @@ def test_a_page_that_hung_is_not_tried_again_and_the_others_are_drawn(tmp_path, 
     path = tmp_path / "slow.pdf"
     path.write_bytes(hostile.endless_text(4_000_000))
     good = draw(lambda c: at(c, 70, 90, ["One"]))
-    with PageRenderer() as renderer:
+    with closing(PageRenderer()) as renderer:
         renderer.render(good, 1)  # the child has started
         renderer.seconds = 0.1
         with pytest.raises(PdfQAError, match="takes longer than"):

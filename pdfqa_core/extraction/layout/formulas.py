@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.layout.segments import TextSegment
 
 SIGNS = re.compile(r"[=<>∈∉⊆⊂⊇∪∩≤≥≠⇒⇔→↦∀∃∑∏∫√∞±×∘◦∂{}|\uf8e0-\uf8ff]")
@@ -30,19 +31,12 @@ def is_index(before: TextSegment, after: TextSegment) -> bool:
 
 def in_order(segments: Sequence[TextSegment]) -> list[TextSegment]:
     """Return the segments of a rightward line in reading order; those above each other as they were written."""
-    ordered = sorted(segments, key=lambda s: s.u0)
-    found: list[TextSegment] = []
-    stack = ordered[:1]
-    reach = ordered[0].u1
-    for segment in ordered[1:]:
-        if segment.u0 < reach - _STACKED * segment.size:
-            stack.append(segment)
-            reach = max(reach, segment.u1)
-        else:
-            found += sorted(stack, key=lambda s: s.rank)
-            stack = [segment]
-            reach = segment.u1
-    return found + sorted(stack, key=lambda s: s.rank)
+
+    def above(stack: list[TextSegment], segment: TextSegment) -> bool:
+        return segment.u0 < max(s.u1 for s in stack) - _STACKED * segment.size
+
+    stacks = grouped(sorted(segments, key=lambda s: s.u0), above)
+    return [segment for stack in stacks for segment in sorted(stack, key=lambda s: s.rank)]
 
 
 def with_limits(rows: list[list[TextSegment]]) -> list[list[TextSegment]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from statistics import median
 
+from pdfqa_core.extraction.grouping import merged
 from pdfqa_core.extraction.layout.segments import TextSegment, group_rows
 
 _MAX_DEPTH = 4
@@ -107,53 +108,29 @@ def _bands(ordered: list[TextSegment], edge: float, strip: float) -> list[_Band]
     `ordered` goes down the page and along its lines, `strip` is the width in points that is free before a column.
     """
     crossing = [s for s in ordered if s.u0 < edge - 2 and s.u1 > edge - 2 - strip]
-    # everything on the row of a crossing segment is read with it
-    tops, bottoms = _joined([(s.top + 0.2 * s.size, s.bottom) for s in crossing])
+    heights = merged([(s.top + 0.2 * s.size, s.bottom) for s in crossing])
+    tops = [top for top, _ in heights]
+
+    def beside_crossing(segment: TextSegment) -> bool:  # everything on the row of a crossing segment is read with it
+        above = bisect_left(tops, segment.baseline) - 1
+        return above >= 0 and segment.baseline <= heights[above][1]
+
     bands: list[_Band] = []
     across: list[TextSegment] = []
-    free: list[TextSegment] = []
-    found = False
-
-    def flush() -> None:
-        nonlocal across, free, found
-        left = [s for s in free if s.u0 < edge - 2]
-        right = [s for s in free if s.u0 >= edge - 2] if len(left) >= _FEWEST_ROWS else []
-        if _two_columns(left, right):
-            found = True
-            if across:
-                bands.append(_Band(across, []))
-            bands.append(_Band(left, right))
-            across = []
-        else:
-            across += free
-        free = []
-
-    for segment in ordered:
-        above = bisect_left(tops, segment.baseline) - 1
-        if above >= 0 and segment.baseline <= bottoms[above]:
-            if free:
-                flush()
-            across.append(segment)
-        else:
-            free.append(segment)
-    if free:
-        flush()
-    if across:
+    for crossed, group in itertools.groupby(ordered, key=beside_crossing):
+        entries = list(group)
+        left = [s for s in entries if s.u0 < edge - 2]
+        right = [s for s in entries if s.u0 >= edge - 2]
+        if crossed or not _two_columns(left, right):
+            across += entries
+            continue
+        if across:
+            bands.append(_Band(across, []))
+        bands.append(_Band(left, right))
+        across = []
+    if across and bands:
         bands.append(_Band(across, []))
-    return bands if found else []
-
-
-def _joined(heights: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    """Return the beginnings and the ends of what these stretches cover together, ascending and apart."""
-    tops: list[float] = []
-    bottoms: list[float] = []
-    for top, bottom in sorted(heights):
-        if tops and top <= bottoms[-1]:
-            bottoms[-1] = max(bottoms[-1], bottom)
-        else:
-            tops.append(top)
-            bottoms.append(bottom)
-    return tops, bottoms
+    return bands
 
 
 def _two_columns(left: list[TextSegment], right: list[TextSegment]) -> bool:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pdfqa_core.extraction.grouping import grouped, merged
 from pdfqa_core.extraction.layout.formulas import PART, SIGNS, SMALL, captions_apart, in_order, with_limits
 from pdfqa_core.extraction.layout.kinds import FIGURE, SENTENCE_END
 from pdfqa_core.extraction.layout.segments import TextSegment
@@ -97,7 +98,7 @@ def _formulas(rows: list[list[TextSegment]], baselines: Sequence[float], size: f
                 break
             if last > covered.first[lower]:
                 pairs.append((upper, lower))
-    whole = _merged([_grown(covered, baselines, stretch, _REACH * size) for stretch in _merged(pairs)])
+    whole = merged([_grown(covered, baselines, stretch, _REACH * size) for stretch in merged(pairs)])
     return [stretch for stretch in whole if not _plain(rows[stretch[0] : stretch[1] + 1])]
 
 
@@ -129,17 +130,6 @@ def _plain(rows: list[list[TextSegment]]) -> bool:
     if not _Rows(limited).ordered():
         return False
     return all(a.rank < b.rank for row in limited for a, b in itertools.pairwise(in_order(row)))
-
-
-def _merged(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the stretches that overlapping ones make together."""
-    found: list[tuple[int, int]] = []
-    for first, last in sorted(pairs):
-        if found and first <= found[-1][1]:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        else:
-            found.append((first, last))
-    return found
 
 
 def _in_one_go(rows: list[list[TextSegment]], ranks: list[int]) -> bool:
@@ -185,7 +175,7 @@ def _figures(rows: list[list[TextSegment]], size: float) -> list[tuple[int, int]
             upper = next((n for n in range(lower) if covered.last[n] > first), None)
             if upper is not None:
                 out_of_order.append((top + upper, top + lower))
-        found += _merged(out_of_order)
+        found += merged(out_of_order)
     return found
 
 
@@ -203,15 +193,14 @@ def _labels(row: list[TextSegment]) -> bool:
 
 def _runs(rows: list[list[TextSegment]]) -> list[list[TextSegment]]:
     """Return the segments as they were written, parted where the next one stands on another row."""
-    placed = sorted((s.rank, n, s) for n, row in enumerate(rows) for s in row)
-    runs = [[placed[0][2]]]
-    for (_, above, before), (_, here, segment) in itertools.pairwise(placed):
+
+    def joins(run: list[tuple[int, int, TextSegment]], following: tuple[int, int, TextSegment]) -> bool:
+        (_, above, before), (_, here, segment) = run[-1], following
         onward = segment.u0 > before.u0 - _ATTACHED * segment.size
-        if (here == above and onward) or _is_index(before, segment):
-            runs[-1].append(segment)
-        else:
-            runs.append([segment])
-    return runs
+        return (here == above and onward) or _is_index(before, segment)
+
+    placed = sorted((s.rank, n, s) for n, row in enumerate(rows) for s in row)
+    return [[segment for _, _, segment in run] for run in grouped(placed, joins)]
 
 
 def _is_index(before: TextSegment, segment: TextSegment) -> bool:

@@ -12,6 +12,7 @@ from statistics import median
 
 import numpy as np
 
+from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.raw_page import PageTable, TableCell, TextLine
 from pdfqa_core.extraction.tables.cell_texts import PrintedRow, cell_of
 from pdfqa_core.extraction.tables.columns import Columns, find_columns
@@ -113,24 +114,17 @@ def _rows(rows: Sequence[PrintedRow], fills: Floats, thresholds: TableThresholds
     distances = [b.line.baseline - a.line.baseline for a, b in pairwise(rows)]
     usual = [d for d, a, b in zip(distances, rows, rows[1:], strict=False) if a.celled and b.celled]
     pitch = median(usual or distances or [12.0])
-    groups: list[list[PrintedRow]] = []
-    for i, row in enumerate(rows):
-        if i and _one_row(rows[i - 1], row, distances[i - 1], pitch, fills, thresholds):
-            groups[-1].append(row)
-        else:
-            groups.append([row])
-    return groups
+    return grouped(rows, lambda group, row: _one_row(group[-1], row, pitch, fills, thresholds))
 
 
-def _one_row(
-    above: PrintedRow, below: PrintedRow, distance: float, pitch: float, fills: Floats, thresholds: TableThresholds
-) -> bool:
-    """Return whether two lines, `distance` apart where `pitch` is usual, belong to one row of the table."""
+def _one_row(above: PrintedRow, below: PrintedRow, pitch: float, fills: Floats, thresholds: TableThresholds) -> bool:
+    """Return whether two lines belong to one row of the table; `pitch` is the usual distance of its lines."""
     if above.celled and below.celled and (above.valued or above.years) and (below.valued or below.years):
         return False
     same = _same_fill(above, below, fills)
     if same is not None:
         return same
+    distance = below.line.baseline - above.line.baseline
     if distance > thresholds.apart * pitch or above.line.text.endswith(":"):
         return False
     if distance < thresholds.tight * pitch:

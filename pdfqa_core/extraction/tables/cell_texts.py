@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.raw_page import TableCell, TextLine
 from pdfqa_core.extraction.tables.thresholds import TableThresholds
 from pdfqa_core.extraction.text.words import Word, around, text_of
@@ -83,17 +84,12 @@ class PrintedRow:
 
 def cell_texts(words: Sequence[Word], gap: float) -> list[CellText]:
     """Return the words of a line parted at gaps wider than `gap` × font size; a currency sign goes to its number."""
-    groups: list[list[Word]] = []
-    end = float("-inf")
-    for word in words:
-        last = groups[-1] if groups else None
-        if last is not None and (word.x0 - end <= gap * max(last[-1].size, word.size) or _belongs(last, word)):
-            last.append(word)
-            end = max(end, word.x1)
-        else:
-            groups.append([word])
-            end = word.x1
-    return [CellText(group) for group in groups]
+
+    def joins(cell: list[Word], word: Word) -> bool:
+        near = word.x0 - max(w.x1 for w in cell) <= gap * max(cell[-1].size, word.size)
+        return near or _belongs(cell, word)
+
+    return [CellText(group) for group in grouped(words, joins)]
 
 
 def _belongs(before: Sequence[Word], word: Word) -> bool:
@@ -105,11 +101,7 @@ def _belongs(before: Sequence[Word], word: Word) -> bool:
 
 def cell_of(words: Sequence[Word]) -> TableCell:
     """Return the cell that words make, its lines parted by line breaks."""
-    lines: list[list[Word]] = []
-    for word in sorted(words, key=lambda w: w.baseline):
-        if lines and word.baseline - lines[-1][0].baseline < 0.6 * max(word.size, lines[-1][0].size):
-            lines[-1].append(word)
-        else:
-            lines.append([word])
+    ordered = sorted(words, key=lambda w: w.baseline)
+    lines = grouped(ordered, lambda line, w: w.baseline - line[0].baseline < 0.6 * max(w.size, line[0].size))
     text = "\n".join(text_of(sorted(line, key=lambda w: w.x0)) for line in lines)
     return TableCell(text, around(words))

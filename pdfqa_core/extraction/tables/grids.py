@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.raw_page import PageTable, TableCell, TextLine
 from pdfqa_core.extraction.tables.cell_texts import CellText, cell_of
 from pdfqa_core.extraction.tables.found import FoundTable, signs_joined, trimmed
@@ -153,11 +154,7 @@ def _repeats(span: tuple[int, int, int, int], row: int, column: int, headers: in
 
 def _places(values: Sequence[float]) -> list[float]:
     """Return the distinct places, ascending; those within two points are one."""
-    found: list[float] = []
-    for value in sorted(values):
-        if not found or value - found[-1] > 2:
-            found.append(value)
-    return found
+    return [group[0] for group in grouped(sorted(values), lambda group, value: value - group[0] <= 2)]
 
 
 def _index(places: Sequence[float], value: float) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 import pypdfium2.raw as pdfium
 
 from pdfqa_core.extraction.drawn import PATH, Drawn, matrix_of
+from pdfqa_core.extraction.grouping import grouped, merged
 from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
 from pdfqa_core.extraction.text.glyphs import Flags
 from pdfqa_core.extraction.text.pdfium_calls import cells, quick
@@ -77,24 +78,13 @@ def read_rulings(drawn: Drawn, thresholds: TableThresholds = DEFAULT) -> Rulings
 
 def _merged(pieces: list[Stroke], thresholds: TableThresholds) -> list[Stroke]:
     """Return the strokes with those that touch made one (rules are often drawn cell by cell), short ones left out."""
-    levels: list[list[Stroke]] = []
-    for piece in sorted(pieces, key=lambda s: s.place):
-        if levels and piece.place - levels[-1][-1].place < thresholds.same_level:
-            levels[-1].append(piece)
-        else:
-            levels.append([piece])
-    found: list[Stroke] = []
-    for level in levels:
-        place = level[len(level) // 2].place
-        start = end = float("-inf")
-        for piece in sorted(level, key=lambda s: s.start):
-            if piece.start <= end + thresholds.touch:
-                end = max(end, piece.end)
-                continue
-            found.append(Stroke(place, start, end))
-            start, end = piece.start, piece.end
-        found.append(Stroke(place, start, end))
-    return [stroke for stroke in found if stroke.end - stroke.start >= thresholds.short]
+    ordered = sorted(pieces, key=lambda s: s.place)
+    return [
+        Stroke(level[len(level) // 2].place, start, end)
+        for level in grouped(ordered, lambda level, s: s.place - level[-1].place < thresholds.same_level)
+        for start, end in merged([(s.start, s.end) for s in level], thresholds.touch)
+        if end - start >= thresholds.short
+    ]
 
 
 def _visible(colors: Any, items: Sequence[Any], faint: int) -> Flags:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.tables.cell_texts import PrintedRow
 from pdfqa_core.extraction.tables.thresholds import TableThresholds
 
@@ -81,14 +82,9 @@ def with_parted(
     ]
     if all(any(r is a for a in above) for r in near):
         return above
-    groups: list[list[PrintedRow]] = []
-    for row in sorted(near, key=lambda r: r.line.baseline):
-        if groups and row.line.baseline - groups[-1][0].line.baseline < 0.3 * em:
-            groups[-1].append(row)
-        else:
-            groups.append([row])
+    ordered = sorted(near, key=lambda r: r.line.baseline)
     found = []
-    for group in groups:
+    for group in grouped(ordered, lambda group, r: r.line.baseline - group[0].line.baseline < 0.3 * em):
         words = sorted((w for r in group for w in r.words), key=lambda w: w.x0)
         found.append(PrintedRow(tuple(n for r in group for n in r.numbers), group[0].line, words, thresholds))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.layout.lines import join_line
 from pdfqa_core.extraction.layout.reading_order import regions as columns_of
 from pdfqa_core.extraction.layout.segments import TextSegment, group_rows
@@ -174,12 +175,7 @@ def _even(sizes: Sequence[float], weights: Sequence[int]) -> list[float]:
 
 def _parted(line: PictureLine, gap: float) -> list[tuple[str, float, float, tuple[ReadWord, ...]]]:
     """Return the text, begin, end and words of each part of a stretch that gaps wider than `gap` pixels leave."""
-    groups: list[list[ReadWord]] = []
-    for word in line.words:
-        if groups and word.start - groups[-1][-1].end <= gap:
-            groups[-1].append(word)
-        else:
-            groups.append([word])
+    groups = grouped(line.words, lambda group, word: word.start - group[-1].end <= gap)
     return [(" ".join(w.text for w in group), group[0].start, group[-1].end, tuple(group)) for group in groups]
 
 

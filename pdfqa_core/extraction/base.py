@@ -44,5 +44,5 @@ class PageReader(Protocol):
     def read(
         self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
     ) -> Iterator[RawPage]:
-        """Yield the pages with these 1-based numbers, in their order. Raises a `DocumentError` if the file is bad."""
+        """Yield the pages with these ascending 1-based numbers. Raises a `DocumentError` if the file is bad."""
         ...

@@ -34,7 +34,7 @@ class DirectReader:
     def read(
         self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
     ) -> Iterator[RawPage]:
-        """Yield the pages with these 1-based numbers, in their order."""
+        """Yield the pages with these ascending 1-based numbers."""
         from pdfqa_core.extraction.open import open_document
 
         with open_document(path, password, name) as document:
@@ -64,7 +64,7 @@ def read_page(
     from pdfqa_core.extraction.hidden.annotations import with_annotations
     from pdfqa_core.extraction.hidden.find_hidden import find_hidden
     from pdfqa_core.extraction.layout.lines import find_lines
-    from pdfqa_core.extraction.raw_page import PageFacts, RawPage
+    from pdfqa_core.extraction.raw_page import PageFacts, RawPage, page_warnings
     from pdfqa_core.extraction.tables.find_tables import with_tables
     from pdfqa_core.extraction.text.glyphs import read_glyphs
 
@@ -88,13 +88,8 @@ def read_page(
         lines = find_lines(glyphs, hidden)
         if tables and lines:
             lines = with_tables(drawn, glyphs, hidden, lines, thresholds)
-        warnings = []
-        if reasons:
-            warnings.append(f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}.")
-        if not any(not line.hidden for line in lines):
-            pictured = pdfium.FPDFPage_CountObjects(page) > 0 or pdfium.FPDFPage_GetAnnotCount(page) > 0
-            warnings.append(f"Page {number} has no text" + (": it is a picture." if pictured else ": it is empty."))
-        frame = glyphs.frame
-        return RawPage(PageFacts(document_id, number, label, frame.width, frame.height, tuple(warnings)), lines)
+        pictured = pdfium.FPDFPage_CountObjects(page) > 0 or pdfium.FPDFPage_GetAnnotCount(page) > 0
+        warnings = page_warnings(number, lines, reasons, drawn=pictured)
+        return RawPage(PageFacts(document_id, number, label, glyphs.frame.width, glyphs.frame.height, warnings), lines)
     finally:
         pdfium.FPDF_ClosePage(page)

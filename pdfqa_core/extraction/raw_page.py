@@ -5,7 +5,7 @@ Knows nothing about PDFs: every part of extraction hands these to the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.types import BlockKind, Box
@@ -107,6 +107,18 @@ class TextLine:
         """Return the line that stands for a level table; `baseline` and `size` are those of its first line."""
         x0, top, x1, bottom = box
         return cls("", x0, x1, top, bottom, baseline, size, False, 1, 0.0, region=region, table=table)
+
+
+def page_warnings(
+    number: int, lines: Sequence[TextLine], reasons: Sequence[str], also: Sequence[str] = (), *, drawn: bool
+) -> tuple[str, ...]:
+    """Return the warnings of a page: hidden text with the `reasons`, those `also` given, that it has no text.
+
+    `drawn`: there is something on the page, so that one without text is a picture.
+    """
+    hidden = [f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}."] if reasons else []
+    nothing = f"Page {number} has no text" + (": it is a picture." if drawn else ": it is empty.")
+    return (*hidden, *also, *([nothing] if all(line.hidden for line in lines) else []))
 
 
 @dataclass(frozen=True, slots=True)

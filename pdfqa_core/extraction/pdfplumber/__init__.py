@@ -10,7 +10,7 @@ which part of a page is shown. Opens PDFs: call this in a child process (`extrac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,14 +18,14 @@ from typing import Any, ClassVar
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.open import open_document
 from pdfqa_core.extraction.pdfplumber.ruled_tables import RuledTable, find_tables
-from pdfqa_core.extraction.pdfplumber.sheet import MeasuredChar, Sheet, measure
-from pdfqa_core.extraction.pdfplumber.source import SourcePage, cause, faults, source_pages, upright
+from pdfqa_core.extraction.pdfplumber.sheet import TINY, MeasuredChar, Sheet, measure
+from pdfqa_core.extraction.pdfplumber.source import cause, faults, source_pages, upright
 from pdfqa_core.extraction.pdfplumber.text_lines import find_lines
-from pdfqa_core.extraction.pdfplumber.thresholds import DEFAULT, PdfplumberThresholds
-from pdfqa_core.extraction.raw_page import PageFacts, RawPage, TextLine
+from pdfqa_core.extraction.raw_page import PageFacts, RawPage, TextLine, page_warnings
 from pdfqa_core.extraction.whole import PagewiseExtractor
 
 _UNKNOWN = re.compile(r"\(cid:\d+\)")  # pdfminer's text of a glyph that stands for no known character
+_MANY_UNKNOWN = 0.1  # of the characters of a page: from this share on a warning tells of unknown letters
 
 
 @extractors.register("pdfplumber", "the text in the file, read by pdfplumber; slower")
@@ -40,41 +40,30 @@ class PdfplumberReader:
 
     heavy: ClassVar[bool] = True
     tables: bool = True
-    thresholds: PdfplumberThresholds = DEFAULT
 
     def read(
         self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
     ) -> Iterator[RawPage]:
-        """Yield the pages with these 1-based numbers, in their order."""
-        wanted = set(numbers)
-        last = max(wanted, default=0)
-        found: dict[int, RawPage] = {}
-        order = iter(numbers)
-        following = next(order, None)
+        """Yield the pages with these ascending 1-based numbers."""
         with open_document(path, password, name) as shown, path.open("rb") as file:
-            for number, source in enumerate(source_pages(file, password, name), 1):
-                if number in wanted:
-                    found[number] = self._page(source, shown.raw, document_id, number)
-                while following is not None and following in found:
-                    yield found.pop(following)
-                    following = next(order, None)
-                if number >= last:
-                    break
-        while following is not None:
-            page = found.pop(following, None)
-            yield RawPage.damaged(document_id, following) if page is None else page
-            following = next(order, None)
+            pages = enumerate(source_pages(file, password, name), 1)
+            for wanted in numbers:
+                found = next((page for number, page in pages if number == wanted), None)
+                if found is None:
+                    yield RawPage.damaged(document_id, wanted)
+                else:
+                    yield self._page(*found, shown.raw, document_id, wanted)
 
-    def _page(self, source: SourcePage, shown: Any, document_id: str, number: int) -> RawPage:
-        """Return the lines of a page; `shown` is the same document as PDFium has it (a raw FPDF_DOCUMENT)."""
+    def _page(self, document: Any, source: Any, shown: Any, document_id: str, number: int) -> RawPage:
+        """Return the lines of pdfminer's page `source`; `shown` is the document as PDFium has it (FPDF_DOCUMENT)."""
         from pdfplumber.page import Page as LibraryPage
 
-        label = source.page.label
+        label = source.label
         label = label.strip() if isinstance(label, str) and label.strip() and label.isprintable() else str(number)
         try:
-            source.page.mediabox = upright(source.page.mediabox)
-            source.page.attrs["MediaBox"] = source.page.mediabox  # pdfminer's has a default, pdfplumber's has not
-            page = LibraryPage(source.document, source.page, number)
+            source.mediabox = upright(source.mediabox)
+            source.attrs["MediaBox"] = source.mediabox  # pdfminer's has a default, pdfplumber's has not
+            page = LibraryPage(document, source, number)
             try:
                 sheet = Sheet.of(page, shown, number)
                 return self._lines(page, sheet, PageFacts(document_id, number, label, sheet.width, sheet.height))
@@ -87,45 +76,34 @@ class PdfplumberReader:
     def _lines(self, page: Any, sheet: Sheet, facts: PageFacts) -> RawPage:
         """Return the lines of a page: level ones and tables from top to bottom, then turned text, then hidden text."""
         known = [raw for raw in page.chars if not _UNKNOWN.fullmatch(raw["text"])]
-        chars = [measure(raw, page, sheet, self.thresholds) for raw in known]
-        ruled = find_tables(page, chars, self.thresholds) if self.tables else []
+        chars = [measure(raw, page, sheet) for raw in known]
+        ruled = find_tables(page, chars) if self.tables else []
         inside = {id(char) for table in ruled for char in table.chars}
         lines: list[TextLine] = []
         region = 0
         for hidden in (False, True):
             for turn in range(4):
                 chosen = [c for c in chars if c.hidden == hidden and c.turn == turn and id(c) not in inside]
-                found = find_lines(chosen, turn, self.thresholds)
+                found = find_lines(chosen, turn)
                 for line in found:
                     line.hidden, line.region = hidden, region
                 lines += _with_tables(found, ruled) if region == 0 else found
                 region += 1
-        warnings = self._warnings(facts.number, page, sheet, chars, lines, len(page.chars) - len(known))
+        unknown, also = len(page.chars) - len(known), []
+        if unknown > _MANY_UNKNOWN * (unknown + sum(not c.blank for c in chars)):
+            also = [f"Page {facts.number} has {unknown:,} characters whose font does not say which letters they are."]
+        warnings = page_warnings(facts.number, lines, _reasons(sheet, chars), also, drawn=bool(page.objects))
         return RawPage(replace(facts, warnings=warnings), lines)
 
-    def _warnings(
-        self,
-        number: int,
-        page: Any,
-        sheet: Sheet,
-        chars: Sequence[MeasuredChar],
-        lines: Iterable[TextLine],
-        unknown: int,
-    ) -> tuple[str, ...]:
-        from pdfqa_core.extraction.hidden.find_hidden import REASONS
 
-        reasons = sheet.reasons
-        hidden = [c for c in chars if c.hidden and not c.blank]
-        if hidden and not reasons:  # PDFium leaves out some of what is off the page
-            reasons = (REASONS["tiny" if any(c.size < self.thresholds.tiny for c in hidden) else "outside"],)
-        found = []
-        if reasons:
-            found.append(f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}.")
-        if unknown > self.thresholds.unknown * (unknown + sum(not c.blank for c in chars)):
-            found.append(f"Page {number} has {unknown:,} characters whose font does not say which letters they are.")
-        if all(line.hidden for line in lines):
-            found.append(f"Page {number} has no text" + (": it is a picture." if page.objects else ": it is empty."))
-        return tuple(found)
+def _reasons(sheet: Sheet, chars: Sequence[MeasuredChar]) -> tuple[str, ...]:
+    """Return why text is hidden, also where PDFium leaves it out, as it does with some of what is off the page."""
+    from pdfqa_core.extraction.hidden.find_hidden import REASONS
+
+    hidden = [c for c in chars if c.hidden and not c.blank]
+    if sheet.reasons or not hidden:
+        return sheet.reasons
+    return (REASONS["tiny" if any(c.size < TINY for c in hidden) else "outside"],)
 
 
 def _with_tables(lines: Sequence[TextLine], ruled: Sequence[RuledTable]) -> list[TextLine]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pdfqa_core.extraction.pdfplumber.thresholds import PdfplumberThresholds
 from pdfqa_core.types import Box
+
+TINY = 1.0  # points: smaller text is hidden, as in `hidden.find_hidden`
+_SAME_PLACE = 0.5  # points between the baselines of one glyph in PDFium and in pdfplumber
 
 
 @dataclass(slots=True)
@@ -69,13 +71,13 @@ class Sheet:
             middle = (top + bottom) / 2 if odd else (x0 + x1) / 2
             self.hidden.setdefault((odd, round(baseline)), []).append((baseline, middle))
 
-    def hides(self, box: Box, turn: int, baseline: float, within: float) -> bool:
-        """Return whether a character (its box, turn in quarters, baseline) is a hidden glyph `within` points of it."""
+    def hides(self, box: Box, turn: int, baseline: float) -> bool:
+        """Return whether a character (its box, turn in quarters, baseline) is one of the hidden glyphs."""
         if not self.hidden:
             return False
         begin, end = (box.top, box.bottom) if turn % 2 else (box.x0, box.x1)
         return any(
-            abs(place - baseline) < within and begin <= middle <= end
+            abs(place - baseline) < _SAME_PLACE and begin <= middle <= end
             for step in (-1, 0, 1)
             for place, middle in self.hidden.get((turn % 2, round(baseline) + step), ())
         )
@@ -104,7 +106,7 @@ class MeasuredChar:
         return not self.raw["text"].strip()
 
 
-def measure(raw: dict[str, Any], page: Any, sheet: Sheet, thresholds: PdfplumberThresholds) -> MeasuredChar:
+def measure(raw: dict[str, Any], page: Any, sheet: Sheet) -> MeasuredChar:
     """Return where a character of pdfplumber's `page` stands."""
     a, b, c, d, e, f = raw["matrix"]
     level = abs(a) >= abs(b)
@@ -118,7 +120,7 @@ def measure(raw: dict[str, Any], page: Any, sheet: Sheet, thresholds: Pdfplumber
     y = float(page.bbox[3]) - f + sheet.top
     middle_x, middle_y = (box.x0 + box.x1) / 2, (box.top + box.bottom) / 2
     hidden = not (0 <= middle_x <= sheet.width and 0 <= middle_y <= sheet.height)
-    hidden = hidden or size < thresholds.tiny or sheet.hides(box, turn, y if level else x, thresholds.same_place)
+    hidden = hidden or size < TINY or sheet.hides(box, turn, y if level else x)
     u0, u1, v = (
         (box.x0, box.x1, y),
         (box.top, box.bottom, sheet.width - x),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pdfqa_core.errors import DocumentError
@@ -42,16 +41,10 @@ def cause(error: Exception) -> object:
     return inner
 
 
-@dataclass(slots=True)
-class SourcePage:
-    """A page that was not looked at yet: pdfplumber's document and pdfminer's page."""
+def source_pages(file: Any, password: str | None, name: str) -> Iterator[tuple[Any, Any]]:
+    """Yield pdfplumber's document with each of pdfminer's pages. Raises a DocumentError if the file does not open.
 
-    document: Any
-    page: Any
-
-
-def source_pages(file: Any, password: str | None, name: str) -> Iterator[SourcePage]:
-    """Yield the pages of an open file; ends where the page tree breaks off. Raises a DocumentError if none opens.
+    Ends where the page tree breaks off.
 
     pdfplumber's own list of pages is all or nothing: one page without a size would hide the others.
     """
@@ -76,13 +69,13 @@ def source_pages(file: Any, password: str | None, name: str) -> Iterator[SourceP
     pages = PDFPage.create_pages(document.doc)
     while True:
         try:
-            page = next(pages, None)
+            page = next(pages)
+        except StopIteration:
+            return
         except faults() as error:
             cause(error)
             return
-        if page is None:
-            return
-        yield SourcePage(document, page)
+        yield document, page
 
 
 def upright(box: Sequence[float]) -> tuple[float, float, float, float]:

@@ -50,7 +50,7 @@ class VisualReader:
     def read(
         self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
     ) -> Iterator[RawPage]:
-        """Yield the pages with these 1-based numbers, in their order. Raises PdfQAError where OCR is not installed."""
+        """Yield the pages with these ascending 1-based numbers. Raises PdfQAError where OCR is not installed."""
         from pdfqa_core.extraction.direct import read_page
         from pdfqa_core.extraction.open import open_document
 

@@ -15,6 +15,7 @@ from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.extraction.tables.thresholds import DEFAULT, TableThresholds
 from pdfqa_core.extraction.whole import PagewiseExtractor
+from pdfqa_core.types import Page
 
 
 @extractors.register("direct", "the text in the file")
@@ -60,13 +61,11 @@ def read_page(
     """Return the lines of a page of an open document (a raw FPDF_DOCUMENT)."""
     import pypdfium2.raw as pdfium
 
-    from pdfqa_core.extraction.drawn import read_drawn
     from pdfqa_core.extraction.hidden.annotations import with_annotations
-    from pdfqa_core.extraction.hidden.find_hidden import find_hidden
+    from pdfqa_core.extraction.hidden.find_hidden import read_characters
     from pdfqa_core.extraction.layout.lines import find_lines
-    from pdfqa_core.extraction.raw_page import PageFacts, RawPage, page_warnings
+    from pdfqa_core.extraction.raw_page import RawPage, page_warnings
     from pdfqa_core.extraction.tables.find_tables import with_tables
-    from pdfqa_core.extraction.text.glyphs import read_glyphs
 
     label = _label(document, number)
     page = pdfium.FPDF_LoadPage(document, number - 1)
@@ -75,21 +74,16 @@ def read_page(
     if not page:
         return RawPage.damaged(document_id, number, label)
     try:
-        text_page = pdfium.FPDFText_LoadPage(page)
-        if not text_page:
-            warning = f"The text of page {number} could not be read."
-            return RawPage.damaged(document_id, number, label, warning)
-        try:
-            glyphs = read_glyphs(page, text_page)
-            drawn = read_drawn(page, glyphs)
-            hidden, reasons = find_hidden(page, glyphs, drawn)
-        finally:
-            pdfium.FPDFText_ClosePage(text_page)
+        found = read_characters(page)
+        if found is None:
+            return RawPage.damaged(document_id, number, label, f"The text of page {number} could not be read.")
+        glyphs, drawn, hidden, reasons = found
         lines = find_lines(glyphs, hidden)
         if tables and lines:
             lines = with_tables(drawn, glyphs, hidden, lines, thresholds)
         pictured = pdfium.FPDFPage_CountObjects(page) > 0 or pdfium.FPDFPage_GetAnnotCount(page) > 0
         warnings = page_warnings(number, lines, reasons, drawn=pictured)
-        return RawPage(PageFacts(document_id, number, label, glyphs.frame.width, glyphs.frame.height, warnings), lines)
+        width, height = glyphs.frame.width, glyphs.frame.height
+        return RawPage(Page(document_id, number, label, width, height, "", warnings=warnings), lines)
     finally:
         pdfium.FPDF_ClosePage(page)

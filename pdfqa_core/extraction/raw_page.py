@@ -7,11 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pdfqa_core.types import BlockKind, Box
+from pdfqa_core.types import BlockKind, Box, Page
 
 ASCENT, DESCENT = 0.76, 0.22  # of the font size: how far a line's box reaches from its baseline
 _LETTER = (612.0, 792.0)  # points
+
+
+def to_text_frame(box: Iterable[Any], x: Any, y: Any, turn: int, width: float, height: float) -> tuple[Any, Any, Any]:
+    """Return u0, u1 and the baseline's v of characters in the frame of text turned by `turn` clockwise quarters.
+
+    On the page (width × height points) they have a `box` (x0, top, x1, bottom), and x, y lies on their baseline.
+    Numbers, or arrays of one length. In the frame u runs along the reading direction, v down the lines.
+    """
+    x0, top, x1, bottom = box
+    return (
+        (x0, x1, y),
+        (top, bottom, width - x),
+        (width - x1, width - x0, height - y),
+        (height - bottom, height - top, x),
+    )[turn]
+
+
+def from_text_frame(box: Box, turn: int, width: float, height: float) -> Box:
+    """Return the box on the page (width × height points) of a box (u0, v0, u1, v1) in the frame of turned text."""
+    u0, v0, u1, v1 = box
+    return (
+        box,
+        Box(width - v1, u0, width - v0, u1),
+        Box(width - u1, height - v1, width - u0, height - v0),
+        Box(v0, height - u1, v1, height - u0),
+    )[turn]
 
 
 def enclosing(boxes: Iterable[Box]) -> Box:
@@ -122,31 +149,17 @@ def page_warnings(
 
 
 @dataclass(frozen=True, slots=True)
-class PageFacts:
-    """What a page is beside its text. Sizes in points; `source` and `confidence` as in `types.Page`."""
-
-    document_id: str
-    number: int
-    label: str
-    width: float
-    height: float
-    warnings: tuple[str, ...] = ()
-    source: str = "text"
-    confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RawPage:
-    """The lines of one page in reading order, and what is known about the page."""
+    """The lines of one page in reading order; `facts` is the page with all that is known of it but its text."""
 
-    facts: PageFacts
+    facts: Page
     lines: list[TextLine]
 
     @classmethod
     def damaged(cls, document_id: str, number: int, label: str = "", warning: str = "") -> RawPage:
         """Return a page that cannot be read, as large as a letter, with the warning that says so."""
         warning = warning or f"Page {number} is damaged and could not be read."
-        return cls(PageFacts(document_id, number, label or str(number), *_LETTER, (warning,)), [])
+        return cls(Page(document_id, number, label or str(number), *_LETTER, "", warnings=(warning,)), [])
 
     @property
     def characters(self) -> int:

@@ -11,19 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pypdfium2.raw as pdfium
 
-from pdfqa_core.extraction.drawn import (
-    IMAGE,
-    PATH,
-    SHADING,
-    TEXT,
-    Drawn,
-    clip_boxes,
-    layers,
-    path_paint,
-)
+from pdfqa_core.extraction.drawn import IMAGE, PATH, SHADING, TEXT, Drawn, clip_boxes, layers, path_paint, read_drawn
 from pdfqa_core.extraction.hidden.visible import SAME_COLOR, leave_marks
-from pdfqa_core.extraction.text.glyphs import Addresses, Flags, Floats, Glyphs, Integers, PageFrame, distinct
+from pdfqa_core.extraction.text.glyphs import (
+    Addresses,
+    Flags,
+    Floats,
+    Glyphs,
+    Integers,
+    PageFrame,
+    distinct,
+    read_glyphs,
+)
 
 _INVISIBLE = 3  # text render mode of PDF 32000-1, table 106
 _TINY = 1.0  # points
@@ -85,6 +86,22 @@ class _Shapes:
     kind: Integers
     box: Floats
     color: Integers
+
+
+def read_characters(page: Any) -> tuple[Glyphs, Drawn, Flags, tuple[str, ...]] | None:
+    """Return the characters of a page (a raw FPDF_PAGE), all that is drawn on it, and what `find_hidden` says of them.
+
+    None where the text of the page cannot be read.
+    """
+    text_page = pdfium.FPDFText_LoadPage(page)
+    if not text_page:
+        return None
+    try:
+        glyphs = read_glyphs(page, text_page)
+        drawn = read_drawn(page, glyphs)
+        return glyphs, drawn, *find_hidden(page, glyphs, drawn)
+    finally:
+        pdfium.FPDFText_ClosePage(text_page)
 
 
 def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn) -> tuple[Flags, tuple[str, ...]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pdfqa_core.extraction.layout.kinds import BlockDraft
-from pdfqa_core.extraction.layout.segments import from_text_frame
-from pdfqa_core.extraction.raw_page import PageFacts, TextLine
+from pdfqa_core.extraction.raw_page import from_text_frame
 from pdfqa_core.extraction.text.hyphens import Hyphenation
 from pdfqa_core.types import Block, BlockKind, Box, Line, Page
 
@@ -16,8 +16,8 @@ _FEWEST_DOTS = 5  # of leaders
 _LEADERS = re.compile(rf"(?:\s*\.){{{_FEWEST_DOTS},}}\s*")
 
 
-def build_page(facts: PageFacts, drafts: Sequence[BlockDraft], hyphenation: Hyphenation) -> Page:
-    """Return the page that `drafts`, in reading order, make.
+def build_page(facts: Page, drafts: Sequence[BlockDraft], hyphenation: Hyphenation) -> Page:
+    """Return the page `facts` with the text that `drafts`, in reading order, make.
 
     Lines of one block are joined by a space, by nothing where a hyphen was mended, and by a line break in tables.
     """
@@ -42,23 +42,13 @@ def build_page(facts: PageFacts, drafts: Sequence[BlockDraft], hyphenation: Hyph
         for position, (line, text) in enumerate(zip(draft.lines, texts, strict=True)):
             following = texts[position + 1] if position + 1 < len(texts) else None
             kept, joint = _joint(text, following, draft, hyphenation)
-            lines.append(Line(length, length + len(kept), _box(line, facts)))
+            box = from_text_frame(Box(line.u0, line.top, line.u1, line.bottom), line.turn, facts.width, facts.height)
+            lines.append(Line(length, length + len(kept), _within(box, facts)))
             parts += [kept, joint]
             length += len(kept) + len(joint)
         blocks.append(Block(begin, length, draft.kind, draft.level))
-    return Page(
-        facts.document_id,
-        facts.number,
-        facts.label,
-        round(facts.width, 2),
-        round(facts.height, 2),
-        "".join(parts),
-        tuple(lines),
-        tuple(blocks),
-        facts.source,
-        facts.warnings,
-        facts.confidence,
-    )
+    width, height = round(facts.width, 2), round(facts.height, 2)
+    return replace(facts, width=width, height=height, text="".join(parts), lines=tuple(lines), blocks=tuple(blocks))
 
 
 def _tidy(text: str) -> str:
@@ -75,20 +65,7 @@ def _joint(text: str, following: str | None, draft: BlockDraft, hyphenation: Hyp
     return (text[:-1], "") if joint is None else (text, joint)
 
 
-def _box(line: TextLine, facts: PageFacts) -> Box:
-    """Return the line's box, cut at the page's edges (a line off the page gets an empty box at its edge)."""
-    return _within(
-        from_text_frame(Box(line.u0, line.top, line.u1, line.bottom), line.turn, facts.width, facts.height), facts
-    )
-
-
-def _within(box: Box, facts: PageFacts) -> Box:
-    x0, top, x1, bottom = box
-    width, height = facts.width, facts.height
-    if 0 <= x0 <= x1 <= width and 0 <= top <= bottom <= height:
-        return Box(round(x0, 2), round(top, 2), round(x1, 2), round(bottom, 2))
-
-    def within(value: float, limit: float) -> float:
-        return round(min(max(value, 0.0), limit), 2)
-
-    return Box(within(x0, width), within(top, height), within(x1, width), within(bottom, height))
+def _within(box: Box, page: Page) -> Box:
+    """Return the box cut at the page's edges (that of a line off the page is empty, at its edge)."""
+    limits = (page.width, page.height) * 2
+    return Box(*(round(min(max(value, 0.0), limit), 2) for value, limit in zip(box, limits, strict=True)))

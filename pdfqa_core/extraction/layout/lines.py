@@ -47,23 +47,7 @@ def _turned_lines(glyphs: Glyphs, chosen: Flags, turn: int, hidden: bool, first_
 
 def join_line(segments: list[TextSegment], turn: int) -> TextLine:
     """Return the line that segments on one baseline make."""
-    if len(segments) == 1:
-        (only,) = segments
-        letters = len(only.text) - only.text.count(" ")
-        return TextLine(
-            text=compose(" ".join(only.text.split())),
-            u0=only.u0,
-            u1=only.u1,
-            top=only.top,
-            bottom=only.bottom,
-            baseline=only.baseline,
-            size=only.size,
-            bold=only.bold > 0.8 * letters,
-            cells=1,
-            first_word=only.first_word,
-            turn=turn,
-        )
-    leftwards = right_to_left("".join(s.text for s in segments))
+    leftwards = len(segments) > 1 and right_to_left("".join(s.text for s in segments))
     ordered = sorted(segments, key=lambda s: -s.u1) if leftwards else in_order(segments)
     main = max(ordered, key=lambda s: (len(s.text) * s.size, -s.rank))
     text, cells = ordered[0].text, 1

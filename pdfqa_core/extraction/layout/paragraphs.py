@@ -52,9 +52,8 @@ def body_style(pages: Iterable[Sequence[TextLine]]) -> BodyStyle:
         for line in lines:
             sizes[round(line.size * 2) / 2, line.bold] += len(line.text)
         for before, after in itertools.pairwise(lines):
-            ratio = _distance(before, after) / max(before.size, 0.1)
-            if before.region == after.region and _alike(before, after) and 0.8 < ratio < 2.2:
-                leadings[round(ratio, 1)] += len(before.text)
+            if leading := _leading(before, after):
+                leadings[round(leading, 1)] += len(before.text)
     if not sizes:
         return BodyStyle(10.0, False, 1.2)
     (size, bold), _ = sizes.most_common(1)[0]
@@ -70,6 +69,12 @@ def _usual_size(lines: Sequence[TextLine]) -> float:
 
 def _distance(before: TextLine, after: TextLine) -> float:
     return after.baseline - before.baseline
+
+
+def _leading(before: TextLine, after: TextLine) -> float:
+    """Return the distance of two lines that may belong to one paragraph over their font size, 0 if they may not."""
+    ratio = _distance(before, after) / max(before.size, 0.1)
+    return ratio if before.region == after.region and _alike(before, after) and 0.8 < ratio < 2.2 else 0.0
 
 
 def _alike(before: TextLine, after: TextLine) -> bool:
@@ -88,8 +93,9 @@ def find_blocks(
     contents = contents_entries(lines)
     tabular = _table_rows(lines)
     drafts: list[BlockDraft] = []
-    edges = _right_edges(lines)
-    leadings = _leadings(lines, style)
+    regions = _by_region(lines)
+    edges = {region: sorted(x.u1 for x in own)[int(0.95 * (len(own) - 1))] for region, own in regions.items()}
+    leadings = {region: _usual_leading(own, style) for region, own in regions.items()}
     for index, (line, in_table) in enumerate(zip(lines, tabular, strict=True)):
         if index in named:
             title_ends, level = index + named[index][0], named[index][1]
@@ -124,7 +130,7 @@ def _table_rows(lines: Sequence[TextLine]) -> list[bool]:
     rows = [_is_row(line) for line in lines]
     if not any(rows):
         return rows
-    widths = _widths(lines)
+    widths = {region: max(x.u1 for x in own) - min(x.u0 for x in own) for region, own in _by_region(lines).items()}
 
     def near(i: int, j: int) -> bool:
         return (
@@ -155,37 +161,18 @@ def _is_row(line: TextLine) -> bool:
     return line.cells > 2 or not (BULLET.match(line.text) or NUMBERED.match(line.text))
 
 
-def _widths(lines: Sequence[TextLine]) -> dict[int, float]:
-    """Return how wide the text of each region is."""
-    places: dict[int, tuple[float, float]] = {}
+def _by_region(lines: Sequence[TextLine]) -> dict[int, list[TextLine]]:
+    """Return the lines of each region."""
+    found: dict[int, list[TextLine]] = {}
     for line in lines:
-        left, right = places.get(line.region, (line.u0, line.u1))
-        places[line.region] = (min(left, line.u0), max(right, line.u1))
-    return {region: right - left for region, (left, right) in places.items()}
-
-
-def _right_edges(lines: Sequence[TextLine]) -> dict[int, float]:
-    edges: dict[int, list[float]] = {}
-    for line in lines:
-        edges.setdefault(line.region, []).append(line.u1)
-    return {region: sorted(ends)[int(0.95 * (len(ends) - 1))] for region, ends in edges.items()}
-
-
-def _leadings(lines: Sequence[TextLine], style: BodyStyle) -> dict[int, float]:
-    """Return for each region the usual distance of its lines over their font size."""
-    ratios: dict[int, list[float]] = {}
-    for before, after in itertools.pairwise(lines):
-        ratios.setdefault(before.region, [])
-        ratios.setdefault(after.region, [])
-        if before.region == after.region and _alike(before, after):
-            ratio = _distance(before, after) / max(before.size, 0.1)
-            if 0.8 < ratio < 2.2:
-                ratios[before.region].append(ratio)
-    found = {line.region: style.leading for line in lines}
-    for region, values in ratios.items():
-        if len(values) >= 4:
-            found[region] = min(sorted(values)[len(values) // 4], 1.35 * style.leading)
+        found.setdefault(line.region, []).append(line)
     return found
+
+
+def _usual_leading(lines: Sequence[TextLine], style: BodyStyle) -> float:
+    """Return the usual distance of the lines of a region over their font size."""
+    found = sorted(filter(None, itertools.starmap(_leading, itertools.pairwise(lines))))
+    return min(found[len(found) // 4], 1.35 * style.leading) if len(found) >= 4 else style.leading
 
 
 def _same_stack(current: BlockDraft, line: TextLine) -> bool:
@@ -247,9 +234,8 @@ def _over_columns(drafts: list[BlockDraft]) -> list[BlockDraft]:
     """Return the blocks with paragraphs made whole that go on in the next column."""
     found: list[BlockDraft] = []
     for draft in drafts:
-        before = found[-1] if found else None
-        if before is not None and _goes_on(before, draft):
-            before.lines += draft.lines
+        if found and _goes_on(found[-1], draft):
+            found[-1].lines += draft.lines
         else:
             found.append(draft)
     return found

@@ -1,7 +1,6 @@
 """Characters to segments: stretches of one printed line without a wide gap. Clustering in numpy, one page at a time.
 
-Works in the frame of the text: u runs along the reading direction, v down the lines, both in points. Text that is
-turned against the page has a frame of its own; `from_text_frame` maps its boxes back.
+Works in the frame of the text (`raw_page.to_text_frame`).
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pdfqa_core.extraction.raw_page import ASCENT, DESCENT
+from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, to_text_frame
 from pdfqa_core.extraction.text.direction import logical_text
 from pdfqa_core.extraction.text.glyphs import Flags, Floats, Glyphs, Integers, right_to_left_codes
 from pdfqa_core.extraction.text.normalise import character, compose, right_to_left
-from pdfqa_core.types import Box
 
 _SAME_BASELINE = 0.3  # of the font size
 _SEGMENT_GAP = 0.9  # of the font size: wider gaps part columns and table cells
@@ -44,55 +42,25 @@ class TextSegment(NamedTuple):
     bottom: float  # where it ends
 
 
-def to_text_frame(glyphs: Glyphs, turn: int) -> tuple[Floats, Floats, Floats]:
-    """Return u0, u1 and the baseline's v of every glyph in the frame of text turned by `turn` quarters."""
-    width, height = glyphs.frame.width, glyphs.frame.height
-    x0, top, x1, bottom = glyphs.boxes.T
-    if turn == 0:
-        return x0, x1, glyphs.y
-    if turn == 1:
-        return top, bottom, width - glyphs.x
-    if turn == 2:
-        return width - x1, width - x0, height - glyphs.y
-    return height - bottom, height - top, glyphs.x
-
-
-def from_text_frame(box: Box, turn: int, width: float, height: float) -> Box:
-    """Return the box on the shown page (width × height points) of a box in the frame of turned text."""
-    u0, v0, u1, v1 = box
-    if turn == 0:
-        return box
-    if turn == 1:
-        return Box(width - v1, u0, width - v0, u1)
-    if turn == 2:
-        return Box(width - u1, height - v1, width - u0, height - v0)
-    return Box(v0, height - u1, v1, height - u0)
-
-
 def find_segments(glyphs: Glyphs, chosen: Flags, turn: int) -> list[TextSegment]:
     """Return the segments of the glyphs marked in `chosen` (n,) that are turned by `turn` quarters."""
     index = np.flatnonzero(chosen & ~glyphs.space & (glyphs.turn == turn))
     if not len(index):
         return []
-    u0, u1, v = to_text_frame(glyphs, turn)
+    u0, u1, v = to_text_frame(glyphs.boxes.T, glyphs.x, glyphs.y, turn, glyphs.frame.width, glyphs.frame.height)
     a, b = index[:-1], index[1:]
     em = np.maximum(glyphs.size[a], glyphs.size[b])
     gap = u0[b] - u1[a]
     backward = u0[a] - u1[b]
     close = (gap > -_OVERPRINT * em) & (gap < _SEGMENT_GAP * em)
-    close_leftwards = _leftward(glyphs, index) & (backward > -_OVERPRINT * em) & (backward < _SEGMENT_GAP * em)
+    leftward = right_to_left_codes(glyphs.codes[index])
+    close_leftwards = leftward[:-1] & leftward[1:] & (backward > -_OVERPRINT * em) & (backward < _SEGMENT_GAP * em)
     alike = (np.abs(v[b] - v[a]) < _SAME_BASELINE * em) & (np.minimum(glyphs.size[a], glyphs.size[b]) > 0.55 * em)
     joined = alike & (close | close_leftwards)
     spaces = np.concatenate([[0], np.cumsum(glyphs.space)])
     space_before = np.concatenate([[True], spaces[b] > spaces[a + 1]])
     edges = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(index)]])
     return _segments(glyphs, index, edges, u0[index], u1[index], v[index], space_before)
-
-
-def _leftward(glyphs: Glyphs, index: Integers) -> Flags:
-    """Return for each pair of neighbours whether both come from a script written from right to left."""
-    right = right_to_left_codes(glyphs.codes[index])
-    return right[:-1] & right[1:]
 
 
 def _middles(values: Floats, edges: Integers) -> Floats:

@@ -21,8 +21,9 @@ from pdfqa_core.extraction.pdfplumber.ruled_tables import RuledTable, find_table
 from pdfqa_core.extraction.pdfplumber.sheet import TINY, MeasuredChar, Sheet, measure
 from pdfqa_core.extraction.pdfplumber.source import cause, faults, source_pages, upright
 from pdfqa_core.extraction.pdfplumber.text_lines import find_lines
-from pdfqa_core.extraction.raw_page import PageFacts, RawPage, TextLine, page_warnings
+from pdfqa_core.extraction.raw_page import RawPage, TextLine, page_warnings
 from pdfqa_core.extraction.whole import PagewiseExtractor
+from pdfqa_core.types import Page
 
 _UNKNOWN = re.compile(r"\(cid:\d+\)")  # pdfminer's text of a glyph that stands for no known character
 _MANY_UNKNOWN = 0.1  # of the characters of a page: from this share on a warning tells of unknown letters
@@ -66,14 +67,14 @@ class PdfplumberReader:
             page = LibraryPage(document, source, number)
             try:
                 sheet = Sheet.of(page, shown, number)
-                return self._lines(page, sheet, PageFacts(document_id, number, label, sheet.width, sheet.height))
+                return self._lines(page, sheet, Page(document_id, number, label, sheet.width, sheet.height, ""))
             finally:
                 page.close()  # what was read of it stays in memory otherwise
         except faults() as error:
             cause(error)
             return RawPage.damaged(document_id, number, label)
 
-    def _lines(self, page: Any, sheet: Sheet, facts: PageFacts) -> RawPage:
+    def _lines(self, page: Any, sheet: Sheet, facts: Page) -> RawPage:
         """Return the lines of a page: level ones and tables from top to bottom, then turned text, then hidden text."""
         known = [raw for raw in page.chars if not _UNKNOWN.fullmatch(raw["text"])]
         chars = [measure(raw, page, sheet) for raw in known]

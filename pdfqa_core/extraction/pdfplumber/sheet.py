@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pdfqa_core.extraction.raw_page import to_text_frame
 from pdfqa_core.types import Box
 
 TINY = 1.0  # points: smaller text is hidden, as in `hidden.find_hidden`
@@ -50,20 +51,13 @@ class Sheet:
 
     def _find_hidden(self, handle: Any) -> None:
         import numpy as np
-        import pypdfium2.raw as pdfium
 
-        from pdfqa_core.extraction.drawn import read_drawn
-        from pdfqa_core.extraction.hidden.find_hidden import find_hidden
-        from pdfqa_core.extraction.text.glyphs import read_glyphs
+        from pdfqa_core.extraction.hidden.find_hidden import read_characters
 
-        text_page = pdfium.FPDFText_LoadPage(handle)
-        if not text_page:
+        found = read_characters(handle)
+        if found is None:
             return
-        try:
-            glyphs = read_glyphs(handle, text_page)
-            flags, self.reasons = find_hidden(handle, glyphs, read_drawn(handle, glyphs))
-        finally:
-            pdfium.FPDFText_ClosePage(text_page)
+        glyphs, _, flags, self.reasons = found
         for i in np.flatnonzero(flags):
             x0, top, x1, bottom = glyphs.boxes[i].tolist()
             odd = int(glyphs.turn[i]) % 2
@@ -121,10 +115,5 @@ def measure(raw: dict[str, Any], page: Any, sheet: Sheet) -> MeasuredChar:
     middle_x, middle_y = (box.x0 + box.x1) / 2, (box.top + box.bottom) / 2
     hidden = not (0 <= middle_x <= sheet.width and 0 <= middle_y <= sheet.height)
     hidden = hidden or size < TINY or sheet.hides(box, turn, y if level else x)
-    u0, u1, v = (
-        (box.x0, box.x1, y),
-        (box.top, box.bottom, sheet.width - x),
-        (sheet.width - box.x1, sheet.width - box.x0, sheet.height - y),
-        (sheet.height - box.bottom, sheet.height - box.top, x),
-    )[turn]
+    u0, u1, v = to_text_frame(box, x, y, turn, sheet.width, sheet.height)
     return MeasuredChar(raw, turn, max(size, 0.0), box, u0, u1, v, hidden)

@@ -11,7 +11,7 @@ from pdfqa_core.extraction.grouping import grouped
 from pdfqa_core.extraction.layout.lines import join_line
 from pdfqa_core.extraction.layout.reading_order import regions as columns_of
 from pdfqa_core.extraction.layout.segments import TextSegment, group_rows
-from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine
+from pdfqa_core.extraction.raw_page import ASCENT, DESCENT, TextLine, from_text_frame
 from pdfqa_core.extraction.tables.find_tables import with_tables_of_words
 from pdfqa_core.extraction.text.words import Word
 from pdfqa_core.extraction.visual.engine import Region
@@ -181,11 +181,9 @@ def _parted(line: PictureLine, gap: float) -> list[tuple[str, float, float, tupl
 
 def _turned(line: PictureLine, found: PictureText, scale: float, region: int) -> TextLine:
     """Return a line that stands at a right angle to the others, in a frame of its own."""
-    x0, top, x1, bottom = (value / scale for value in line.box)
-    width, height = found.width / scale, found.height / scale
-    u0, u1, v0, v1 = (
-        (top, bottom, width - x1, width - x0) if line.turn == 1 else (height - bottom, height - top, x0, x1)
-    )
+    box = Box(*(value / scale for value in line.box))
+    # seen from the line the page is turned the other way
+    u0, v0, u1, v1 = from_text_frame(box, 4 - line.turn, found.height / scale, found.width / scale)
     size = BOX_SIZE * (v1 - v0)
     return TextLine(
         text=line.text,

@@ -21,8 +21,8 @@ from pdfqa_core.extraction.direct import direct_extractor
 from pdfqa_core.extraction.process import page_pool
 from pdfqa_core.extraction.process.limits import MB
 from pdfqa_core.extraction.process.page_pool import CrashedError, read_pages, sharing
-from pdfqa_core.extraction.raw_page import PageFacts, RawPage
-from pdfqa_core.types import DocumentState
+from pdfqa_core.extraction.raw_page import RawPage
+from pdfqa_core.types import DocumentState, Page
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,7 +44,7 @@ class Reader:
                 time.sleep(0.3)
             if number == self.failing:
                 self.fail(name)
-            facts = PageFacts(document_id, number, str(number), 1, 1, (str(os.getpid()), str(sharing())))
+            facts = Page(document_id, number, "", 1, 1, "", warnings=(str(os.getpid()), str(sharing())))
             yield RawPage(facts, [])
 
     def fail(self, name: str) -> None:
@@ -149,7 +149,7 @@ import resource, sys
 from pathlib import Path
 from dataclasses import dataclass
 from typing import ClassVar
-from pdfqa_core.extraction.raw_page import PageFacts
+from pdfqa_core.types import Page
 from pdfqa_core.extraction.base import ExtractionOptions
 from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.extraction.process.page_pool import CrashedError, read_pages
@@ -166,7 +166,7 @@ class Busy:
                 while self.source == "text":
                     pass
             limit = resource.getrlimit(resource.RLIMIT_CPU)[0]
-            yield RawPage(PageFacts(document_id, number, "", 1, 1, (str(limit),), self.source), [])
+            yield RawPage(Page(document_id, number, "", 1, 1, "", source=self.source, warnings=(str(limit),)), [])
 
 limit_cpu(1)
 reading = ExtractionOptions(workers=2, page_seconds=100)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from pdfqa_core.extraction.layout.pages import build_pages
-from pdfqa_core.extraction.raw_page import PageFacts, PageTable, RawPage, TableCell, TextLine
+from pdfqa_core.extraction.raw_page import PageTable, RawPage, TableCell, TextLine
 from pdfqa_core.extraction.visual import page_of
 from pdfqa_core.extraction.visual.engine import Recognised, Region
 from pdfqa_core.extraction.visual.order import ordered_lines
 from pdfqa_core.extraction.visual.picture import Ink, cut_out, find_words, read_picture
 from pdfqa_core.extraction.visual.usable import is_garbage, usable_text
-from pdfqa_core.types import BlockKind, Box
+from pdfqa_core.types import BlockKind, Box, Page
 
 HEIGHT = 12  # pixels of a line's block
 PAD = 8  # pixels around it that the detector takes along
@@ -67,7 +67,7 @@ def lines_of(picture, models, **choices) -> list[TextLine]:
 
 
 def page(models: Blocks, picture, letters: int = 0, warnings: tuple[str, ...] = ()) -> RawPage:
-    facts = PageFacts("doc", 3, "3", float(picture.shape[1]), float(picture.shape[0]), warnings)
+    facts = Page("doc", 3, "3", float(picture.shape[1]), float(picture.shape[0]), "", warnings=warnings)
     found = read_picture(picture, models, reduction=1.0)
     return page_of(RawPage(facts, []), found, 1.0, letters)
 
@@ -106,7 +106,7 @@ def test_a_line_at_a_right_angle_to_the_others_is_turned_by_itself():
     assert [(line.text, line.turn) for line in lines] == [
         ("first line here", 0), ("second line here", 0), ("along the edge", 3),
     ]  # fmt: skip
-    raw = RawPage(PageFacts("doc", 1, "1", float(WIDE), float(HIGH)), lines)
+    raw = RawPage(Page("doc", 1, "1", float(WIDE), float(HIGH), ""), lines)
     (read,) = build_pages([raw])
     box = read.lines[-1].box
     assert (box.x0, box.top, box.x1, box.bottom) == pytest.approx((40, 200, 52, 500), abs=9)

@@ -39,14 +39,9 @@ def result_of(steps: Generator[Any, None, T]) -> T:
 
 
 def complete(
-    llm: LLM,
-    messages: Sequence[Message],
-    *,
-    max_tokens: int,
-    stop: StopSignal | None = None,
-    schema: Mapping[str, Any] | None = None,
-    sampling: Sampling = GREEDY,
-) -> Generator[str, None, None]:
+    llm: LLM, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
+    schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
+) -> Generator[str, None, None]:  # fmt: skip
     """Yield the pieces of a reply's text, see `LLM.stream`."""
     with closing(llm.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling)) as stream:
         for piece in stream:

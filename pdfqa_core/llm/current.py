@@ -23,7 +23,7 @@ class CurrentLLM:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._changed = threading.Condition()
-        self._calls = 0
+        self.calls = 0  # under way
         self._closed = ""  # why new calls wait, in words
 
     @property
@@ -54,7 +54,7 @@ class CurrentLLM:
                 raise PdfQAError("Another model is being loaded.", "Wait for it, or stop it.")
             self._closed = why
         try:
-            while self._calls:
+            while self.calls:
                 if is_set(stop):
                     raise StoppedError
                 time.sleep(POLL)
@@ -64,11 +64,6 @@ class CurrentLLM:
                 self._closed = ""
                 self._changed.notify_all()
 
-    @property
-    def calls(self) -> int:
-        """How many calls are under way."""
-        return self._calls
-
     def _entered(self, stop: StopSignal | None) -> Generator[Progress, None, None]:
         """Count one call more, as soon as no engine is being replaced. Raises StoppedError."""
         while True:
@@ -76,7 +71,7 @@ class CurrentLLM:
                 if is_set(stop):
                     raise StoppedError
                 if not self._closed:
-                    self._calls += 1
+                    self.calls += 1
                     return
                 words = self._closed
                 self._changed.wait(POLL)
@@ -84,7 +79,7 @@ class CurrentLLM:
 
     def _left(self) -> None:
         with self._changed:
-            self._calls -= 1
+            self.calls -= 1
 
     # ------------------------------------------------------------ calls
 

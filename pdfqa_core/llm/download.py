@@ -82,19 +82,17 @@ def download(
 
 def partial_bytes(folder: Path, file: str) -> int:
     """Return how much of a file an interrupted download has left."""
-    sizes = [path.stat().st_size for path in (folder / PARTIAL).glob("*") if _belongs(path, file)]
-    return max(sizes, default=0)
+    return max((path.stat().st_size for path in _partials(folder, file)), default=0)
 
 
 def remove_partial(folder: Path, file: str) -> None:
     """Remove what an interrupted download has left."""
-    for path in (folder / PARTIAL).glob("*"):
-        if _belongs(path, file):
-            path.unlink(missing_ok=True)
+    for path in _partials(folder, file):
+        path.unlink(missing_ok=True)
 
 
-def _belongs(path: Path, file: str) -> bool:
-    return path.name.startswith(f"{file}.") and path.suffix == ".partial"
+def _partials(folder: Path, file: str) -> list[Path]:
+    return [path for path in (folder / PARTIAL).glob("*.partial") if path.name.startswith(f"{file}.")]
 
 
 class _Pace:
@@ -163,8 +161,8 @@ class _Transfer:
         folder.mkdir(parents=True, exist_ok=True)
         partial = folder / f"{self._entry.file}.{expected[:16]}.partial"
         with _once(folder / f"{self._entry.file}.lock", self._entry.file):
-            for other in folder.glob("*"):
-                if _belongs(other, self._entry.file) and other != partial:
+            for other in _partials(self._folder, self._entry.file):
+                if other != partial:
                     other.unlink()
             self._check_disk(size, partial)
             self._resume(partial, size)
@@ -318,22 +316,22 @@ class _Transfer:
 
         status = error.response.status_code if error.response is not None else 0
         place = f"huggingface.co/{self._entry.repo}"
-        if isinstance(error, GatedRepoError) or status == 403:
-            return ModelError(
-                f"{place} asks its users to accept a licence first.",
-                "Accept it on that page, then set HF_TOKEN to a token of your account and start the app again.",
-            )
-        if status == 401:
-            return ModelError(
+        messages = {
+            401: (
                 f"The hub lets nobody have {place} without signing in (401), or there is no such repository.",
                 "Set HF_TOKEN to a token of your account that may read it, and start the app again.",
-            )
-        if status == 404:
-            return ModelError(
+            ),
+            403: (
+                f"{place} asks its users to accept a licence first.",
+                "Accept it on that page, then set HF_TOKEN to a token of your account and start the app again.",
+            ),
+            404: (
                 f"There is no {self._entry.file} of revision {self._entry.revision} at {place} (404).",
                 "Update the program, or choose another model.",
-            )
-        return self._unreachable(f"the hub answered {status}")
+            ),
+        }
+        message = messages.get(403 if isinstance(error, GatedRepoError) else status)
+        return ModelError(*message) if message else self._unreachable(f"the hub answered {status}")
 
     @contextlib.contextmanager
     def _get(self, location: str) -> Iterator[httpx.Response]:

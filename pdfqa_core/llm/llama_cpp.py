@@ -169,14 +169,9 @@ class LlamaCpp:
     # -------------------------------------------------------------- streams
 
     def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None,
-        sampling: Sampling = GREEDY,
-    ) -> Stream:
+        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
+    ) -> Stream:  # fmt: skip
         """Yield the reply's pieces, with Progress between them, and last one Usage.
 
         Progress("waiting", 0, n): n streams are before this one; Progress("loading NAME", percent, 100);
@@ -187,7 +182,17 @@ class LlamaCpp:
         try:
             yield from self._wait(ticket, stop)
             yield from self.prepare(stop)
-            yield from self._run(messages, max_tokens, stop, schema, sampling)
+            native, _ = self._ready()
+            prompt = self._tokens(messages)
+            room = self._room(native, len(prompt))
+            sampler = native.sampler(sampling, grammar_of(schema) if schema is not None else "")
+            try:
+                with _watching(stop, native):
+                    evaluated = yield from self._read(native, prompt)
+                    written, reason = yield from self._write(native, sampler, min(max_tokens, room), stop)
+            finally:
+                sampler.close()
+            yield Usage(len(prompt), written, reason, evaluated)
         except StoppedError:
             yield Usage(finish_reason="stopped")
         finally:
@@ -239,26 +244,6 @@ class LlamaCpp:
                 yield Progress("waiting", 0, position)
         if is_set(stop):
             raise StoppedError
-
-    def _run(
-        self,
-        messages: Sequence[Message],
-        max_tokens: int,
-        stop: StopSignal | None,
-        schema: Mapping[str, Any] | None,
-        sampling: Sampling,
-    ) -> Stream:
-        native, _ = self._ready()
-        prompt = self._tokens(messages)
-        room = self._room(native, len(prompt))
-        sampler = native.sampler(sampling, grammar_of(schema) if schema is not None else "")
-        try:
-            with _watching(stop, native):
-                evaluated = yield from self._read(native, prompt)
-                written, reason = yield from self._write(native, sampler, min(max_tokens, room), stop)
-        finally:
-            sampler.close()
-        yield Usage(len(prompt), written, reason, evaluated)
 
     def _room(self, native: NativeModel, length: int) -> int:
         """Return how many tokens fit the context beside a prompt of `length`. Raises ModelError if not even one."""

@@ -197,14 +197,9 @@ class OpenAICompatible:
     # -------------------------------------------------------------- replies
 
     def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None,
-        sampling: Sampling = GREEDY,
-    ) -> Stream:
+        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
+    ) -> Stream:  # fmt: skip
         """Yield the reply's pieces, Progress while a busy server is waited for, and last one Usage.
 
         A stop is noticed within 0.1 s even while the server is silent. Raises ModelError if the server cannot be

@@ -96,14 +96,9 @@ class CachedLLM:
         yield from self._llm.prepare(stop)
 
     def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None,
-        sampling: Sampling = GREEDY,
-    ) -> Stream:
+        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
+        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
+    ) -> Stream:  # fmt: skip
         """Yield the remembered reply at once, which takes no tokens, or the model's piece by piece."""
         settings = {"max_tokens": max_tokens, "schema": schema, "sampling": asdict(sampling)}
         key = reply_key(self._model, "complete", messages, settings)

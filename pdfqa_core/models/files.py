@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -151,10 +150,6 @@ class ModelFiles:
         return True
 
     # ------------------------------------------------------------ what was chosen
-
-    def choices(self) -> Mapping[str, Any]:
-        """Return what `models.json` holds."""
-        return read_choices(self._workspace)
 
     def remember(self, **llm: Any) -> None:
         """Keep settings of the language model for the next start."""

@@ -91,11 +91,7 @@ class Checker:
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
             for place, found in enumerate(self._best(single if short else matches, named)):
                 support = self.support(text[start:end], found)
-                if (
-                    support is Support.SUPPORTED
-                    and claim != text[start:end]
-                    and not _says(text[start:end], found.quote)
-                ):
+                if short and support is Support.SUPPORTED and not _says(text[start:end], found.quote):
                     support = Support.PARTLY
                 if place == 0:
                     supports.append(support)

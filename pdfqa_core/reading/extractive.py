@@ -63,18 +63,11 @@ class ExtractiveReader:
             yield Token(piece)
         stopped = is_set(stop)
         refused = not text and not stopped
-        yield Done(
-            Answer(
-                INSUFFICIENT_CONTEXT if refused else text,
-                tuple(citations),
-                tuple(hits),
-                refused,
-                stopped,
-                reader="extractive",
-                seconds={"read": time.perf_counter() - began},
-                sentences=tuple(checked),
-            )
-        )
+        answer = Answer(
+            INSUFFICIENT_CONTEXT if refused else text, tuple(citations), tuple(hits), refused, stopped,
+            reader="extractive", seconds={"read": time.perf_counter() - began}, sentences=tuple(checked),
+        )  # fmt: skip
+        yield Done(answer)
 
     def sentences(self, question: str, hits: Sequence[Hit]) -> list[Quote]:
         """Return the chosen sentences in the order of the hits and of their text."""

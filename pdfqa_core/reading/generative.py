@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
@@ -35,15 +34,6 @@ from pdfqa_core.types import (
 )
 
 _SENTENCE_ENDS = frozenset(".!?\n")
-
-
-@dataclass
-class _Reply:
-    """What the model has written so far."""
-
-    text: str = ""
-    usage: Usage = field(default_factory=Usage)
-    first_token: float | None = None
 
 
 @readers.register("generative", "the language model writes")
@@ -125,18 +115,32 @@ class GenerativeReader:
         yield from self.llm.prepare(stop)
         evidence = self.fitting(question, hits)
         notes = self._left_out(evidence, hits)
-        reading = f"reading {_passages(len(evidence.hits))}"
-        yield Progress(reading)
-        reply = _Reply()
-        yield from self._write(self.messages(question, evidence), reply, reading, stop)
+        passages = "1 passage" if len(evidence.hits) == 1 else f"{len(evidence.hits)} passages"
+        yield Progress(f"reading {passages}")
+        reply, usage, first_token = yield from self._write(question, evidence, f"reading {passages}", stop)
         stopped = is_set(stop)
         seconds = {"read": time.perf_counter() - began}
-        if reply.first_token is not None:
-            seconds["first_token"] = reply.first_token - began
-        if reply.usage.finish_reason == "length":
-            tokens = reply.usage.completion_tokens
+        if first_token is not None:
+            seconds["first_token"] = first_token - began
+        if usage.finish_reason == "length":
+            tokens = usage.completion_tokens
             notes.append(f"The answer was cut {f'after {tokens} tokens' if tokens else 'by the server'}.")
-        yield Done(self._answer(reply, question, hits, evidence, stopped, seconds, notes))
+        text, markers = strip_markers(reply.strip())
+        text = text.strip()
+        refused = not stopped and (not text or declines(text))
+        if refused and text and text != INSUFFICIENT_CONTEXT:
+            notes.append(f"The model declined: {text}")
+        began = time.perf_counter()
+        ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
+        named = [(place, ranks[number]) for place, number in markers if number in ranks]
+        checked = Checked() if refused else self.checker.check(text, evidence.hits, named, question)
+        seconds["check"] = time.perf_counter() - began
+        answer = Answer(
+            INSUFFICIENT_CONTEXT if refused else text, checked.citations, tuple(hits), refused, stopped,
+            reader="generative", model=self.llm.name, seconds=seconds, prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens, notes=tuple(notes), sentences=checked.sentences,
+        )  # fmt: skip
+        yield Done(answer)
 
     def _left_out(self, evidence: Evidence, hits: Sequence[Hit]) -> list[str]:
         """Return what the user is told where the evidence did not fit the context; trimming was asked for."""
@@ -147,70 +151,38 @@ class GenerativeReader:
         return [f"{what} did not fit the model's context and were left out."]
 
     def _write(
-        self, messages: Sequence[Message], reply: _Reply, reading: str, stop: StopSignal | None
-    ) -> Iterator[Event]:
-        """Write the reply. A model that repeats itself is stopped, which is how its tokens are counted to the end."""
+        self, question: str, evidence: Evidence, reading: str, stop: StopSignal | None
+    ) -> Generator[Event, None, tuple[str, Usage, float | None]]:
+        """Write the reply; return its text, what it took, and when its first token came.
+
+        A model that repeats itself is stopped through `stop`, so that its tokens are counted to the end.
+        """
+        text, usage, first_token = "", Usage(), None
         loop = threading.Event()
         pieces = self.llm.stream(
-            messages, max_tokens=self.max_tokens, stop=EitherStop(stop, loop), sampling=self.sampling
-        )
+            self.messages(question, evidence), max_tokens=self.max_tokens, stop=EitherStop(stop, loop),
+            sampling=self.sampling,
+        )  # fmt: skip
         shown = MarkerFilter()
         with closing(pieces):
             for piece in pieces:
                 if isinstance(piece, Usage):
-                    reply.usage = piece
+                    usage = piece
                 elif isinstance(piece, Progress):
                     yield _worded(piece, reading)
                 elif not loop.is_set():
-                    if reply.first_token is None:
-                        reply.first_token = time.perf_counter()
+                    if first_token is None:
+                        first_token = time.perf_counter()
                         yield Progress("writing")
-                    reply.text += piece
-                    if text := shown.feed(piece):
-                        yield Token(text)
-                    if _SENTENCE_ENDS & set(piece) and (cut := cut_at_loop(reply.text)) is not None:
-                        reply.text = cut
+                    text += piece
+                    if ready := shown.feed(piece):
+                        yield Token(ready)
+                    if _SENTENCE_ENDS & set(piece) and (cut := cut_at_loop(text)) is not None:
+                        text = cut
                         loop.set()
-        if not loop.is_set() and (text := shown.flush()):
-            yield Token(text)
-
-    def _answer(
-        self,
-        reply: _Reply,
-        question: str,
-        hits: Sequence[Hit],
-        evidence: Evidence,
-        stopped: bool,
-        seconds: dict[str, float],
-        notes: list[str],
-    ) -> Answer:
-        text, markers = strip_markers(reply.text.strip())
-        text = text.strip()
-        refused = not stopped and (not text or declines(text))
-        if refused and text and text != INSUFFICIENT_CONTEXT:
-            notes.append(f"The model declined: {text}")
-        began = time.perf_counter()
-        ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
-        named = [(place, ranks[number]) for place, number in markers if number in ranks]
-        checked = Checked() if refused else self.checker.check(text, evidence.hits, named, question)
-        return Answer(
-            INSUFFICIENT_CONTEXT if refused else text,
-            checked.citations,
-            tuple(hits),
-            refused=refused,
-            stopped=stopped,
-            reader="generative",
-            model=self.llm.name,
-            seconds={**seconds, "check": time.perf_counter() - began},
-            prompt_tokens=reply.usage.prompt_tokens,
-            completion_tokens=reply.usage.completion_tokens,
-            notes=tuple(notes),
-            sentences=checked.sentences,
-        )
-
-
-def _passages(count: int) -> str:
-    return "1 passage" if count == 1 else f"{count} passages"
+        if not loop.is_set() and (ready := shown.flush()):
+            yield Token(ready)
+        return text, usage, first_token
 
 
 def _worded(progress: Progress, reading: str) -> Progress:

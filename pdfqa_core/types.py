@@ -371,7 +371,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A set of finished turns that annotators rate. `turn_ids` is the set; each annotator has an own order."""
+    """A set of finished turns that annotators rate. `turn_ids` is the set; each annotator has their own order."""
 
     id: str
     name: str
@@ -438,7 +438,7 @@ class Ranking:
 
     @property
     def rank(self) -> int | None:
-        """The rank of the first relevant place, None where there is none."""
+        """The rank of the first relevant place, None without one."""
         return next((rank for rank, place in enumerate(self.places, start=1) if place.gain > 0), None)
 
 
@@ -447,7 +447,7 @@ class ScoredItem:
     """The values of one item by measure, None where it could not be scored.
 
     `texts` are what a reader of a report wants to see ("question", …). Where a system ranks, `rank` is that of the
-    first relevant place, None where there is none. `seconds` is what the item took, None where nobody measured.
+    first relevant place, None without one. `seconds` is what the item took, None if it was not measured.
     Items of one `conversation` are not independent of each other; empty: this one is.
     """
 
@@ -518,7 +518,7 @@ class EvaluationSummary:
 class Progress:
     """Work going on: `phase` in words a user reads, `done` of `total` units (total 0: unknown).
 
-    `seconds_left` is an estimate for all of the work that this is a part of, None where there is none; it does not
+    `seconds_left` is an estimate for all of the work that this is a part of, None if unknown; it does not
     count when two are compared.
     """
 
@@ -625,7 +625,7 @@ class Extractor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a reply took, in tokens as the engine counted them (0: it does not tell); the last item of a stream.
+    """What a reply took, in tokens as the engine counted them (0: not known); the last item of a stream.
 
     `finish_reason` is "stop" (the model ended its reply), "length" (the most tokens or the context were reached),
     "stopped" (the stop signal was set) or another word of the engine's. `evaluated_tokens` of the prompt's tokens were
@@ -678,7 +678,7 @@ class LLM(Protocol):
     ) -> Mapping[str, float]:
         """Return the probability of each of `choices` as the reply, scaled so that they add up to 1.
 
-        From the probabilities of tokens, never from generated text. Raises ModelError if the engine cannot tell.
+        From the probabilities of tokens, never from generated text. Raises ModelError if the engine does not give them.
         """
         ...
 

@@ -50,23 +50,17 @@ class Concatenation:
     def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
         """Return the question with what it is searched with. Raises ModelError if the encoder fails."""
         recent = self.recent(history)
-        if not recent or is_set(stop):
-            return Rewritten(question)
-        related = self.relation(question, recent)
-        if related is Relation.NEW_TOPIC:
-            return Rewritten(question, NEW_TOPIC_NOTE)
-        return self.beside(question, recent, related)
+        return self.related(question, recent)[1] if recent and not is_set(stop) else Rewritten(question)
 
     def recent(self, history: History) -> list[tuple[str, str]]:
         """Return the turns that are looked at."""
         return list(history[-self.turns :]) if self.turns else []
 
-    def relation(self, question: str, recent: History) -> Relation:
-        """Return how the question relates to the turns before."""
-        return relation(question, recent, encode=self.encode, new_topic=self.new_topic)
-
-    def beside(self, question: str, recent: History, related: Relation) -> Rewritten:
-        """Return a question of this relation with the earlier questions beside it."""
+    def related(self, question: str, recent: History) -> tuple[Relation, Rewritten]:
+        """Return how the question relates to the turns before it, and the question with what it is searched with."""
+        related = relation(question, recent, encode=self.encode, new_topic=self.new_topic)
+        if related is Relation.NEW_TOPIC:
+            return related, Rewritten(question, NEW_TOPIC_NOTE)
         earlier = [asked for asked, _ in recent]
         follow_up = related is Relation.FOLLOW_UP
         share = 1.0 if follow_up else STANDING_ALONE
@@ -82,7 +76,7 @@ class Concatenation:
         if nearest := self._nearest(question, recent[-1][1]):
             dense.append((nearest, share * ANSWER_MEANING))
         shown = _with_topic(question, earlier) if follow_up else question
-        return Rewritten(shown, "", _rounded(lexical), _rounded(dense))
+        return related, Rewritten(shown, "", _rounded(lexical), _rounded(dense))
 
     def _nearest(self, question: str, answer: str) -> str:
         """Return the sentence of an answer that is nearest to the question; the first without an encoder."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
 
 from pdfqa_core.conversation.base import rewriters
 from pdfqa_core.conversation.candidates import candidates
-from pdfqa_core.conversation.concatenation import NEW_TOPIC_NOTE, Concatenation
+from pdfqa_core.conversation.concatenation import Concatenation
 from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, topic_terms
 from pdfqa_core.errors import ModelError
 from pdfqa_core.streaming import complete, is_set, result_of
@@ -108,8 +108,8 @@ def _singular(text: str) -> dict[str, str]:
     return {re.sub(r"(['’]s|(?<=\w\w\w)s)$", "", term): term for term in topic_terms(text)}
 
 
-def _listed(words: dict[str, str], known: object) -> str:
-    missing = [f"“{written}”" for word, written in words.items() if word not in known]  # type: ignore[operator]
+def _listed(words: dict[str, str], known: Collection[str]) -> str:
+    missing = [f"“{written}”" for word, written in words.items() if word not in known]
     return ", ".join(missing[:3])
 
 
@@ -145,11 +145,8 @@ class LLMRewriter:
         recent = self._fallback.recent(history)
         if not recent or is_set(stop):
             return Rewritten(question)
-        related = self._fallback.relation(question, recent)
-        if related is Relation.NEW_TOPIC:
-            return Rewritten(question, NEW_TOPIC_NOTE)
-        fallback = self._fallback.beside(question, recent, related)
-        if related is Relation.SAME_TOPIC:
+        related, fallback = self._fallback.related(question, recent)
+        if related is not Relation.FOLLOW_UP:
             return fallback
         found = self._by_model(question, recent, fallback, stop)
         return fallback if is_set(stop) else found

@@ -33,8 +33,8 @@ class CatalogueEntry:
     checksum ("" where it is not known), `parameters` their number in billions, `context` the longest context it was
     trained on in tokens. `layers`, `kv_width` (key-value heads x their size) and `vocabulary` are its dimensions, see
     `memory`. `accept` is where a licence is read that asks its users to agree with it. `package` is the Python package
-    that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes; "" and 0
-    where there is none.
+    that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes ("" and 0
+    without one).
     """
 
     name: str
@@ -124,7 +124,7 @@ def packaged_file(candidate: CatalogueEntry) -> Path | None:
 
 
 def on_disk(candidate: CatalogueEntry, models_dir: Path, weights: str = F16) -> Path | None:
-    """Return the file that would be used now, without making or fetching anything; None if there is none."""
+    """Return the file that would be used now, without making or fetching anything, or None."""
     for name in (candidate.f16 if weights == F16 else "", candidate.file):
         if name and is_gguf(models_dir / name):
             return models_dir / name

@@ -237,7 +237,9 @@ class _Transfer:
                 if start:
                     raise _Broken("the server sent another part of the file than the one asked for")
             with partial.open("ab") as file:
-                for chunk in self._chunks(response):
+                for chunk in response.iter_raw():
+                    if self._cancelled.is_set():
+                        break
                     if self._done + len(chunk) > size:
                         self._begin_anew(partial)
                         raise _Broken("the server sent more than the file holds")
@@ -249,18 +251,6 @@ class _Transfer:
                 os.fsync(file.fileno())
         if self._done < size and not self._cancelled.is_set():
             raise _Broken("the connection broke off")
-
-    def _chunks(self, response: httpx.Response) -> Iterator[bytes]:
-        """Yield what arrives until the connection ends, however it ends."""
-        import httpx
-
-        try:
-            for chunk in response.iter_raw():
-                if self._cancelled.is_set():
-                    return
-                yield chunk
-        except httpx.HTTPError as error:
-            _log.info("the connection for %s ended: %s", self._entry.file, error)
 
     def _finish(self, partial: Path, expected: str) -> None:
         if self._digest.hexdigest() != expected:

@@ -49,7 +49,6 @@ class Header:
     number of its tensors, `size` the file's size in bytes.
     """
 
-    version: int
     tensors: int
     values: Mapping[str, Any]
     size: int
@@ -152,7 +151,7 @@ class _Reader:
 
 
 def read_header(path: Path) -> Header:
-    """Return the header of a GGUF file. Raises ModelError if it is none, damaged, of another version or unreadable."""
+    """Return the header of a GGUF file. Raises ModelError if it is not one, or cannot be read."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -177,7 +176,7 @@ def _read(reader: _Reader, path: Path, size: int) -> Header:
     for _ in range(entries):
         key = reader.text()
         values[key] = reader.value(reader.number("<I"))
-    return Header(version, tensors, values, size)
+    return Header(tensors, values, size)
 
 
 def check_model(header: Header, path: Path) -> None:

@@ -102,14 +102,14 @@ def machine() -> Machine:
 
 
 def fit(needed: int, of: Memory) -> Fit:
-    """Return whether a model that needs so many bytes fits, comfortably or tightly."""
+    """Return whether a model that needs `needed` bytes fits, comfortably or tightly."""
     if needed <= COMFORTABLE * of.total:
         return Fit.FITS
     return Fit.TIGHT if needed <= MOST * of.total else Fit.TOO_LARGE
 
 
 def read_bandwidth(size: int, threads: int, *, seconds: float = 1.5, stop: StopSignal | None = None) -> float:
-    """Return how many bytes a second the memory gives to so many threads that read `size` bytes again and again.
+    """Return how many bytes a second the memory gives to `threads` threads that read `size` bytes again and again.
 
     A language model reads its whole file for every token it writes, so bandwidth / size limits its tokens per second.
     `size` should be the file's size: a smaller block may stay in the processor's cache. It is the best of several

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
@@ -65,7 +66,6 @@ class LlamaCpp:
         }  # fmt: skip
         self.lock = TicketLock()
         self._loading = threading.RLock()  # held while the model is loaded, freed or used outside a stream
-        self._share = 0.0
         self._native: NativeModel | None = None
         self._template: ChatTemplate | None = None
 
@@ -81,14 +81,14 @@ class LlamaCpp:
         """How many threads compute."""
         return self._wanted["threads"]
 
-    def load(self, stop: StopSignal | None = None) -> None:
-        """Load the model unless it is loaded.
+    def load(self, report: Callable[[Progress], None] = lambda step: None, stop: StopSignal | None = None) -> None:
+        """Load the model unless it is loaded; `report` is called with Progress in percent.
 
         Raises ModelError if the file is missing, damaged or too large, StoppedError if `stop` is set.
         """
 
         def progress(share: float) -> bool:
-            self._share = share
+            report(Progress(f"loading {self.name}", round(100 * share), 100))
             return not is_set(stop)
 
         with self._loading:
@@ -115,22 +115,12 @@ class LlamaCpp:
         """Load the model in the background while yielding Progress in percent; raises what `load` raises."""
         if self.loaded:
             return
-        failed: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                self.load(stop)
-            except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
-                failed.append(error)
-
-        self._share = 0.0
-        worker = threading.Thread(target=work, name=f"load {self.name}", daemon=True)
-        worker.start()
-        while worker.is_alive():
-            yield Progress(f"loading {self.name}", round(100 * self._share), 100)
-            worker.join(2 * POLL)
-        if failed:
-            raise failed[0]
+        shown = Progress(f"loading {self.name}", 0, 100)
+        yield shown
+        for step in in_background(lambda report: self.load(report, stop)):
+            if step != shown:
+                shown = step
+                yield step
 
     def unload(self) -> None:
         """Free the model's memory once nobody uses it; the next stream loads it again."""

@@ -18,7 +18,7 @@ from pdfqa_core.llm.server import RETRIES, Server, StatusError
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
 
-TOP_TOKENS = 20  # as many as servers tell
+TOP_TOKENS = 20  # servers give no more
 CHARACTERS_PER_TOKEN = 3.5  # below the 4 of English prose: an estimate that is rather too long than too short
 TOKENS_AROUND_MESSAGE = 8
 
@@ -81,7 +81,7 @@ class OpenAICompatible:
     """A model behind `url`.
 
     `model` "" means the first one that the server lists. `timeout` is the longest silence of the server in seconds,
-    `retries` how often a busy one is asked again. `context_size` is replaced by the server's own where it tells it
+    `retries` how often a busy one is asked again. `context_size` is replaced by the server's own if it reports one
     (llama-server, vLLM), at the first contact; tokens are counted by the server where it can (these and
     llama-cpp-python), else estimated on the safe side (3.5 characters a token). `parallel` is how many requests are
     sent at the same time where there are many to send: servers answer several at once, or let them wait.
@@ -144,7 +144,7 @@ class OpenAICompatible:
             raise ModelError(f"{self.url} does not list its models.", "Name the model in the settings.") from error
 
     def _told_context(self, listed: Sequence[Mapping[str, Any]]) -> int:
-        """Return the context in tokens as vLLM or llama-server tells it, 0 where nobody does."""
+        """Return the context in tokens as vLLM or llama-server reports it, 0 for other servers."""
         own = next((entry for entry in listed if entry["id"] == self._model), {})
         told = own.get("max_model_len")
         if not told:
@@ -276,7 +276,7 @@ class OpenAICompatible:
         raise ModelError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
 
     def _event(self, data: str) -> tuple[str, str, Usage | None]:
-        """Return the text of one event, why the reply ends with it ("": it does not), and the tokens if it tells."""
+        """Return the text of one event, why the reply ends with it ("": it does not), and its tokens if given."""
         try:
             event = json.loads(data)
             if "error" in event:
@@ -300,7 +300,7 @@ class OpenAICompatible:
     ) -> Mapping[str, float]:
         """Return the probability of each of `choices` as the reply, scaled so that they add up to 1.
 
-        The server tells its 20 most likely first tokens; a choice gets the tokens that it begins with, or that begin
+        The server gives its 20 most likely first tokens; a choice gets the tokens that it begins with, or that begin
         with it. So choices must differ in their first token, and one that is not among the 20 gets 0.
         Raises UsageError (no choices, an empty one, two alike), ModelError (no answer, no probabilities, choices that
         cannot be told apart), StoppedError if `stop` is set.
@@ -321,7 +321,7 @@ class OpenAICompatible:
 
 
 def _counted(told: Any) -> Usage | None:
-    """Return what a server tells of a reply's tokens."""
+    """Return the tokens of a reply as the server counted them, None if it did not."""
     prompt = _number(told, "prompt_tokens")
     cached = _number(told.get("prompt_tokens_details"), "cached_tokens") if prompt else 0
     return Usage(prompt, _number(told, "completion_tokens"), evaluated_tokens=prompt - cached) if prompt else None

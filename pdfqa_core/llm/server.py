@@ -163,7 +163,7 @@ class Server:
         return self.without_key(" ".join(text.split()))[:200].rstrip(".") or "no reason given"
 
     def without_key(self, text: str) -> str:
-        """Return a text of the server's in which the key is blotted out."""
+        """Return a text of the server's with the key replaced by dots."""
         return text.replace(self._key, "•••") if self._key else text
 
     def failure(self, error: Exception, *, begun: bool) -> ModelError:
@@ -199,7 +199,7 @@ def _pause(attempt: int) -> float:
 
 
 def _retry_after(value: str) -> float | None:
-    """Return a Retry-After header in seconds from now (RFC 9110, section 10.2.3), None where there is none."""
+    """Return a Retry-After header in seconds from now (RFC 9110, section 10.2.3), None without one."""
     if value.strip().isdigit():
         return float(value)
     try:

@@ -13,7 +13,7 @@ TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def cgroup_cores(file: Path = CGROUP_LIMIT) -> float | None:
-    """Return the cores that a container may use (Linux control groups, version 2), None where there is no limit."""
+    """Return the cores that a container may use (Linux control groups, version 2), None without a limit."""
     try:
         quota, period = file.read_text().split()
         return None if quota == "max" else int(quota) / int(period)

@@ -35,7 +35,7 @@ class Models:
         return cls(Encoders(), LanguageModel(settings.llm, files), files, settings.server.demo)
 
     def changes(self) -> Changes:
-        """Return what changes the language model and its files. Raises PdfQAError on a demo: nothing may there."""
+        """Return what changes the language model and its files. Raises PdfQAError on a demo."""
         if self.demo:
             raise PdfQAError(
                 "Visitors of a demo cannot change its language model.",

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class PassageEncoder(TextEncoder, Protocol):
-    """An encoder that also tells where its tokens are."""
+    """An encoder that also gives the places of its tokens."""
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end) of each token in the text."""
@@ -50,7 +50,7 @@ class Encoders:
             return self._rerankers.setdefault(path_or_name, CrossEncoderScorer(path_or_name))
 
     def warm_up(self, stop: StopSignal) -> None:
-        """Load the bundled encoder. One that does not load is told when it is used. Raises StoppedError."""
+        """Load the bundled encoder. If it does not load, its first use says so. Raises StoppedError."""
         try:
             self.encoder().encode(["warm up"], stop=stop)
         except StoppedError:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +15,7 @@ from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.gguf import check_model, read_header
 from pdfqa_core.llm.hardware import Fit, Memory, fit, memory, needed_memory
 from pdfqa_core.settings import CHOICES, LLMSettings, read_choices
+from pdfqa_core.whole_files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class ModelFile:
     """A model that is known: of the catalogue (`name` is its name) or added by its path (`name` is the path).
 
     `path` is the file that would be used, "" where it is not here; `size` and `memory` (what running it takes with the
-    settings' context) are in bytes, `memory` 0 where the file does not tell; `partial` is how much of it an interrupted
+    settings' context) are in bytes, `memory` 0 if the file does not say; `partial` is how much of it an interrupted
     download has left. `removable`: there is a file here that is not part of a package. `problem` says why an added file
     cannot be used.
     """
@@ -124,8 +123,8 @@ class ModelFiles:
     def remove(self, name: str) -> bool:
         """Remove a model: the file of one of the catalogue is deleted, an added one is only forgotten.
 
-        Returns whether a file was deleted. Raises UsageError for a name that is not known, is not here, or is part of
-        the program.
+        Returns whether a file was deleted. Raises UsageError for a name that is unknown, not on this computer, or part
+        of the program.
         """
         if name in (added := self.added()):
             self._write(added=[path for path in added if path != name])
@@ -137,8 +136,7 @@ class ModelFiles:
         if known.package:
             raise UsageError(f"{known.title} comes with the program and stays.", "Remove another one.")
         path = self.folder / known.file
-        had = path.exists() or partial_bytes(self.folder, known.file) > 0
-        if not had:
+        if not path.exists() and not partial_bytes(self.folder, known.file):
             raise UsageError(f"{known.title} is not on this computer.", "See which are: pdfqa models list")
         try:
             path.unlink(missing_ok=True)
@@ -171,12 +169,6 @@ class ModelFiles:
         target = self._workspace / CHOICES
         try:
             self._workspace.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(
-                "w", dir=self._workspace, prefix=f".{CHOICES}.", delete=False, encoding="utf-8"
-            ) as file:
-                json.dump(data, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(file.name).replace(target)
+            write_atomically(target, json.dumps(data, indent=1).encode())
         except OSError as error:
             raise StorageError(f"{target} cannot be written: {error.strerror}.", "Check the folder.") from error

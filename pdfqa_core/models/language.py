@@ -1,4 +1,4 @@
-"""The language model of this process: which one answers, how it stands with it, and putting another in its place."""
+"""The language model of this process: which one answers, its state, and replacing it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class State(StrEnum):
-    """How it stands with the language model."""
+    """The state of the language model."""
 
     MISSING = "missing"  # its library or its file is not here
     FAILED = "failed"  # it did not load
@@ -121,7 +121,7 @@ class LanguageModel:
 
     @property
     def file(self) -> Path | None:
-        """The file that answers, or that the next question loads; None on a server and where there is none."""
+        """The file that answers, or that the next question loads; None on a server or without a model."""
         used = self._used
         if used.engine == "openai" or self._file is not None:
             return self._file
@@ -145,7 +145,7 @@ class LanguageModel:
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
             raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
         folder = self._files.folder
-        resolve(chosen.model, folder, convert=False)  # a missing file is told now, not in the middle of an answer
+        resolve(chosen.model, folder, convert=False)  # a missing file raises now, not in the middle of an answer
 
         def find() -> Path:
             self._file = resolve(chosen.model, folder, chosen.weights)
@@ -160,7 +160,7 @@ class LanguageModel:
     # ------------------------------------------------------------ loading at the start
 
     def warm_up(self, first: Callable[[StopSignal], None]) -> None:
-        """Do what is `first` and load the model, in a thread of their own; `status` tells how far it is."""
+        """Call `first` and load the model, in a thread; `status` shows the progress."""
 
         def work() -> None:
             self._status = ModelStatus(State.LOADING, "loading the encoder")
@@ -231,7 +231,7 @@ class LanguageModel:
         return True
 
     def _fall_back(self, reason: str) -> bool:
-        """Load the bundled model instead of the wanted one; return False if it cannot be had either."""
+        """Load the bundled model instead of the wanted one; return False if that fails too."""
         bundled = read_catalogue()[0]
         if self.wanted.model == bundled.name or on_disk(bundled, self._files.folder) is None:
             return False

@@ -94,7 +94,7 @@ def _question(sentences: int) -> list[Message]:
 
 
 def _read_speed(llm: LLM, sentences: int, stop: StopSignal) -> Generator[Progress, None, tuple[int, float]]:
-    """Read a prompt of so many sentences; return its tokens and how many of them were read a second."""
+    """Read a prompt of `sentences` sentences; return its tokens and how many of them were read a second."""
     began = ended = None
     usage = Usage()
     for piece in llm.stream(_question(sentences), max_tokens=1, stop=stop):

@@ -15,7 +15,7 @@ from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.reading.evidence import Evidence
 from pdfqa_core.types import LLM, Hit, Message, Progress, StopSignal
 
-RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
+RETRIEVAL, MODEL = "retrieval", "model"
 YES, NO = "Yes", "No"
 CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes or No."
 CONTENT_FREE = "N/A"
@@ -76,7 +76,7 @@ def model_log_odds(
     Passages and question stand before CAN_ANSWER as in the `reader`'s own prompt, so that their keys and values are
     evaluated once for both. The log-odds of a question without content about the same passages are
     taken off, because a small model prefers one of the words whatever is asked. Source: Zhao et al. 2021, "Calibrate
-    before use". Raises ModelError if the engine cannot tell probabilities, StoppedError.
+    before use". Raises ModelError if the engine gives no probabilities, StoppedError.
     """
     yield from reader.llm.prepare(stop)
     asker = copy.copy(reader)
@@ -105,8 +105,8 @@ def combined(retrieval: float, model: float) -> float:
 class Judge:
     """Judges by `refusal`: "retrieval", "model" or "combined".
 
-    `retrieval` gives the retrieval confidence in 0..1. Without a `reader` that has a model, or where its engine cannot
-    tell probabilities, the retrieval confidence counts alone.
+    `retrieval` gives the retrieval confidence in 0..1. Without a `reader` that has a model, or where its engine gives
+    no probabilities, the retrieval confidence counts alone.
     """
 
     def __init__(

@@ -96,7 +96,9 @@ class Checker:
                 if place == 0:
                     supports.append(support)
                 if support is not Support.NOT_FOUND:
-                    citations.append(_citation(found.quote, support, start, end))
+                    quote, verified = found.quote, support is Support.SUPPORTED
+                    passage = quote.hit.passage.id
+                    citations.append(Citation(quote.hit.rank, passage, quote.span, quote.text, verified, start, end))
         cited = {citation.passage_id for citation in citations}
         known = frozenset[tuple[float, bool]]().union(
             *(stated(hit.passage.text) for hit in hits if hit.passage.id in cited)
@@ -179,8 +181,3 @@ def _places(
     return tuple(
         (start + number.start, start + number.end) for number in claimed(text[start:end]) if number.key not in known
     )
-
-
-def _citation(quote: Quote, support: Support, start: int, end: int) -> Citation:
-    hit = quote.hit
-    return Citation(hit.rank, hit.passage.id, quote.span, quote.text, support is Support.SUPPORTED, start, end)

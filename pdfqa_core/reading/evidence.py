@@ -48,7 +48,7 @@ class Evidence:
         return found
 
     def without_last(self) -> Evidence | None:
-        """Return it without the worst passage, or where there is one only without its last sentence; None if empty."""
+        """Return it without the worst passage, or the only one without its last sentence; None if nothing is left."""
         worst = self.hits[-1]
         left = tuple(place for place in self.places if self.sentences[place].hit is not worst) or self.places[:-1]
         return Evidence(self.sentences, left) if left else None

@@ -114,7 +114,7 @@ class GenerativeReader:
             return
         yield from self.llm.prepare(stop)
         evidence = self.fitting(question, hits)
-        notes = self._left_out(evidence, hits)
+        notes = self._left_out(evidence)
         passages = "1 passage" if len(evidence.hits) == 1 else f"{len(evidence.hits)} passages"
         yield Progress(f"reading {passages}")
         reply, usage, first_token = yield from self._write(question, evidence, f"reading {passages}", stop)
@@ -142,8 +142,8 @@ class GenerativeReader:
         )  # fmt: skip
         yield Done(answer)
 
-    def _left_out(self, evidence: Evidence, hits: Sequence[Hit]) -> list[str]:
-        """Return what the user is told where the evidence did not fit the context; trimming was asked for."""
+    def _left_out(self, evidence: Evidence) -> list[str]:
+        """Return a note for the user if sentences did not fit the context; trimming that was asked for needs none."""
         if self.prompt_tokens or len(evidence.places) == len(evidence.sentences):
             return []
         gone = len({quote.hit.rank for quote in evidence.sentences}) - len(evidence.hits)

@@ -13,8 +13,8 @@ from tests.llm.gguf_files import header, write
 
 def test_a_header_tells_what_the_model_is(tmp_path):
     found = read_header(write(tmp_path / "tiny.gguf"))
-    assert (found.version, found.tensors, found.architecture, found.title, found.licence) == (
-        3, 1, "llama", "Tiny", "mit",
+    assert (found.tensors, found.architecture, found.title, found.licence) == (
+        1, "llama", "Tiny", "mit",
     )  # fmt: skip
     assert found.dimensions == Dimensions(4 * 2 * 16, 3, 2048)
     assert found.size == (tmp_path / "tiny.gguf").stat().st_size

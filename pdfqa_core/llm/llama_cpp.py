@@ -46,16 +46,9 @@ class LlamaCpp:
     parallel = 1
 
     def __init__(
-        self,
-        model: Path | Callable[[], Path],
-        *,
-        name: str = "",
-        context_size: int = 4096,
-        threads: int = 0,
-        gpu_layers: int = 0,
-        batch_size: int = BATCH,
-        chat_template: str = "",
-    ) -> None:
+        self, model: Path | Callable[[], Path], *, name: str = "", context_size: int = 4096, threads: int = 0,
+        gpu_layers: int = 0, batch_size: int = BATCH, chat_template: str = "",
+    ) -> None:  # fmt: skip
         self._template_source = template_source(chat_template)
         self._find = model if callable(model) else lambda: model
         self.name = name or (model.stem if isinstance(model, Path) else "model")

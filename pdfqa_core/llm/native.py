@@ -95,15 +95,9 @@ class NativeModel:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        context_size: int,
-        threads: int,
-        gpu_layers: int = 0,
-        batch_size: int = BATCH,
+        self, path: Path, *, context_size: int, threads: int, gpu_layers: int = 0, batch_size: int = BATCH,
         on_progress: Callable[[float], bool] = lambda share: True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._lib = lib = library()
         stopped = threading.Event()
 

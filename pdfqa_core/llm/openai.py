@@ -92,15 +92,9 @@ class OpenAICompatible:
     threads = 0
 
     def __init__(
-        self,
-        url: str,
-        *,
-        model: str = "",
-        api_key: str = "",
-        context_size: int = 4096,
-        timeout: float = 120.0,
+        self, url: str, *, model: str = "", api_key: str = "", context_size: int = 4096, timeout: float = 120.0,
         retries: int = RETRIES,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.url = base_url(url)
         self.name = model or urlsplit(self.url).netloc
         self.context_size = context_size

@@ -49,17 +49,10 @@ class GenerativeReader:
     """
 
     def __init__(
-        self,
-        llm: LLM,
-        *,
-        passages: int = 2,
-        prompt_tokens: int = 0,
-        max_tokens: int = 256,
-        sampling: Sampling = GREEDY,
-        type_of: QuestionType | None = None,
-        instruction: str = "",
+        self, llm: LLM, *, passages: int = 2, prompt_tokens: int = 0, max_tokens: int = 256,
+        sampling: Sampling = GREEDY, type_of: QuestionType | None = None, instruction: str = "",
         checker: Checker | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.llm = llm
         self.passages = passages
         self.prompt_tokens = prompt_tokens

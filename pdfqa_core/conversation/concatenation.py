@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.conversation.base import rewriters
-from pdfqa_core.conversation.relation import (
-    NEW_TOPIC,
-    Encode,
-    Relation,
-    needs_context,
-    phrases,
-    relation,
-    topic_terms,
-)
+from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, needs_context, phrases, relation, topic_terms
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences
 from pdfqa_core.types import History, Rewritten, StopSignal, WeightedTexts

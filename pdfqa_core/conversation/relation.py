@@ -28,8 +28,7 @@ EMPTY = frozenset(
 )
 
 _OPENING = re.compile(
-    r"\s*(and|but|or|so|also|then|ok(ay)?|no|why|what (about|else|if)|how (about|come)|in what way)\b",
-    re.IGNORECASE,
+    r"\s*(and|but|or|so|also|then|ok(ay)?|no|why|what (about|else|if)|how (about|come)|in what way)\b", re.IGNORECASE
 )
 _EXPLETIVE = re.compile(
     r"\b(is|are|was|were|will|can|does) there\b|\bthere (is|are|was|were)\b|\bis it (possible|true)\b"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.text import sentences, terms
 
 LEAST_WORDS = 4  # shorter sentences may be repeated ("Yes." "See above.")
@@ -17,23 +18,17 @@ def cut_at_loop(text: str) -> str | None:
     in a row at the end. Only sentences that are finished count, so call it when one ends.
     """
     seen: set[tuple[str, ...]] = set()
-    for start, end in _lines_and_sentences(text):
-        key = tuple(terms(text[start:end]))
-        if len(key) >= LEAST_WORDS:
+    for line in re.finditer(r"[^\n]+", text):
+        for start, end in sentences(line[0]):
+            key = tuple(terms(line[0][start:end]))
             if key in seen:
-                return text[:start].rstrip()
-            seen.add(key)
+                return text[: line.start() + start].rstrip()
+            if len(key) >= LEAST_WORDS:
+                seen.add(key)
     tail = _TAIL.search(text[-700:])
     if tail is None or not tail[1].strip():
         return None
     return text[: max(0, len(text) - 700) + tail.start() + len(tail[1])].rstrip(" ,;")
-
-
-def _lines_and_sentences(text: str) -> list[tuple[int, int]]:
-    found = []
-    for line in re.finditer(r"[^\n]+", text):
-        found += [(line.start() + start, line.start() + end) for start, end in sentences(line[0])]
-    return found
 
 
 class MarkerFilter:
@@ -54,15 +49,9 @@ class MarkerFilter:
         while bracket > 0 and self._held[bracket - 1].isspace():
             bracket -= 1
         shown, self._held = self._held[:bracket], self._held[bracket:]
-        return _without_markers(shown)
+        return strip_markers(shown)[0]
 
     def flush(self) -> str:
         """Return what is still held back."""
         shown, self._held = self._held, ""
-        return _without_markers(shown)
-
-
-def _without_markers(text: str) -> str:
-    from pdfqa_core.reading.citations import strip_markers
-
-    return strip_markers(text)[0]
+        return strip_markers(shown)[0]

@@ -118,7 +118,7 @@ def test_the_weights_choose_the_file_of_the_embedded_model(gguf, tmp_path):
 
 
 def test_a_missing_package_names_the_command(tmp_path):
-    entry = catalogue.Entry("x", "X", "a/b", "x.gguf", 1, 1, 1, 1, 1, 1, "MIT", package="no_such_package")
+    entry = catalogue.CatalogueEntry("x", "X", "a/b", "x.gguf", 1, 1, 1, 1, 1, 1, "MIT", package="no_such_package")
     assert catalogue.on_disk(entry, tmp_path) is None
     assert "pip install no-such-package" in str(catalogue._missing(entry, tmp_path))
 

@@ -225,7 +225,7 @@ def shipped(way: str, rows: Sequence[Asked]) -> np.ndarray:
         return np.asarray(alone)
     if way == "retrieval":
         return np.asarray(search)
-    said = [answerability.model_confidence(row.log_odds or 0.0) for row in rows]
+    said = [answerability.probability(row.log_odds or 0.0) for row in rows]
     if way == "model":
         return np.array(said)
     return np.array([answerability.combined(s, m) for s, m in zip(search, said, strict=True)])

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import resolve  # noqa: E402
-from pdfqa_core.llm.threads import default_threads, physical_cores  # noqa: E402
+from pdfqa_core.llm.hardware import default_threads, physical_cores  # noqa: E402
 from pdfqa_core.types import Message, Usage  # noqa: E402
 
 

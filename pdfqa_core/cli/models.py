@@ -35,8 +35,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the models, one a line."""
-    from pdfqa_core.llm.hardware import memory
-    from pdfqa_core.llm.threads import physical_cores
+    from pdfqa_core.llm.hardware import memory, physical_cores
 
     settings, machine, cores = settings_of(arguments), memory(), physical_cores()
     files = ModelFiles(workspace_of(arguments))

@@ -84,13 +84,11 @@ def read_catalogue(file: Path = CATALOGUE) -> tuple[CatalogueEntry, ...]:
 
 def entry(name: str) -> CatalogueEntry:
     """Return the entry called `name`. Raises UsageError with the names that exist."""
-    for candidate in read_catalogue():
-        if candidate.name == name:
-            return candidate
-    names = ", ".join(candidate.name for candidate in read_catalogue())
-    raise UsageError(
-        f"There is no model called {name!r}.", f"Choose one of: {names}; or give the path of a .gguf file."
-    )
+    known = {candidate.name: candidate for candidate in read_catalogue()}
+    if name not in known:
+        hint = f"Choose one of: {', '.join(known)}; or give the path of a .gguf file."
+        raise UsageError(f"There is no model called {name!r}.", hint)
+    return known[name]
 
 
 def title_of(name_or_path: str) -> str:

@@ -97,11 +97,8 @@ class Downloads:
                 thread.join(timeout=2)
 
     def _run(self, entry: CatalogueEntry, stop: threading.Event, then: Callable[[], None]) -> None:
-        def report(progress: Progress) -> None:
-            self._set(entry.name, progress=progress)
-
         try:
-            download(entry, self._folder, on_progress=report, stop=stop)
+            download(entry, self._folder, on_progress=lambda step: self._set(entry.name, progress=step), stop=stop)
         except StoppedError:
             self._set(entry.name, state="stopped")
             return

@@ -101,12 +101,10 @@ class _Reader:
         self._left = size
 
     def take(self, count: int) -> bytes:
-        if count > self._left:
-            raise _Damaged("it ends within its header")
-        self._left -= count
-        data = self._file.read(count)
+        data = self._file.read(count) if count <= self._left else b""
         if len(data) < count:
             raise _Damaged("it ends within its header")
+        self._left -= count
         return data
 
     def skip(self, count: int) -> None:

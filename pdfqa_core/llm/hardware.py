@@ -1,7 +1,8 @@
-"""What this machine has for language models: memory, how fast it is read, and which models fit."""
+"""What this machine has for language models: cores, memory, how fast it is read, and which models fit."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from dataclasses import dataclass
@@ -10,15 +11,18 @@ from pathlib import Path
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.native import library
-from pdfqa_core.llm.threads import physical_cores
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import StopSignal
 
+CGROUP_CORES = Path("/sys/fs/cgroup/cpu.max")
+TOPOLOGY = Path("/sys/devices/system/cpu")
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 CGROUP_USED = (Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"))
 BYTES_PER_VALUE = 2  # keys and values are kept as 16-bit floats
 BESIDE = 50_000_000  # bytes of tokenizer, graph and buffers that do not grow with context or vocabulary
 COMFORTABLE, MOST = 0.7, 0.95  # shares of the memory
+BUSY = 0.7  # cores that other programs use before one is left to them
+WATCHED = 0.25  # seconds over which the use of the processor is measured
 BLOCK = 4_000_000  # bytes that one step of the bandwidth test reads
 WINDOW = 0.2  # seconds
 
@@ -90,6 +94,49 @@ def memory(limits: tuple[Path, ...] = CGROUP_LIMITS, used: tuple[Path, ...] = CG
         if limit is not None and limit < total:
             total, free = limit, max(0, min(free, limit - (_number(used_file) or 0)))
     return Memory(total, free)
+
+
+def cgroup_cores(file: Path = CGROUP_CORES) -> float | None:
+    """Return the cores that a container may use (Linux control groups, version 2), None without a limit."""
+    try:
+        quota, period = file.read_text().split()
+        return None if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        return None
+
+
+def physical_cores(topology: Path = TOPOLOGY) -> int:
+    """Return the physical cores this process may use: hyper-threads of one core count once, container limits hold."""
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    cores = set()
+    for number in allowed:
+        folder = topology / f"cpu{number}" / "topology"
+        try:
+            cores.add(((folder / "physical_package_id").read_text(), (folder / "core_id").read_text()))
+        except OSError:
+            cores.add((str(number), ""))
+    limit = cgroup_cores()
+    return max(1, min(len(cores), round(limit) if limit else len(cores)))
+
+
+def default_threads() -> int:
+    """Return how many threads compute best now: one per physical core, less one if other programs keep one busy.
+
+    The threads of llama.cpp wait for each other after every operation, so that one on a busy core slows all. Watches
+    the processor for a quarter of a second.
+    """
+    import psutil
+
+    cores = physical_cores()
+    if cores == 1:
+        return 1
+    process = psutil.Process()
+    psutil.cpu_percent()
+    process.cpu_percent()
+    time.sleep(WATCHED)
+    used = psutil.cpu_percent() / 100 * (psutil.cpu_count() or cores)
+    others = used - process.cpu_percent() / 100
+    return cores - 1 if others > BUSY else cores
 
 
 def machine() -> Machine:

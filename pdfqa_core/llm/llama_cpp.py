@@ -20,9 +20,9 @@ from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
 from pdfqa_core.llm.grammar import grammar_of
+from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.template import ChatTemplate, template_source
-from pdfqa_core.llm.threads import physical_cores
 from pdfqa_core.llm.ticket_lock import TicketLock
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
@@ -117,18 +117,14 @@ class LlamaCpp:
 
     def unload(self) -> None:
         """Free the model's memory once nobody uses it; the next stream loads it again."""
-        with self._served(), self._loading:
-            if self._native is not None:
-                self._native.close()
-            self._native = None
-
-    @contextmanager
-    def _served(self) -> Iterator[None]:
         ticket = self.lock.enter()
         try:
             while self.lock.wait(ticket, 1.0):
                 pass
-            yield
+            with self._loading:
+                if self._native is not None:
+                    self._native.close()
+                self._native = None
         finally:
             self.lock.leave(ticket)
 
@@ -196,28 +192,23 @@ class LlamaCpp:
         try:
             result_of(self._wait(ticket, stop))
             result_of(self.prepare(stop))
-            return self._weigh(messages, choices, stop)
+            native, template = self._ready()
+            sequences = {choice: _tokenize(native, template.render_reply(messages, choice)) for choice in choices}
+            self._room(native, max(map(len, sequences.values())))
+            start = min(len(self._tokens(messages)), common_length(list(sequences.values())))
+            known: dict[tuple[int, ...], Any] = {}  # what comes after a beginning
+            logs = dict.fromkeys(choices, 0.0)
+            with _watching(stop, native):
+                for choice, tokens in sequences.items():
+                    for place in range(start, len(tokens)):
+                        beginning = tuple(tokens[:place])
+                        if beginning not in known:
+                            result_of(self._read(native, beginning))
+                            known[beginning] = native.log_probabilities()
+                        logs[choice] += float(known[beginning][tokens[place]])
+            return shares_of_sequences(logs, sequences)
         finally:
             self.lock.leave(ticket)
-
-    def _weigh(
-        self, messages: Sequence[Message], choices: Sequence[str], stop: StopSignal | None
-    ) -> Mapping[str, float]:
-        native, template = self._ready()
-        sequences = {choice: _tokenize(native, template.render_reply(messages, choice)) for choice in choices}
-        self._room(native, max(map(len, sequences.values())))
-        start = min(len(self._tokens(messages)), common_length(list(sequences.values())))
-        known: dict[tuple[int, ...], Any] = {}  # what comes after a beginning
-        logs = dict.fromkeys(choices, 0.0)
-        with _watching(stop, native):
-            for choice, tokens in sequences.items():
-                for place in range(start, len(tokens)):
-                    beginning = tuple(tokens[:place])
-                    if beginning not in known:
-                        result_of(self._read(native, beginning))
-                        known[beginning] = native.log_probabilities()
-                    logs[choice] += float(known[beginning][tokens[place]])
-        return shares_of_sequences(logs, sequences)
 
     def _wait(self, ticket: int, stop: StopSignal | None) -> Generator[Progress, None, None]:
         told = 0

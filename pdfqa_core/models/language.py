@@ -16,7 +16,7 @@ from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.llm import Engine, engines
 from pdfqa_core.llm.catalogue import entry, is_path, on_disk, read_catalogue, resolve, title_of
 from pdfqa_core.llm.current import CurrentLLM
-from pdfqa_core.llm.threads import default_threads
+from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings

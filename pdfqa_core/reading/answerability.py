@@ -92,14 +92,14 @@ def model_log_odds(
     return log_odds(question) - bias
 
 
-def model_confidence(log_odds: float) -> float:
-    """Return the model's log-odds as a probability in 0..1."""
-    return _logistic(log_odds)
+def probability(log_odds: float) -> float:
+    """Return log-odds as a probability in 0..1."""
+    return 1 / (1 + math.exp(-log_odds))
 
 
 def combined(retrieval: float, model: float) -> float:
     """Return one confidence in 0..1 from the two signals: their log-odds added, the model's with MODEL_WEIGHT."""
-    return _logistic(_logit(retrieval) + MODEL_WEIGHT * _logit(model))
+    return probability(_logit(retrieval) + MODEL_WEIGHT * _logit(model))
 
 
 class Judge:
@@ -123,7 +123,7 @@ class Judge:
         try:
             model = None
             if self.reader is not None:
-                model = model_confidence((yield from model_log_odds(self.reader, question, hits, stop=stop)))
+                model = probability((yield from model_log_odds(self.reader, question, hits, stop=stop)))
         except StoppedError:
             return Answerability(0.0)
         except ModelError as error:
@@ -140,10 +140,6 @@ class Judge:
     def _by_retrieval(self, question: str, hits: Sequence[Hit]) -> Answerability:
         found = self.retrieval(question, hits)
         return Answerability(found, {RETRIEVAL: found})
-
-
-def _logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
 
 
 def _logit(p: float) -> float:

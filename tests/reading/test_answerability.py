@@ -2,7 +2,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import GenerativeReader
-from pdfqa_core.reading.answerability import CAN_ANSWER, CONTENT_FREE, Answerability, Judge, combined, model_confidence
+from pdfqa_core.reading.answerability import CAN_ANSWER, CONTENT_FREE, Answerability, Judge, combined, probability
 from pdfqa_core.types import Progress
 from tests.reading.helpers import hits
 
@@ -39,7 +39,7 @@ def test_what_the_model_says_without_content_is_taken_off(fake_llm):
         assert Progress("asking the model whether the passages answer it") in seen
         assert found.signals == {"model": found.confidence}
         values.append(found.confidence)
-    assert values[0] == pytest.approx(values[1]) == pytest.approx(model_confidence(0))
+    assert values[0] == pytest.approx(values[1]) == pytest.approx(probability(0))
     assert values[3] < values[0] < values[2]
 
 

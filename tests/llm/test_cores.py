@@ -1,17 +1,17 @@
-from pdfqa_core.llm import threads
+from pdfqa_core.llm import hardware
 
 
 def test_a_container_limit_is_read(tmp_path):
     file = tmp_path / "cpu.max"
     file.write_text("150000 100000\n")
-    assert threads.cgroup_cores(file) == 1.5
+    assert hardware.cgroup_cores(file) == 1.5
     file.write_text("max 100000\n")
-    assert threads.cgroup_cores(file) is None
-    assert threads.cgroup_cores(tmp_path / "absent") is None
+    assert hardware.cgroup_cores(file) is None
+    assert hardware.cgroup_cores(tmp_path / "absent") is None
 
 
 def test_without_a_topology_every_allowed_processor_is_a_core(tmp_path):
-    assert threads.physical_cores(tmp_path) >= 1
+    assert hardware.physical_cores(tmp_path) >= 1
 
 
 def test_hyper_threads_of_one_core_count_once(tmp_path):
@@ -20,4 +20,4 @@ def test_hyper_threads_of_one_core_count_once(tmp_path):
         folder.mkdir(parents=True)
         (folder / "physical_package_id").write_text("0\n")
         (folder / "core_id").write_text("0\n")
-    assert threads.physical_cores(tmp_path) == 1
+    assert hardware.physical_cores(tmp_path) == 1

@@ -1,7 +1,7 @@
 """Conversations as Markdown and as plain text for people to read.
 
-In Markdown every word of a question, an answer or a PDF stays the characters that it is: no link, no image, no heading
-and no HTML can come of it.
+In Markdown the words of questions, answers and PDFs are escaped: none of them turns into a link, an image, a heading
+or HTML.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def turn_text(turn: Turn, names: Names) -> str:
 
 
 def turn_markdown(turn: Turn, names: Names) -> str:
-    """Return what `turn_text` does as Markdown in which nothing but the list of references has a meaning."""
+    """Return what `turn_text` does as Markdown: the list of references is one, the texts are escaped."""
     return _joined(escape(with_markers(turn.answer)), [f"- {line}" for line in references(turn.answer, names, escape)])
 
 
@@ -114,7 +114,7 @@ def _turn(turn: Turn, names: Names) -> str:
         "stopped before its end" if answer.stopped else "",
         f"answered by {_one_line(by)}" if by else "",
     ]
-    if told := "; ".join(fact for fact in facts if fact):
-        parts.append(f"*{told[0].upper()}{told[1:]}.*")
+    if summary := "; ".join(fact for fact in facts if fact):
+        parts.append(f"*{summary[0].upper()}{summary[1:]}.*")
     parts += [f"*{_one_line(note)}*" for note in answer.notes]
     return "\n\n".join(parts)

@@ -24,7 +24,7 @@ class RatingRow:
     """A rating with everything needed to understand it on its own; the fields are the columns, in this order.
 
     `passages` and `pages` ("file p. 7", parted by "; ") are those shown with the answer; for the rating of one
-    passage, that one. `adjudicated` is the value agreed later, empty where there is none. `seconds` is the time the
+    passage, that one. `adjudicated` is the value agreed on later, empty without one. `seconds` is the time the
     annotator looked at the item; `rated_at` is in UTC.
     """
 
@@ -51,10 +51,7 @@ class RatingRow:
 
 
 def rating_rows(
-    study: Study,
-    turns: Sequence[StudyTurn],
-    ratings: Iterable[Rating],
-    adjudications: Iterable[Adjudication] = (),
+    study: Study, turns: Sequence[StudyTurn], ratings: Iterable[Rating], adjudications: Iterable[Adjudication] = ()
 ) -> tuple[RatingRow, ...]:
     """Return one row per rating, in the order of the study's turns, items and annotators as they come.
 

@@ -6,7 +6,6 @@ All texts are escaped by the template engine; the page's own policy forbids load
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -20,21 +19,6 @@ from pdfqa_core.types import Evaluation
 
 MOST_ROWS = 2_000
 _TITLES = {"answers": "Answers", "asqa": "ASQA", "hotpotqa": "HotpotQA", "entailment": "Entailment"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A cell of the results; `bar` holds left end, width and mean in percent."""
-
-    mean: str | None
-    low: str | None
-    high: str | None
-    n: int
-    unscored: int
-    best: bool
-    difference: str
-    tone: str
-    bar: tuple[float, float, float] | None
 
 
 def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
@@ -77,7 +61,8 @@ def _drawn(evaluation: Evaluation, comparison: Comparison) -> tuple[str, ...]:
         return ()  # nothing was scored; the table says so
 
 
-def _shown(comparison: Comparison, system: str, measure: str) -> _Shown:
+def _shown(comparison: Comparison, system: str, measure: str) -> dict[str, Any]:
+    """Return a cell of the results; `bar` holds left end, width and mean in percent."""
     cell: Cell = comparison.cells[system][measure]
     own = cell.summary
     leading = own.mean is not None and len(comparison.cells) > 1 and round(own.mean, 3) == best(comparison, measure)
@@ -89,13 +74,11 @@ def _shown(comparison: Comparison, system: str, measure: str) -> _Shown:
     if cell.significant and cell.difference is not None and cell.difference.mean is not None:
         judged = measure_of(measure).higher_is_better
         tone = "" if judged is None else "good" if (cell.difference.mean > 0) == judged else "bad"
-    return _Shown(
-        _three(own.mean), _three(own.low), _three(own.high), own.n, own.unscored, leading, difference(cell), tone, bar
-    )
-
-
-def _three(value: float | None) -> str | None:
-    return None if value is None else f"{value:.3f}"
+    numbers = {name: getattr(own, name) for name in ("mean", "low", "high")}
+    return {
+        **{name: None if value is None else f"{value:.3f}" for name, value in numbers.items()},
+        "n": own.n, "unscored": own.unscored, "best": leading, "difference": difference(cell), "tone": tone, "bar": bar,
+    }  # fmt: skip
 
 
 def _published(evaluation: Evaluation) -> dict[str, Any]:

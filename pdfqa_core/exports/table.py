@@ -17,7 +17,7 @@ _LISTED = 8  # items of a list of wins or losses
 
 
 def measure_of(name: str) -> Description:
-    """Return what is known of a measure; of one that is not declared, its name."""
+    """Return the description of a measure; one that is not declared has nothing but its name."""
     try:
         found = measure_named(name)
     except UsageError:
@@ -127,7 +127,10 @@ def _published(evaluation: Evaluation) -> list[str]:
 
 
 def table_latex(evaluation: Evaluation, comparison: Comparison) -> bytes:
-    """Return a booktabs table with intervals, the best value of each measure bold; what is fewer makes the columns."""
+    """Return a booktabs table with intervals, the best value of each measure bold.
+
+    Systems or measures make the columns, whichever are fewer.
+    """
     import pandas as pd
 
     names = list(comparison.cells)

@@ -42,7 +42,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class WeightedKappa:
-    """κ_w with its 95 % bootstrap interval, None where there is none; `weights` is one of WEIGHTS."""
+    """κ_w with its 95 % bootstrap interval, None if that is undefined; `weights` is one of WEIGHTS."""
 
     weights: str
     kappa: float

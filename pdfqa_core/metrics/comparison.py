@@ -28,7 +28,7 @@ def item_values(system: ScoredSystem, measure: str) -> list[float | None]:
 
 
 def latency(system: ScoredSystem) -> tuple[float, float] | None:
-    """Return the 50th and the 95th percentile of the seconds per item; None where nobody measured them."""
+    """Return the 50th and the 95th percentile of the seconds per item; None if they were not measured."""
     seconds = [item.seconds for item in system.items if item.seconds is not None]
     if not seconds:
         return None

@@ -28,7 +28,7 @@ FindEntities = Callable[[str], Iterable[str]]
 def disambig_f1_qa(prediction: str, pairs: Sequence[tuple[str, Sequence[str]]], read: ReadAnswer) -> float | None:
     """Return the mean token F1 (0..1) over `pairs` of (disambiguated question, short answers); None without pairs.
 
-    `read(question, prediction)` gives the answer that stands in the prediction, empty where there is none.
+    `read(question, prediction)` gives the answer in the prediction, empty if it has none.
     """
     values = [token_f1(read(question, prediction), answers) for question, answers in pairs]
     scored = [value for value in values if value is not None]

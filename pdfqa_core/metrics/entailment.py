@@ -69,11 +69,7 @@ class Tagger(Protocol):
         ...
 
     def tag(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        *,
-        stop: StopSignal | None = None,
-        on_done: OnDone | None = None,
+        self, pairs: Sequence[tuple[str, str]], *, stop: StopSignal | None = None, on_done: OnDone | None = None
     ) -> list[Hypothesis]:
         """Return the hypothesis of each pair with its statements; unscored ones have none. Raises ModelError."""
         ...
@@ -145,11 +141,7 @@ class LLMTagger:
         return self._llm.name
 
     def tag(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        *,
-        stop: StopSignal | None = None,
-        on_done: OnDone | None = None,
+        self, pairs: Sequence[tuple[str, str]], *, stop: StopSignal | None = None, on_done: OnDone | None = None
     ) -> list[Hypothesis]:
         """Return the hypothesis of each pair with its statements; one with an unusable reply has none.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement, agreement
 from pdfqa_core.metrics.base import Group, measure
-from pdfqa_core.metrics.replies import NO, YES, Decision, OnDone, YesNo, for_each
+from pdfqa_core.metrics.replies import NO, YES, Decision, OnDone, YesNo, for_each, undecided
 from pdfqa_core.types import LLM, Message, StopSignal
 
 PROMPT = (
@@ -53,10 +53,7 @@ def judge_answers(
             return Decision(None, reason="there is no gold answer")
         return decide(judge_prompt(item))
 
-    def failed(reason: str) -> Decision:
-        return Decision(None, reason=reason)
-
-    return tuple(for_each(items, ask, failed, workers=llm.parallel, on_done=on_done))
+    return tuple(for_each(items, ask, undecided, workers=llm.parallel, on_done=on_done))
 
 
 def agreement_with_people(verdicts: Sequence[Decision], labels: Sequence[bool | None], *, seed: int = 0) -> Agreement:

@@ -18,12 +18,7 @@ _ITEM_NAMES = ("item", "id", "item_id", "_id")
 
 
 def read_ratings(
-    data: bytes,
-    *,
-    columns: Sequence[str] = (),
-    item: str = "",
-    criterion: str = CRITERION,
-    values: Sequence[str] = (),
+    data: bytes, *, columns: Sequence[str] = (), item: str = "", criterion: str = CRITERION, values: Sequence[str] = ()
 ) -> tuple[tuple[Judgement, ...], int]:
     """Return the judgements of a table, and how many cells were left out: empty, or not among the wanted `values`.
 

@@ -56,15 +56,10 @@ class NliCrossEncoder:
 
     def __init__(self, folder: Path, *, name: str = "", device: str | None = None, batch: int = BATCH) -> None:
         self._folder = folder
-        self._name = name or folder.name
+        self.name = name or folder.name
         self._device = device
         self._batch = batch
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._name
 
     @cached_property
     def labels(self) -> tuple[Tag, ...]:
@@ -72,11 +67,7 @@ class NliCrossEncoder:
         return label_order(self._folder / "config.json")
 
     def tag(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        *,
-        stop: StopSignal | None = None,
-        on_done: OnDone | None = None,
+        self, pairs: Sequence[tuple[str, str]], *, stop: StopSignal | None = None, on_done: OnDone | None = None
     ) -> list[Hypothesis]:
         """Return the hypothesis of each pair as one tagged statement; an empty one has none. In batches, by length.
 
@@ -118,7 +109,7 @@ class NliCrossEncoder:
             convert_to_numpy=True,
         )  # fmt: skip
         if scores.ndim != 2 or scores.shape[1] != len(self.labels):
-            raise ModelError(f"{self._name} makes {scores.shape[-1]} numbers for {len(self.labels)} labels.")
+            raise ModelError(f"{self.name} makes {scores.shape[-1]} numbers for {len(self.labels)} labels.")
         return [[float(share) for share in row] for row in scores]
 
     def _parts(self, premise: str, hypothesis: str) -> list[str]:
@@ -157,4 +148,4 @@ class NliCrossEncoder:
         except ImportError as error:
             raise ModelError("The sentence-transformers library is not installed.", INSTALL) from error
         except _LOADING_FAILS as error:
-            raise ModelError(f"The NLI model {self._name} does not load: {error}.", "Choose another one.") from error
+            raise ModelError(f"The NLI model {self.name} does not load: {error}.", "Choose another one.") from error

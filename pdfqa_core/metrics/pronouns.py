@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pdfqa_core.metrics.replies import OnDone, UnusableReplyError, for_each, json_reply
+from pdfqa_core.metrics.replies import UnusableReplyError, for_each, json_reply
 from pdfqa_core.metrics.segments import segments
 from pdfqa_core.types import LLM, Message, StopSignal
 
@@ -38,9 +38,7 @@ def pronoun_prompt(pieces: Sequence[str]) -> list[Message]:
     return [Message("user", PROMPT.format(sentences=listed, count=len(pieces)))]
 
 
-def replace_pronouns(
-    texts: Sequence[str], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
-) -> tuple[Resolved, ...]:
+def replace_pronouns(texts: Sequence[str], llm: LLM, *, stop: StopSignal | None = None) -> tuple[Resolved, ...]:
     """Return the segments of each text with pronouns replaced.
 
     The first segment is context and stays as it is, so a text of one segment is not asked about. Where the model
@@ -52,18 +50,12 @@ def replace_pronouns(
     def ask(originals: tuple[str, ...]) -> Resolved:
         return Resolved((originals[0], *_asked(originals, llm, stop)))
 
-    long = [place for place, originals in enumerate(pieces) if len(originals) > 1]
-    found: dict[int, Resolved] = {}
-    replies = for_each(
-        [pieces[place] for place in long],
-        ask,
-        lambda reason: Resolved((), reason),
-        workers=llm.parallel,
-        on_done=on_done,
+    long = [originals for originals in pieces if len(originals) > 1]
+    replies = iter(for_each(long, ask, lambda reason: Resolved((), reason), workers=llm.parallel))
+    found = [next(replies) if len(originals) > 1 else Resolved(originals) for originals in pieces]
+    return tuple(
+        Resolved(originals, one.reason) if one.reason else one for originals, one in zip(pieces, found, strict=True)
     )
-    for place, reply in zip(long, replies, strict=True):
-        found[place] = Resolved(pieces[place], reply.reason) if reply.reason else reply
-    return tuple(found.get(place, Resolved(originals)) for place, originals in enumerate(pieces))
 
 
 def _asked(originals: tuple[str, ...], llm: LLM, stop: StopSignal | None) -> list[str]:

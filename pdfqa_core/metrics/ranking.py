@@ -29,14 +29,10 @@ def hit_rate(ranking: Sequence[float], gold: Sequence[float], k: int | None = No
 
 
 @measure(
-    "MRR",
-    "MRR",
-    "1 / rank of the first relevant passage, 0 where none is found",
-    "Voorhees 1999",
-    group=Group.RANKING,
+    "MRR", "MRR", "1 / rank of the first relevant passage, 0 where none is found", "Voorhees 1999", group=Group.RANKING
 )
 def reciprocal_rank(ranking: Sequence[float], gold: Sequence[float], k: int | None = None) -> float | None:
-    """Return 1/rank of the first relevant thing among the first k, 0 where there is none; None without gold.
+    """Return 1/rank of the first relevant thing among the first k, 0 if none of them is relevant; None without gold.
 
     Its mean over questions is the MRR. Source: Voorhees 1999, TREC-8 question answering track.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.metrics.base import Group, measure
-from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each
+from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each, undecided
 from pdfqa_core.metrics.segments import segments
 from pdfqa_core.types import LLM, Message, StopSignal
 
@@ -38,10 +38,7 @@ def classify_refusals(
             return Decision(True, source="empty", reason="the answer is empty")
         return decide(refusal_prompt(answer))
 
-    def failed(reason: str) -> Decision:
-        return Decision(None, reason=reason)
-
-    return tuple(for_each(answers, ask, failed, workers=llm.parallel, on_done=on_done))
+    return tuple(for_each(answers, ask, undecided, workers=llm.parallel, on_done=on_done))
 
 
 for _name, _pretty, _of in (

@@ -56,6 +56,11 @@ class Decision:
         return None if self.value is None else float(self.value)
 
 
+def undecided(reason: str) -> Decision:
+    """Return the decision on an item that is unscored."""
+    return Decision(None, reason=reason)
+
+
 def reply_key(model: str, kind: str, messages: Sequence[Message], settings: Mapping[str, Any]) -> str:
     """Return the SHA-256 (64 hex digits) of everything that a reply depends on."""
     asked = [model, kind, [[message.role, message.content] for message in messages], settings]
@@ -152,12 +157,7 @@ def check_length(llm: LLM, messages: Sequence[Message], max_tokens: int) -> None
 
 
 def json_reply(
-    llm: LLM,
-    messages: Sequence[Message],
-    schema: Mapping[str, Any],
-    *,
-    max_tokens: int,
-    stop: StopSignal | None = None,
+    llm: LLM, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int, stop: StopSignal | None = None
 ) -> Any:
     """Return the model's reply as JSON that obeys `schema` as far as the engine enforces it.
 
@@ -190,7 +190,7 @@ class YesNo:
         try:
             check_length(self._llm, messages, _YES_NO_TOKENS)
         except UnusableReplyError as error:
-            return Decision(None, reason=str(error))
+            return undecided(str(error))
         shares = self._probabilities(messages) if self._tells else {}
         if shares:
             return Decision(shares[YES] > shares[NO], shares[YES], "probabilities")

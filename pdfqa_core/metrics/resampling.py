@@ -25,7 +25,7 @@ _PASSAGE = re.compile(r"(.+)#[0-9]+", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The 95 % interval, None where there is none; `undefined` counts the resamples that had no value."""
+    """The 95 % interval, None if it is undefined; `undefined` counts the resamples that had no value."""
 
     low: float | None = None
     high: float | None = None

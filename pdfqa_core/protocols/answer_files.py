@@ -40,7 +40,7 @@ class Pair:
     """A prediction with its gold answer. Citations are None where neither file has any for any item.
 
     `answerable` is False where the file says so or the gold answer is "insufficient context"; `human` is what a person
-    thought of the prediction, None where nobody said.
+    thought of the prediction, None if nobody judged it.
     """
 
     id: str

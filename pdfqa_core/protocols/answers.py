@@ -122,7 +122,7 @@ def score_by_judge(
 def score_refusals(
     pairs: Sequence[Pair], llm: LLM | None = None, *, stop: StopSignal | None = None, on_done: OnDone | None = None
 ) -> list[Values]:
-    """Return refusal recall and precision by item; without `llm` refusals are told by their phrases.
+    """Return refusal recall and precision by item; without `llm` refusals are recognised by their phrases.
 
     Recall is scored on unanswerable questions (refused?), precision on refusals (unanswerable?), so that the means over
     the scored items are recall and precision. An item that the model cannot decide on is scored on neither.

@@ -9,6 +9,7 @@ takes two ranks, one after the other.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -64,7 +65,7 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
             by_name.setdefault(_key(name), document.id)
     known = {question.id: question for question in file.questions}
     items: list[GoldItem] = []
-    absent: dict[str, int] = {}
+    absent: Counter[str] = Counter()
     lost = 0
     for question in file.questions:
         spans: list[Span] = []
@@ -73,11 +74,11 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
         for place in question.places:
             document_id = _document_id(place, by_name, documents, question)
             if document_id is None or place.page is None:
-                absent[place.document or "(no name)"] = absent.get(place.document or "(no name)", 0) + 1
+                absent[place.document or "(no name)"] += 1
                 continue
             found = page(document_id, place.page)
             if found is None:
-                absent[f"{place.document} page {place.page}"] = absent.get(f"{place.document} page {place.page}", 0) + 1
+                absent[f"{place.document} page {place.page}"] += 1
                 continue
             stretch = locate(place.quote, found.text) if place.quote else None
             if place.quote:
@@ -184,17 +185,14 @@ def gold_places(item: GoldItem) -> tuple[str, ...]:
 
 def covered(item: GoldItem, passage: Passage) -> tuple[str, ...]:
     """Return the gold places of a question that a passage covers, in the order of `gold_places`."""
-    places = []
-    for gold in item.gold_spans:
-        overlaps = (
-            s.document_id == gold.document_id and s.page == gold.page and s.start < gold.end and gold.start < s.end
-            for s in passage.spans
-        )
-        if any(overlaps):
-            places.append(f"{gold.document_id}#{gold.page}:{gold.start}-{gold.end}")
     touched = {(span.document_id, span.page) for span in passage.spans}
-    places += [f"{document}#{page}" for document, page in item.gold_pages if (document, page) in touched]
-    return tuple(places)
+
+    def overlaps(gold: Span) -> bool:
+        here = (s for s in passage.spans if (s.document_id, s.page) == (gold.document_id, gold.page))
+        return any(s.start < gold.end and gold.start < s.end for s in here)
+
+    relevant = [*map(overlaps, item.gold_spans), *(page in touched for page in item.gold_pages)]
+    return tuple(place for place, found in zip(gold_places(item), relevant, strict=True) if found)
 
 
 def judge(item: GoldItem, hits: Sequence[Hit]) -> tuple[RankedPlace, ...]:

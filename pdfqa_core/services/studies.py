@@ -37,7 +37,8 @@ class RatingItem:
 class StudyResults:
     """How far everybody who signed in is, and what their ratings say, as far as the one who asks may see it.
 
-    `waiting` are those who have not finished. `table` and `disagreements` are empty until nobody can be influenced.
+    `waiting` are those who have not finished. `table` and `disagreements` are empty as long as they could influence
+    anybody's ratings.
     """
 
     progress: tuple[tuple[str, AnnotationProgress], ...]
@@ -72,7 +73,7 @@ class _Rated:
         """Return the ratings that a viewer may see. This alone decides it, for results and for files.
 
         Everybody's once two or more have signed in and all of them have finished. Until then an annotator sees their
-        own, and who is not signed in ("") nobody's. None is the owner at the command line, who sees all at any time.
+        own, and whoever is not signed in ("") sees none. None is the owner at the command line, who always sees all.
         """
         if viewer is None or (len(self.progress) > 1 and not self.waiting):
             return self.ratings

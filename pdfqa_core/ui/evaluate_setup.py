@@ -43,7 +43,7 @@ class Setup:
         return read_gold(Path(upload))
 
     def uploaded(self, source: str, upload: str | None, session: Session) -> str:
-        """Remember the file for the next time the page is loaded, and return what is known of its questions."""
+        """Remember the file for the next time the page is loaded, and describe its questions."""
         text = ""
         if upload and Path(upload).stat().st_size <= MOST_REMEMBERED:
             text = Path(upload).read_bytes().decode("utf-8-sig", errors="replace")
@@ -65,7 +65,7 @@ class Setup:
         self.services.visitors.set_preference(session.owner, CHOICES, json.dumps(choices))
 
     def choices(self, owner: str) -> dict[str, Any]:
-        """Return the choices of the last visit, without what is no choice any more."""
+        """Return the choices of the last visit, without strategies that no longer exist."""
         try:
             found = json.loads(str(self.services.visitors.preference(owner, CHOICES, "{}")))
         except ValueError:
@@ -83,7 +83,7 @@ class Setup:
         return self.services.documents.document_ids(session.owner, ["harbour-heat.pdf"])
 
     def questions(self, source: str, upload: str | None, session: Session) -> str:
-        """Return what is known of the chosen questions."""
+        """Return a description of the chosen questions: how many there are and how many have gold."""
         plain: dict[str, Any] = {"error": None, "count": 0, "message": "", "offer_sample": False}
         if source == SAMPLE_QUESTIONS and not self.services.documents.has_sample(session.owner):
             message = "The sample's questions are about the sample report, which is not among your documents."

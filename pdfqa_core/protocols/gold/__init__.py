@@ -11,7 +11,6 @@ from pdfqa_core.protocols.gold.base import (
     GoldFile,
     GoldPlace,
     GoldQuestion,
-    GoldRow,
     file_readers,
     forms,
     place_readers,
@@ -21,6 +20,6 @@ from pdfqa_core.protocols.gold.base import (
 from pdfqa_core.protocols.gold.beir import corpus_passage
 
 __all__ = [
-    "GoldFile", "GoldPlace", "GoldQuestion", "GoldRow", "corpus_passage", "file_readers", "forms", "place_readers",
+    "GoldFile", "GoldPlace", "GoldQuestion", "corpus_passage", "file_readers", "forms", "place_readers",
     "read_gold", "suffixes",
 ]  # fmt: skip

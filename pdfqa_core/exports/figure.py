@@ -130,11 +130,11 @@ def _data(evaluation: Evaluation, comparison: Comparison) -> _Data:
         titles = (evaluation.protocol.capitalize(),) * 2
     systems = evaluation.systems[:MOST_SYSTEMS]
     left_out = len(evaluation.systems) - len(systems)
-    labels = short_names([system.name for system in systems])
+    labels = legend_names([system.name for system in systems])
     return _Data(systems, left_out, comparison, tuple(text), tuple(dict.fromkeys(evidence)), labels, titles)
 
 
-def short_names(names: Sequence[str]) -> tuple[str, ...]:
+def legend_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return names for a legend: without the words that all of them end in, and at most LONGEST_NAME characters."""
     words = [name.split() for name in names]
     common = 0

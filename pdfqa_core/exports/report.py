@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.figure import MOST_SYSTEMS, panels, short_names
+from pdfqa_core.exports.figure import MOST_SYSTEMS, legend_names, panels
 from pdfqa_core.exports.html import html_page
 from pdfqa_core.exports.table import best, difference, explanation, is_share, measure_of
 from pdfqa_core.metrics.comparison import Cell, Comparison
@@ -24,7 +24,7 @@ _TITLES = {"answers": "Answers", "asqa": "ASQA", "hotpotqa": "HotpotQA", "entail
 def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
     """Return the report as a UTF-8 HTML file; it lists at most MOST_ROWS items."""
     names = list(comparison.cells)
-    labels = short_names(names)
+    labels = legend_names(names)
     full = [(label, name) for label, name in zip(labels, names, strict=True) if label != name]
     texts = _texts(evaluation)
     in_items = [name for name in comparison.measures if name in evaluation.systems[0].items[0].metrics]

@@ -15,7 +15,7 @@ from PIL import Image
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.figure import figure, panels, short_names
+from pdfqa_core.exports.figure import figure, legend_names, panels
 from pdfqa_core.exports.frames import comparison_frame, items_frame, latex_escape, write_frame
 from pdfqa_core.exports.report import MOST_ROWS, report_html
 from pdfqa_core.exports.results import read_results, write_results
@@ -256,10 +256,10 @@ def test_a_long_report_lists_the_first_rows_and_says_so(evaluation):
 
 
 def test_names_for_legends_are_short_and_differ():
-    assert short_names(["bm25 over windows", "dense over windows"]) == ("bm25", "dense")
-    assert short_names(["a", "b"]) == ("a", "b")
-    assert short_names(["only one name"]) == ("only one name",)
-    long = short_names(["x" * 80 + "1", "x" * 80 + "2", "y" * 80])
+    assert legend_names(["bm25 over windows", "dense over windows"]) == ("bm25", "dense")
+    assert legend_names(["a", "b"]) == ("a", "b")
+    assert legend_names(["only one name"]) == ("only one name",)
+    long = legend_names(["x" * 80 + "1", "x" * 80 + "2", "y" * 80])
     assert len(set(long)) == 3
     assert max(map(len, long)) <= 45
 

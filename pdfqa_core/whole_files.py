@@ -26,10 +26,11 @@ DAMAGE: tuple[type[Exception], ...] = (
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` so that `path` holds either all of it or what it held before, also after a power cut.
 
-    Raises OSError (a full disk, a read-only folder).
+    Only the user may read the file. Raises OSError (a full disk, a read-only folder).
     """
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
+        temporary.touch(mode=0o600, exist_ok=False)
         with temporary.open("wb") as stream:
             stream.write(content)
             stream.flush()

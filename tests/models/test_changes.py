@@ -218,6 +218,7 @@ def test_the_weights_make_another_engine_and_the_tab_says_what_runs(opened):
     assert services.models.language.file == packaged
     assert f"{packaged.name} (Q4_1, " in active_html(services)
     assert json.loads((services.workspace / "models.json").read_text())["llm"] == {"weights": "as packaged"}
+    assert (services.workspace / "models.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_wrong_setting_changes_nothing(opened, tmp_path):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdfqa_core.csv_format import read_csv
@@ -81,6 +81,7 @@ def test_times_are_written_in_utc() -> None:
     assert b"2026-03-01T12:00:00+00:00" in write_ratings([row])
 
 
+@settings(deadline=None)  # the first example loads pyarrow
 @given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 8, st.integers(0, 99),
                  *[st.text(st.characters(codec="utf-8"))] * 3, st.booleans(),
                  *[st.text(st.characters(codec="utf-8"))] * 5, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip

@@ -40,88 +40,72 @@ class Work:
     rank: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class Parts:
-    """The components that handlers fill."""
+    """The components of the tab, in their places."""
 
-    session: gr.State
-    work: gr.State
-    item: gr.HTML
-    page: gr.HTML
-    sign_in: gr.Group
-    study: gr.Dropdown
-    name: gr.Textbox
-    conversations: gr.Dropdown
-    rating: gr.Group
-    who: gr.Button
-    form: gr.HTML
-    comment: gr.Textbox
-    bar: gr.HTML
-    results: gr.HTML
-    message: gr.HTML
+    def __init__(self, session: gr.State) -> None:
+        self.session = session
+        self.work = gr.State(Work())
+        switch("annotate-columns", "Item", "Form", chosen=2)
+        with gr.Row(elem_classes=["pq-columns"], elem_id="annotate-columns"):
+            with gr.Column():
+                self.item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")
+                self.page = live_html(elem_id="annotate-page")
+            with gr.Column():
+                self.message = live_html(elem_id="annotate-message")
+                with gr.Group() as self.sign_in:
+                    self.study = gr.Dropdown([], label="Study", elem_id="annotate-study")
+                    self.name = gr.Textbox(label="Your name", elem_id="annotate-name", max_length=80)
+                    self.begin = gr.Button("Sign in and rate", variant="primary", elem_id="annotate-begin")
+                    with gr.Accordion("New study", open=False, elem_id="annotate-new"):
+                        self.conversations = gr.Dropdown([], multiselect=True, label="Conversations")
+                        self.study_name = gr.Textbox(
+                            label="Name of the study", max_length=120, elem_id="annotate-study-name"
+                        )
+                        self.create = gr.Button("Make study", elem_id="annotate-create")
+                with gr.Group(visible=False) as self.rating:
+                    self.form = live_html(elem_id="annotate-form", padding=True)
+                    self.comment = gr.Textbox(
+                        label="Comment (C)", lines=2, max_lines=4, elem_id="annotate-comment",
+                        placeholder="optional, saved with the answer", elem_classes=["pq-field"],
+                    )  # fmt: skip
+                    self.bar = live_html(elem_id="annotate-bar", padding=True)
+                    self.who = gr.Button("Sign out", size="sm", elem_id="annotate-sign-out")
+                self.results = live_html(elem_id="annotate-results")
+                with gr.Row():
+                    self.files = {
+                        kind: gr.Button(label, size="sm", elem_id=f"annotate-{kind}", min_width=86)
+                        for kind, label in FILES.items()
+                    }
+                    self.copy = gr.Button("Copy ratings", size="sm", elem_id="annotate-copy", min_width=86)
+                self.copied = live_html(elem_id="annotate-copied", classes="pq-offstage")
+                self.file = gr.DownloadButton("download", elem_id="annotate-file", elem_classes=["pq-offstage"])
 
     def everything(self) -> list[Any]:
-        """Return all of them."""
-        return [getattr(self, name) for name in self.__slots__]
+        """Return all of them but the buttons of files, for events that may change any."""
+        return [part for part in vars(self).values() if part is not self.files]
 
 
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
-    work = gr.State(Work())
-    switch("annotate-columns", "Item", "Form", chosen=2)
-    with gr.Row(elem_classes=["pq-columns"], elem_id="annotate-columns"):
-        with gr.Column():
-            item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")
-            page = live_html(elem_id="annotate-page")
-        with gr.Column():
-            message = live_html(elem_id="annotate-message")
-            with gr.Group() as sign_in:
-                study = gr.Dropdown([], label="Study", elem_id="annotate-study")
-                name = gr.Textbox(label="Your name", elem_id="annotate-name", max_length=80)
-                begin = gr.Button("Sign in and rate", variant="primary", elem_id="annotate-begin")
-                with gr.Accordion("New study", open=False, elem_id="annotate-new"):
-                    conversations = gr.Dropdown([], multiselect=True, label="Conversations")
-                    study_name = gr.Textbox(label="Name of the study", max_length=120, elem_id="annotate-study-name")
-                    create = gr.Button("Make study", elem_id="annotate-create")
-            with gr.Group(visible=False) as rating:
-                form = live_html(elem_id="annotate-form", padding=True)
-                comment = gr.Textbox(
-                    label="Comment (C)", lines=2, max_lines=4, elem_id="annotate-comment",
-                    placeholder="optional, saved with the answer", elem_classes=["pq-field"],
-                )  # fmt: skip
-                bar = live_html(elem_id="annotate-bar", padding=True)
-                who = gr.Button("Sign out", size="sm", elem_id="annotate-sign-out")
-            results = live_html(elem_id="annotate-results")
-            with gr.Row():
-                files = {
-                    kind: gr.Button(label, size="sm", elem_id=f"annotate-{kind}", min_width=86)
-                    for kind, label in FILES.items()
-                }
-                copy = gr.Button("Copy ratings", size="sm", elem_id="annotate-copy", min_width=86)
-            copied = live_html(elem_id="annotate-copied", classes="pq-offstage")
-            file = gr.DownloadButton("download", elem_id="annotate-file", elem_classes=["pq-offstage"])
-    parts = Parts(
-        session, work, item, page, sign_in, study, name, conversations, rating, who, form, comment, bar, results,
-        message,
-    )  # fmt: skip
-    handlers = Handlers(services, parts)
-    outputs = parts.everything()
-    begin.click(handlers.begin, [study, name, work, session], outputs, **AT_ONCE)
-    name.submit(handlers.begin, [study, name, work, session], outputs, **AT_ONCE)
-    study.input(handlers.choose, [study, work, session], outputs, **AT_ONCE)
-    create.click(handlers.create, [study_name, conversations, work, session], outputs, **AT_ONCE)
-    who.click(handlers.sign_out, [work, session], outputs, **AT_ONCE)
-    for clickable in (form, bar, results):
-        clickable.click(handlers.form_clicked, [comment, work, session], outputs, **NEVER_DROPPED)
-    comment.blur(handlers.comment, [comment, work, session], outputs, **AT_ONCE)
-    item.click(guarded(handlers.item_clicked), [work, session], [work, item, page], **AT_ONCE)
-    page.click(guarded(handlers.page_clicked), [work, session], page, **AT_ONCE)
+    parts = Parts(session)
+    handlers, state, outputs = Handlers(services, parts), [parts.work, session], parts.everything()
+    for signed_in in (parts.begin.click, parts.name.submit):
+        signed_in(handlers.begin, [parts.study, parts.name, *state], outputs, **AT_ONCE)
+    parts.study.input(handlers.choose, [parts.study, *state], outputs, **AT_ONCE)
+    parts.create.click(handlers.create, [parts.study_name, parts.conversations, *state], outputs, **AT_ONCE)
+    parts.who.click(handlers.sign_out, state, outputs, **AT_ONCE)
+    for clickable in (parts.form, parts.bar, parts.results):
+        clickable.click(handlers.form_clicked, [parts.comment, *state], outputs, **NEVER_DROPPED)
+    parts.comment.blur(handlers.comment, [parts.comment, *state], outputs, **AT_ONCE)
+    parts.item.click(guarded(handlers.item_clicked), state, [parts.work, parts.item, parts.page], **AT_ONCE)
+    parts.page.click(guarded(handlers.page_clicked), state, parts.page, **AT_ONCE)
     fetch = "(error) => error || setTimeout(() => document.querySelector('#annotate-file').click(), 300)"
-    copy.click(handlers.copy, [work, session], [copied, message], **AT_ONCE)
-    for kind, button in files.items():
-        made = button.click(partial(handlers.export, kind), [work, session], [file, message], **AT_ONCE)
-        made.success(None, message, None, js=fetch)
-    return Shown(handlers.arrive, [work, session], outputs)
+    parts.copy.click(handlers.copy, state, [parts.copied, parts.message], **AT_ONCE)
+    for kind, button in parts.files.items():
+        made = button.click(partial(handlers.export, kind), state, [parts.file, parts.message], **AT_ONCE)
+        made.success(None, parts.message, None, js=fetch)
+    return Shown(handlers.arrive, state, outputs)
 
 
 class Handlers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -13,7 +13,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.conversations import conversations_markdown
 from pdfqa_core.services import Services
-from pdfqa_core.types import Citation, Conversation, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
+from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
 from pdfqa_core.ui import chat_view
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
@@ -26,32 +26,46 @@ NO_MATCH = "No sentence of these passages matches what you selected."
 NO_PAGE = "Choose a passage above, or a marker in an answer, to see it on its page."
 
 
-@dataclass(frozen=True, slots=True)
 class Parts:
-    """The components that handlers fill."""
+    """The components of the tab, in their places."""
 
-    session: gr.State
-    state: gr.State
-    conversations: gr.HTML
-    scope: gr.Dropdown
-    transcript: gr.HTML
-    live: gr.HTML
-    follow_ups: gr.HTML
-    question: gr.Textbox
-    send: gr.Button
-    stop: gr.Button
-    evidence: gr.HTML
-    page: gr.HTML
-    download: gr.HTML
+    def __init__(self, session: gr.State) -> None:
+        self.session = session
+        self.state = gr.State(ChatState())
+        switch("chat-columns", "Conversations", "Chat", "Evidence", chosen=2)
+        with gr.Row(elem_classes=["pq-columns"], elem_id="chat-columns"):
+            with gr.Column():
+                self.conversations = live_html(elem_id="chat-conversations")
+                self.scope = gr.Dropdown(
+                    [], multiselect=True, label="Ask about", info="Empty: all documents", elem_classes=["pq-field"]
+                )
+            with gr.Column():
+                with gr.Column(elem_id="chat-scroll"):
+                    self.transcript = live_html(elem_id="chat-transcript")
+                    self.live = live_html(elem_id="chat-live")
+                    self.follow_ups = live_html(elem_id="chat-follow-ups")
+                with gr.Row(elem_id="chat-compose"):
+                    self.question = gr.Textbox(
+                        lines=1, max_lines=8, show_label=False, container=False, scale=8, autofocus=True,
+                        placeholder="Ask…", elem_id="chat-question",
+                    )  # fmt: skip
+                    self.send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")
+                    self.stop = gr.Button(
+                        "Stop", variant="stop", scale=0, visible=False, elem_id="chat-stop", elem_classes=["pq-stop"]
+                    )
+            with gr.Column():
+                self.evidence = live_html(elem_id="chat-evidence")
+                self.page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
+        self.download = live_html(elem_id="chat-download", classes="pq-offstage")
 
     def everything(self) -> list[Any]:
         """Return all of them, for events that may change any."""
-        return [getattr(self, name) for name in self.__slots__]
+        return list(vars(self).values())
 
 
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
-    parts = _layout(session)
+    parts = Parts(session)
     handlers = Handlers(services, parts)
     outputs = parts.everything()
     ask = {"outputs": outputs, "concurrency_limit": None, **QUIET}
@@ -70,50 +84,6 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
     parts.scope.input(guarded(handlers.scope_changed), [parts.scope, parts.state, session], session, **AT_ONCE)
     return Shown(guarded(handlers.show), [parts.state, session], outputs)
-
-
-def _layout(session: gr.State) -> Parts:
-    state = gr.State(ChatState())
-    switch("chat-columns", "Conversations", "Chat", "Evidence", chosen=2)
-    with gr.Row(elem_classes=["pq-columns"], elem_id="chat-columns"):
-        with gr.Column():
-            conversations = live_html(elem_id="chat-conversations")
-            scope = gr.Dropdown(
-                [], multiselect=True, label="Ask about", info="Empty: all documents", elem_classes=["pq-field"]
-            )
-        with gr.Column():
-            with gr.Column(elem_id="chat-scroll"):
-                transcript = live_html(elem_id="chat-transcript")
-                live = live_html(elem_id="chat-live")
-                follow_ups = live_html(elem_id="chat-follow-ups")
-            with gr.Row(elem_id="chat-compose"):
-                question = gr.Textbox(
-                    lines=1, max_lines=8, show_label=False, container=False, scale=8, autofocus=True,
-                    placeholder="Ask…", elem_id="chat-question",
-                )  # fmt: skip
-                send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")
-                stop = gr.Button(
-                    "Stop", variant="stop", scale=0, visible=False, elem_id="chat-stop", elem_classes=["pq-stop"]
-                )
-        with gr.Column():
-            evidence = live_html(elem_id="chat-evidence")
-            page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
-    download = live_html(elem_id="chat-download", classes="pq-offstage")
-    return Parts(
-        session,
-        state,
-        conversations,
-        scope,
-        transcript,
-        live,
-        follow_ups,
-        question,
-        send,
-        stop,
-        evidence,
-        page,
-        download,
-    )  # fmt: skip
 
 
 def _shown_first(conversation_id: str, turn: Turn) -> ChatState:
@@ -143,20 +113,17 @@ class Handlers:
 
     # ------------------------------------------------------------ showing
 
-    def _names(self, session: Session) -> dict[str, str]:
-        return {document.id: document.filename for document in self.services.documents.list(session.owner)}
-
-    def _conversation(self, state: ChatState, session: Session) -> Conversation | None:
+    def _turns(self, state: ChatState, session: Session) -> tuple[Turn, ...]:
+        """Return the turns of the open conversation."""
         if not state.conversation_id:
-            return None
-        return self.services.conversations.get(session.owner, state.conversation_id)
+            return ()
+        return self.services.conversations.get(session.owner, state.conversation_id).turns
 
     def show(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
         documents = self.services.documents.list(session.owner)
         names = {document.id: document.filename for document in documents}
-        conversation = self._conversation(state, session)
-        turns = conversation.turns if conversation else ()
+        turns = self._turns(state, session)
         turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
         if turn is not None:
             state = replace(state, turn_id=turn.id)
@@ -184,11 +151,8 @@ class Handlers:
 
     def offer(self, state: ChatState, session: Session) -> str:
         """Return questions to ask after the last answer, none where the conversation is empty."""
-        conversation = self._conversation(state, session)
-        turns = conversation.turns if conversation else ()
-        return chat_view.offered(
-            self.services.follow_ups.offer(session.owner, turns, session.settings, session.scope) if turns else ()
-        )
+        turns = self._turns(state, session)
+        return chat_view.offered(self.services.follow_ups.offer(session.owner, turns, session.settings, session.scope))
 
     def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
@@ -210,22 +174,15 @@ class Handlers:
     ) -> str:
         try:
             return show_page(
-                self.services,
-                session.owner,
-                hit.passage.document_id,
-                quote.span.page if quote else main_page(hit.passage),
-                settings=session.settings,
-                passage=hit.passage,
-                quote=quote,
-                request=request,
-            ).html
+                self.services, session.owner, hit.passage.document_id,
+                quote.span.page if quote else main_page(hit.passage), settings=session.settings,
+                passage=hit.passage, quote=quote, request=request,
+            ).html  # fmt: skip
         except PdfQAError as error:
             return error_html(error)
 
     def _turn(self, state: ChatState, session: Session) -> Turn | None:
-        conversation = self._conversation(state, session)
-        turns = conversation.turns if conversation else ()
-        return next((turn for turn in turns if turn.id == state.turn_id), None)
+        return next((turn for turn in self._turns(state, session) if turn.id == state.turn_id), None)
 
     # ------------------------------------------------------------ asking
 
@@ -238,8 +195,7 @@ class Handlers:
         yield from self._ask(question, state, session, request)
 
     def _ask(self, question: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
-        parts, names = self.parts, self._names(session)
-        key = str(request.session_hash)
+        parts, names = self.parts, self.services.documents.filenames(session.owner)
         searched, rewriting, text, phase, shown = question, "", "", "starting", 0.0
         hits: tuple[Hit, ...] = ()
         busy = {parts.send: gr.Button(visible=False), parts.stop: gr.Button(visible=True)}
@@ -252,14 +208,9 @@ class Handlers:
         }
         try:
             answered = self.services.answers.ask(
-                session.owner,
-                question,
-                session.settings,
-                conversation_id=state.conversation_id,
-                document_ids=session.scope,
-                replace_turn=state.editing,
-                task=key,
-            )
+                session.owner, question, session.settings, conversation_id=state.conversation_id,
+                document_ids=session.scope, replace_turn=state.editing, task=str(request.session_hash),
+            )  # fmt: skip
             for event in answered:
                 update: dict[Any, Any] = {}
                 match event:
@@ -362,13 +313,13 @@ class Handlers:
         """Mark the sentence of the evidence that fits a selection best; the transcript keeps the selection."""
         found = self.services.answers.best_sentence(turn, text, session.settings) if text.strip() else None
         if found is None:
-            names, answer = self._names(session), turn.answer
+            names, answer = self.services.documents.filenames(session.owner), turn.answer
             nothing = chat_view.evidence(answer.hits, names, text, state.rank, answer, message=NO_MATCH)
             return {self.parts.evidence: nothing if text.strip() else gr.skip()}
         state = replace(state, rank=found.number, selected=found)
         return {
             self.parts.state: state,
-            self.parts.evidence: self._evidence(turn, state, self._names(session)),
+            self.parts.evidence: self._evidence(turn, state, self.services.documents.filenames(session.owner)),
             self.parts.page: self._page(turn, state, session),
         }
 
@@ -376,24 +327,25 @@ class Handlers:
         """Open, rename, export or delete a conversation, or begin a new one."""
         data = clicked(event)
         chosen = data.get("conversation", "")
-        store = self.services.conversations
+        conversations = self.services.conversations
         match data.get("action"):
             case "new":
                 state = ChatState()
             case "open":
-                conversation = store.get(session.owner, chosen)
+                conversation = conversations.get(session.owner, chosen)
                 state = _shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
                 session = replace(session, scope=conversation.document_ids)
                 return {**self.show(state, session), self.parts.session: session, self.parts.follow_ups: ""}
             case "export":
-                conversation = store.get(session.owner, chosen)
-                text = conversations_markdown([conversation], self._names(session)).decode()
+                conversation = conversations.get(session.owner, chosen)
+                names = self.services.documents.filenames(session.owner)
+                text = conversations_markdown([conversation], names).decode()
                 name = re.sub(r"[^\w -]+", " ", conversation.title).strip()[:60] or "conversation"
                 return {self.parts.download: chat_view.download(f"{name}.md", text)}
             case "rename":
-                store.rename(session.owner, chosen, data.get("text", "")[:200])
+                conversations.rename(session.owner, chosen, data.get("text", "")[:200])
             case "delete":
-                store.delete(session.owner, chosen)
+                conversations.delete(session.owner, chosen)
                 if state.conversation_id == chosen:
                     state = ChatState()
         return self.show(state, session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
@@ -33,12 +34,13 @@ def services(tmp_path):
 
 
 def test_send_comes_back_with_the_question(services, caplog):
-    parts = chat.Parts(**{name: name for name in chat.Parts.__slots__})
+    with gr.Blocks():
+        parts = chat.Parts(gr.State())
     handlers = chat.Handlers(services, parts)
     first, *_, last = handlers.send("Who?", ChatState(), Session(LOCAL_OWNER, BM25), REQUEST)
-    assert not first["send"].visible
-    assert (last["send"].visible, last["stop"].visible, last["question"].value) == (True, False, "Who?")
-    assert TOLD in last["live"]
+    assert not first[parts.send].visible
+    assert (last[parts.send].visible, last[parts.stop].visible, last[parts.question].value) == (True, False, "Who?")
+    assert TOLD in last[parts.live]
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [RuntimeError]
 
 

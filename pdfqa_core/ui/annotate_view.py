@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from pdfqa_core.protocols.annotation import AnnotationProgress, judged
@@ -11,17 +10,7 @@ from pdfqa_core.services.studies import RatingItem, StudyResults
 from pdfqa_core.types import Criterion
 from pdfqa_core.ui.chat_view import place, turn_view
 from pdfqa_core.ui.components import render
-from pdfqa_core.ui.passage_text import Piece, pieces
-
-
-@dataclass(frozen=True, slots=True)
-class HitRow:
-    """A passage card of the item."""
-
-    rank: int
-    place: str
-    rated: str
-    text: tuple[Piece, ...]
+from pdfqa_core.ui.passage_text import passage_parts
 
 
 def item_html(shown: RatingItem, criteria: Sequence[Criterion], chosen: int) -> str:
@@ -33,17 +22,12 @@ def item_html(shown: RatingItem, criteria: Sequence[Criterion], chosen: int) -> 
     for part in judged(turn, criteria):
         if part.key in shown.given:
             rated.setdefault(part.rank, []).append(part.criterion.label(shown.given[part.key].value))
-    rows = [
-        HitRow(
-            hit.rank,
-            place(hit, filenames),
-            ", ".join(rated.get(hit.rank, ())),
-            pieces(hit.passage.text, turn.standalone_question),
-        )
+    cards = [
+        (hit, place(hit, filenames), rated.get(hit.rank, ()), passage_parts(hit.passage.text, turn.standalone_question))
         for hit in turn.answer.hits
     ]
     return render(
-        "annotate_item", item=turn_view(turn, filenames), hits=rows, chosen=chosen, finished=False, total=0, hint=""
+        "annotate_item", item=turn_view(turn, filenames), cards=cards, chosen=chosen, finished=False, total=0, hint=""
     )
 
 

@@ -11,7 +11,7 @@ from pdfqa_core.exports.conversations import support_counts, turn_markdown, turn
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
 from pdfqa_core.ui.components import day, render
-from pdfqa_core.ui.passage_text import Piece, pieces
+from pdfqa_core.ui.passage_text import passage_parts
 
 Names = Mapping[str, str]  # file names by document id
 
@@ -37,7 +37,7 @@ class Badge:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class AnswerPart:
     """A piece of the answer, the markers and the badge behind it, and where in it numbers are that nobody cited has."""
 
     text: str
@@ -47,7 +47,7 @@ class Segment:
 
     @property
     def runs(self) -> tuple[tuple[str, bool], ...]:
-        """The text in pieces, each with whether it is such a number."""
+        """The text in runs, each with whether it is such a number."""
         runs, last = [], 0
         for start, end in self.numbers:
             runs += [(self.text[last:start], False), (self.text[start:end], True)]
@@ -56,43 +56,20 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
-    """A passage that a refusal points to."""
-
-    rank: int
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
 class TurnView:
-    """A turn as the transcript shows it."""
+    """A turn with what the transcript makes of it: how well it is supported, its facts, and its text for copying.
 
-    id: str
-    question: str
-    searched: str = ""
-    rewriting: str = ""
-    segments: tuple[Segment, ...] = ()
-    refused: bool = False
-    nearest: tuple[Nearest, ...] = ()
-    stopped: bool = False
-    notes: tuple[str, ...] = ()
+    `nearest` are rank and place of the passages that a refusal points to.
+    """
+
+    turn: Turn
+    parts: tuple[AnswerPart, ...]
+    nearest: tuple[tuple[int, str], ...] = ()
     support: str = ""
     all_supported: bool = False
     facts: tuple[str, ...] = ()
     plain: str = ""
     markdown: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HitView:
-    """A hit as the evidence list shows it."""
-
-    rank: int
-    place: str
-    share: int
-    score_title: str
-    cited: bool
-    text: tuple[Piece, ...]
 
 
 NEAREST = 3  # passages that a refusal points to
@@ -110,7 +87,12 @@ def place(hit: Hit, names: Names) -> str:
     return f"{names.get(hit.passage.document_id, 'removed document')}, {numbers}"
 
 
-def segments(answer: Answer, names: Names) -> tuple[Segment, ...]:
+def scores(hit: Hit) -> list[str]:
+    """Return a hit's score and those it is made of: "hybrid 0.812", "bm25 0.900", …."""
+    return [f"{name} {value:.3f}" for name, value in {hit.retriever: hit.score, **hit.parts}.items()]
+
+
+def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
     """Return the answer cut at the ends of its sentences, each piece with its markers and its badge."""
     places = {hit.rank: place(hit, names) for hit in answer.hits}
     marks: dict[int, list[Mark]] = {}
@@ -118,15 +100,15 @@ def segments(answer: Answer, names: Names) -> tuple[Segment, ...]:
         mark = Mark(index, citation.number, citation.verified, places.get(citation.number, ""), citation.quote)
         marks.setdefault(citation.end, []).append(mark)
     checked = {sentence.end: sentence for sentence in answer.sentences}
-    pieces, start = [], 0
+    parts, start = [], 0
     for end in sorted({*marks, *checked, len(answer.text)}):
         sentence = checked.get(end)
         numbers = tuple((a - start, b - start) for a, b in sentence.numbers) if sentence else ()
         badge = BADGES[sentence.support] if sentence and not answer.refused else None
         if answer.text[start:end]:
-            pieces.append(Segment(answer.text[start:end], tuple(marks.get(end, ())), badge, numbers))
+            parts.append(AnswerPart(answer.text[start:end], tuple(marks.get(end, ())), badge, numbers))
         start = end
-    return tuple(pieces)
+    return tuple(parts)
 
 
 def _support(answer: Answer) -> tuple[str, bool]:
@@ -171,42 +153,21 @@ def _facts(answer: Answer) -> tuple[str, ...]:
 def turn_view(turn: Turn, names: Names) -> TurnView:
     """Return what the transcript shows of a stored turn."""
     answer = turn.answer
-    support, all_supported = _support(answer)
-    return TurnView(
-        turn.id,
-        turn.question,
-        turn.standalone_question if turn.standalone_question != turn.question else "",
-        answer.rewriting,
-        segments(answer, names) or (Segment("(stopped before the first word)" if answer.stopped else "—"),),
-        answer.refused,
-        tuple(Nearest(hit.rank, place(hit, names)) for hit in answer.hits[:NEAREST]) if answer.refused else (),
-        answer.stopped,
-        answer.notes,
-        support,
-        all_supported,
-        _facts(answer),
-        turn_text(turn, names),
-        turn_markdown(turn, names),
-    )
-
-
-def _cited(answer: Answer, hit: Hit) -> bool:
-    return any(citation.number == hit.rank for citation in answer.citations)
+    parts = answer_parts(answer, names) or (AnswerPart("(stopped before the first word)" if answer.stopped else "—"),)
+    nearest = tuple((hit.rank, place(hit, names)) for hit in answer.hits[:NEAREST]) if answer.refused else ()
+    texts = turn_text(turn, names), turn_markdown(turn, names)
+    return TurnView(turn, parts, nearest, *_support(answer), _facts(answer), *texts)
 
 
 def transcript(
-    turns: Sequence[Turn],
-    names: Names,
-    current: str,
-    documents: int,
-    suggestions: Sequence[str] = (),
+    turns: Sequence[Turn], names: Names, current: str, documents: int, suggestions: Sequence[str] = ()
 ) -> str:
     """Return the finished turns, or the empty state with what to do next; `documents` counts those to ask about.
 
     `suggestions` are offered where nothing was asked yet.
     """
     views = [turn_view(turn, names) for turn in turns]
-    return render("transcript", turns=views, current=current, documents=documents, suggestions=suggestions)
+    return render("transcript", views=views, current=current, documents=documents, suggestions=suggestions)
 
 
 def offered(questions: Sequence[str]) -> str:
@@ -216,12 +177,12 @@ def offered(questions: Sequence[str]) -> str:
 
 def live_turn(question: str, searched: str, text: str, phase: str, rewriting: str = "") -> str:
     """Return the turn that is being answered."""
-    view = TurnView("", question, searched if searched != question else "", rewriting, (Segment(text),) if text else ())
-    return render("live_turn", turn=view, phase=phase)
+    turn = Turn("", 1, question, searched, Answer(text, rewriting=rewriting))
+    return render("live_turn", view=TurnView(turn, (AnswerPart(text),) if text else ()), phase=phase)
 
 
 def evidence(
-    answer_hits: Sequence[Hit],
+    hits: Sequence[Hit],
     names: Names,
     question: str,
     chosen: int,
@@ -233,22 +194,16 @@ def evidence(
 
     The other cited hits are marked at the first sentence that is cited of them.
     """
-    best = max((hit.score for hit in answer_hits), default=0.0)
     quotes = {citation.number: citation.quote for citation in reversed(answer.citations)} if answer else {}
+    cited = set(quotes)
     if quote is not None:
         quotes[quote.number] = quote.quote
-    views = [
-        HitView(
-            hit.rank,
-            place(hit, names),
-            round(100 * max(0.0, hit.score) / best) if best > 0 else 0,
-            ", ".join(f"{name} {value:.3f}" for name, value in {hit.retriever: hit.score, **hit.parts}.items()),
-            answer is not None and _cited(answer, hit),
-            pieces(hit.passage.text, question, quotes.get(hit.rank, "")),
-        )
-        for hit in answer_hits
+    cards = [
+        (hit, place(hit, names), scores(hit), passage_parts(hit.passage.text, question, quotes.get(hit.rank, "")))
+        for hit in hits
     ]
-    return render("evidence", hits=views, chosen=chosen, message=message)
+    best = max((hit.score for hit in hits), default=0.0)
+    return render("evidence", cards=cards, best=best, cited=cited, chosen=chosen, message=message)
 
 
 def conversation_list(conversations: Sequence[ConversationSummary], chosen: str) -> str:

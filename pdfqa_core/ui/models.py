@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -14,7 +14,7 @@ from pdfqa_core.llm.catalogue import entry as catalogue_entry
 from pdfqa_core.llm.downloads import DownloadState
 from pdfqa_core.llm.hardware import machine
 from pdfqa_core.llm.template import TEMPLATES
-from pdfqa_core.models import Changes, ModelFile, Speed, State
+from pdfqa_core.models import Changes, Speed, State
 from pdfqa_core.models.files import quantisation
 from pdfqa_core.models.language import api_key
 from pdfqa_core.services import Services
@@ -57,33 +57,6 @@ NUMBERS: dict[str, tuple[str, str, float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A model of the list; numbers are in words."""
-
-    name: str
-    title: str
-    licence: str
-    accept: str
-    note: str
-    context: int
-    file_size: str
-    memory: str
-    fit: str
-    tone: str
-    expected: str
-    here: bool
-    active: bool
-    added: bool
-    path: str
-    source: str
-    removable: bool
-    problem: str
-    partial: str
-    download: DownloadState | None
-    words: str
-
-
 def download_words(state: DownloadState) -> str:
     """Return how far a download is: "120 MB of 386 MB, 3.2 MB/s, 2 min left"."""
     progress = state.progress
@@ -101,26 +74,16 @@ def _rounded(rate: float | None) -> str:
     return "" if rate is None else f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}"
 
 
-def _card(one: ModelFile, services: Services, active: bool) -> Card:
-    files = services.models.files
-    state = files.downloads.get(one.name)
-    return Card(
-        one.name, one.title, one.licence, one.accept, one.note, one.context, gigabytes(one.size),
-        gigabytes(one.memory), str(one.fit or ""), TONES.get(str(one.fit), ""),
-        _rounded(files.expected_speed(one.size)), bool(one.path), active, one.added, one.path,
-        one.source, one.removable, one.problem, gigabytes(one.partial) if one.partial else "", state,
-        download_words(state) if state and state.state == "downloading" else "",
-    )  # fmt: skip
-
-
 def cards_html(services: Services) -> str:
     """Return the cards of all known models."""
     used, files, demo = services.settings.llm, services.models.files, services.models.demo
-    active = used.model if used.engine != "openai" else ""
-    cards = [_card(one, services, one.name == active) for one in files.all(used) if not (demo and one.added)]
+    shown = [one for one in files.all(used) if not (demo and one.added)]
     return render(
-        "models_cards", cards=cards, total=gigabytes(machine().memory.total), context=used.context_size,
-        expected=any(card.expected for card in cards), demo=demo, folder="" if demo else files.folder,
+        "models_cards", files=shown, active=used.model if used.engine != "openai" else "", tones=TONES,
+        downloads={one.name: files.downloads.get(one.name) for one in shown}, download_words=download_words,
+        expected={one.name: _rounded(files.expected_speed(one.size)) for one in shown},
+        total=gigabytes(machine().memory.total), context=used.context_size, demo=demo,
+        folder="" if demo else files.folder,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ KINDS: Mapping[BlockKind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class PageBox:
     """A rectangle in percent of the page with the CSS class it is drawn with and what it says under the pointer."""
 
     kind: str
@@ -43,16 +43,8 @@ class Marked:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenText:
-    """Words that a reader of the page does not see, and where on it they are."""
-
-    text: str
-    place: str
-
-
-def _percent(box: Box, page: Page, kind: str, title: str = "") -> Marked:
-    return Marked(
+def _percent(box: Box, page: Page, kind: str, title: str = "") -> PageBox:
+    return PageBox(
         kind,
         round(100 * box.x0 / page.width, 3),
         round(100 * box.top / page.height, 3),
@@ -62,7 +54,7 @@ def _percent(box: Box, page: Page, kind: str, title: str = "") -> Marked:
     )
 
 
-def _boxes(page: Page, spans: Sequence[Span], kind: str) -> list[Marked]:
+def _boxes(page: Page, spans: Sequence[Span], kind: str) -> list[PageBox]:
     here = [span for span in spans if span.document_id == page.document_id and span.page == page.number]
     return [_percent(box, page, kind) for span in here for box in page.boxes(span.start, span.end)]
 
@@ -85,7 +77,7 @@ def _parts(page: Page, block: Block) -> Iterator[Box]:
         yield _around(run)
 
 
-def block_boxes(page: Page) -> list[Marked]:
+def block_boxes(page: Page) -> list[PageBox]:
     """Return the rectangles of a page's blocks, and within tables those of their cells."""
     found = []
     for block in page.blocks:
@@ -96,14 +88,14 @@ def block_boxes(page: Page) -> list[Marked]:
     return found
 
 
-def hidden_texts(page: Page) -> list[HiddenText]:
-    """Return the hidden words of a page with their place in words."""
+def hidden_texts(page: Page) -> list[tuple[str, str]]:
+    """Return the words of a page that its reader does not see, each with where they are."""
     found = []
     for block in page.blocks:
         if block.kind is BlockKind.HIDDEN:
             boxes = page.boxes(block.start, block.end)
             place = _place(_around(boxes), page) if boxes else "without a place"
-            found.append(HiddenText(page.text[block.start : block.end], place))
+            found.append((page.text[block.start : block.end], place))
     return found
 
 

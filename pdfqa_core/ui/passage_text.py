@@ -14,7 +14,7 @@ from itertools import groupby
 
 from pdfqa_core.text import content_terms, sentences, terms, words
 
-Marked = tuple[tuple[str, bool], ...]  # pieces of a text, each with whether it is marked
+Marked = tuple[tuple[str, bool], ...]  # a text in runs, each with whether it is marked
 
 _ROW = re.compile(r"\s*\|.*\|\s*")
 _RULE = re.compile(r"\s*\|(?:\s*:?-{3,}:?\s*\|)+\s*")
@@ -22,7 +22,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table; `best`: the one that a folded card shows; `quoted`: an answer cites it."""
 
     cells: tuple[Marked, ...]
@@ -31,7 +31,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PassagePart:
     """A stretch of a passage: `text`, or a table with its `header` (empty: none) and `rows`.
 
     `lead`: it stands before the place that matters; `quoted`: an answer cites it.
@@ -39,7 +39,7 @@ class Piece:
 
     text: Marked = ()
     header: tuple[Marked, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TableRow, ...] = ()
     lead: bool = False
     quoted: bool = False
 
@@ -50,7 +50,7 @@ class Piece:
 
 
 def marked_words(text: str, question: str) -> Marked:
-    """Return the text in pieces, each with whether it is a content word of the question."""
+    """Return the text in runs, each with whether it is a content word of the question."""
     wanted = set(content_terms(question))
     parts: list[tuple[str, bool]] = []
     last = 0
@@ -65,11 +65,11 @@ def marked_words(text: str, question: str) -> Marked:
     return tuple(parts)
 
 
-def pieces(text: str, question: str, quote: str = "") -> tuple[Piece, ...]:
+def passage_parts(text: str, question: str, quote: str = "") -> tuple[PassagePart, ...]:
     """Return a passage's text with the question's words and the quote marked and its Markdown tables taken apart."""
     blocks = list(_blocks(text))
     chosen, start, end = _place(blocks, question, quote)
-    found: list[Piece] = []
+    found: list[PassagePart] = []
     for number, (is_table, block) in enumerate(blocks):
         if is_table:
             here = (start, end) if number == chosen else (0, 0)
@@ -77,7 +77,7 @@ def pieces(text: str, question: str, quote: str = "") -> tuple[Piece, ...]:
         elif number == chosen:
             found += _around(block, start, end, question, quoted=bool(quote))
         else:
-            found.append(Piece(marked_words(block, question)))
+            found.append(PassagePart(marked_words(block, question)))
         if number < chosen:
             found[-1] = replace(found[-1], lead=True)
     return tuple(found)
@@ -117,20 +117,20 @@ def _rows(table: str) -> list[tuple[int, int]]:
     return [line.span() for line in lines[2 if has_header else 0 :]]
 
 
-def _around(block: str, start: int, end: int, question: str, quoted: bool) -> Iterator[Piece]:
+def _around(block: str, start: int, end: int, question: str, quoted: bool) -> Iterator[PassagePart]:
     if before := block[:start]:
-        yield Piece(marked_words(before, question), lead=True)
+        yield PassagePart(marked_words(before, question), lead=True)
     if part := block[start:end]:
-        yield Piece(marked_words(part, question), quoted=quoted)
+        yield PassagePart(marked_words(part, question), quoted=quoted)
     if after := block[end:]:
-        yield Piece(marked_words(after, question))
+        yield PassagePart(marked_words(after, question))
 
 
-def _table(block: str, question: str, part: tuple[int, int], quoted: bool) -> Piece:
+def _table(block: str, question: str, part: tuple[int, int], quoted: bool) -> PassagePart:
     lines = [(m[0], m.start()) for m in re.finditer(r".+", block)]
     has_header = len(lines) > 1 and _RULE.fullmatch(lines[1][0]) is not None
     rows = [
-        Row(_cells(line, question), part[0] <= at < part[1], quoted and part[0] <= at < part[1])
+        TableRow(_cells(line, question), part[0] <= at < part[1], quoted and part[0] <= at < part[1])
         for line, at in lines
         if not _RULE.fullmatch(line)
     ]
@@ -138,7 +138,7 @@ def _table(block: str, question: str, part: tuple[int, int], quoted: bool) -> Pi
     body = rows[1:] if header else rows
     if body and not any(row.best for row in body):
         body[0] = replace(body[0], best=True)
-    return Piece(header=header, rows=tuple(body))
+    return PassagePart(header=header, rows=tuple(body))
 
 
 def _cells(line: str, question: str) -> tuple[Marked, ...]:

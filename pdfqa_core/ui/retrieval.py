@@ -8,7 +8,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -19,11 +19,11 @@ from pdfqa_core.services import Services, recipes, strategies
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import JOINER, words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
-from pdfqa_core.ui.chat_view import place
+from pdfqa_core.ui.chat_view import place, scores
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import main_page, show_page
-from pdfqa_core.ui.passage_text import Piece, pieces
+from pdfqa_core.ui.passage_text import passage_parts
 from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, build_form, settings_from
 from pdfqa_core.ui.refusal_chart import refusal_chart
 from pdfqa_core.ui.session import Session, Shown
@@ -32,31 +32,6 @@ READ_FIRST = "Add documents first, then try questions here."
 TRY = "Type a question to see which passages each recipe finds. No language model is involved."
 BINS = 12  # of the histogram of lengths
 _PLACE = re.compile(r"(\d{1,7}):(\d{1,9})-(\d{1,9})")
-
-
-@dataclass(frozen=True, slots=True)
-class HitCard:
-    """A hit of the retrieval test."""
-
-    rank: int
-    place: str
-    document_id: str
-    passage_id: str
-    spans: str
-    bars: tuple[tuple[float, str], ...]
-    scores: str
-    text: tuple[Piece, ...]
-    thumbnail: str
-    mime: str
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The hits of one retriever."""
-
-    name: str
-    hits: tuple[HitCard, ...]
-    milliseconds: int
 
 
 def histogram(lengths: Sequence[int]) -> tuple[tuple[int, int, int, float], ...]:
@@ -208,22 +183,20 @@ class Handlers:
                     session.owner, question, settings, document_ids=session.scope, pages=wanted
                 )
                 elapsed = time.perf_counter() - started
-                cards = tuple(self._card(hit, question, names, hits[0].score, session) for hit in hits)
-                columns.append(Column(name, cards, round(1000 * elapsed)))
-            empty = not any(column.hits for column in columns)
+                cards = [self._card(hit, question, names, hits[0].score, session) for hit in hits]
+                columns.append((name, cards, round(1000 * elapsed)))
+            empty = not any(cards for _, cards, _ in columns)
             message = "No passage matches. Try other words, or a retriever that compares meanings." if empty else ""
             yield render("hits", columns=columns, message=message), self.preview(session)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield error_html(error), gr.skip()
 
-    def _card(self, hit: Hit, question: str, names: Mapping[str, str], best: float, session: Session) -> HitCard:
+    def _card(self, hit: Hit, question: str, names: Mapping[str, str], best: float, session: Session) -> dict[str, Any]:
         image = self.services.pages.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
-        scores = " · ".join(f"{name} {value:.3f}" for name, value in {hit.retriever: hit.score, **hit.parts}.items())
-        return HitCard(
-            hit.rank, place(hit, names), hit.passage.document_id, hit.passage.id,
-            ",".join(f"{span.page}:{span.start}-{span.end}" for span in hit.passage.spans), _bars(hit, best), scores,
-            pieces(hit.passage.text, question), base64.b64encode(image.data).decode(), image.mime,
-        )  # fmt: skip
+        return {
+            "hit": hit, "place": place(hit, names), "bars": _bars(hit, best), "scores": scores(hit), "mime": image.mime,
+            "text": passage_parts(hit.passage.text, question), "image": base64.b64encode(image.data).decode(),
+        }  # fmt: skip
 
     def hit_clicked(self, session: Session, event: gr.EventData) -> str:
         """Show the page of a hit with its passage marked."""

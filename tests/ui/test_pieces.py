@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
@@ -16,16 +15,18 @@ from pdfqa_core.types import (
     Box,
     Document,
     DocumentState,
+    Hit,
     Line,
     Page,
     Passage,
     Progress,
     Span,
 )  # fmt: skip
+from pdfqa_core.ui.chat_view import evidence
 from pdfqa_core.ui.components import render, time_left
 from pdfqa_core.ui.documents import InFlight, read_words, unsure_words
 from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
-from pdfqa_core.ui.passage_text import marked_words, pieces
+from pdfqa_core.ui.passage_text import marked_words, passage_parts
 from pdfqa_core.ui.recipe import FIELDS, settings_from, values_of
 from pdfqa_core.ui.retrieval import histogram
 
@@ -84,22 +85,12 @@ def test_marked_words_rebuild_the_text_and_templates_escape_it():
 
 
 def shown(text, question="heat"):
-    return render("evidence", hits=[Shown(pieces(text, question))], chosen=1, message="")
-
-
-@dataclass(frozen=True)
-class Shown:
-    text: tuple
-    rank: int = 1
-    place: str = "report.pdf, p. 1"
-    cited: bool = False
-    score_title: str = ""
-    share: int = 50
+    return evidence([Hit(Passage("p", (Span("d", 1, 0, 9),), text), 1.0, 1, "bm25")], {}, question, 1)
 
 
 def test_a_markdown_table_in_a_passage_is_shown_as_a_table():
     text = "Before | it.\n\n| Year | Heat \\| steam |\n| --- | --- |\n| 2022 | <b>1,204</b> |\n| 2023 |  |\n\nAfter it."
-    before, table, after = pieces(text, "heat")
+    before, table, after = passage_parts(text, "heat")
     assert ("".join(t for t, _ in before.text), "".join(t for t, _ in after.text)) == ("Before | it.", "After it.")
     assert ["".join(t for t, _ in cell) for cell in table.header] == ["Year", "Heat | steam"]
     rows = [["".join(t for t, _ in cell) for cell in row.cells] for row in table.rows]
@@ -111,7 +102,7 @@ def test_a_markdown_table_in_a_passage_is_shown_as_a_table():
 
 
 def test_rows_without_their_header_are_a_table_too_and_other_markdown_is_text():
-    (table,) = pieces("| 2022 | 1,204 |\n| 2023 | 2,377 |", "heat")
+    (table,) = passage_parts("| 2022 | 1,204 |\n| 2023 | 2,377 |", "heat")
     assert (table.header, len(table.rows)) == ((), 2)
     html = shown("![x](http://example.org/x.png) [link](http://example.org) # title\n<img src=x onerror=alert(1)>")
     assert "<img" not in html
@@ -151,7 +142,7 @@ def test_hidden_words_are_told_with_their_place():
         (BlockKind.HIDDEN, [(450, 700, 550, 712)]),
         (BlockKind.HIDDEN, [(600, 10, 600, 20)]),
     )
-    assert [(one.text, one.place) for one in hidden_texts(page)] == [
+    assert hidden_texts(page) == [
         ("words", "at the bottom, right"), ("words", "beyond the edge of the page"),
     ]  # fmt: skip
 

@@ -169,12 +169,8 @@ def _row_of_many(one: AgreementOfMany) -> dict[str, Any]:
     """Return alpha and the pairs; what is defined for two annotators only is null, `kappa` is the mean of the pairs."""
     return {
         "n": one.alpha.n,
-        "agreement": None,
+        **dict.fromkeys(("agreement", "low", "high", "pabak", "ac1")),
         "kappa": one.mean_kappa,
-        "low": None,
-        "high": None,
-        "pabak": None,
-        "ac1": None,
         "alpha": {"value": one.alpha.alpha, "low": one.alpha.low, "high": one.alpha.high, "scale": one.alpha.scale},
         "unpaired": one.unpaired,
         "annotators": list(one.annotators),

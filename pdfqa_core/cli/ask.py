@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.interrupt import stopping
-from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, settings_of, workspace_of
 from pdfqa_core.cli.search import filename_of, hit_row
-from pdfqa_core.errors import StoppedError
+from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Document, Progress, Stored, Turn
@@ -21,10 +21,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     """Declare the command."""
     command = subparsers.add_parser("ask", help="answer one question", description=__doc__)
     command.add_argument("question", metavar="QUESTION")
-    command.add_argument(
-        "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
-    )
-    command.add_argument("--conversation", default="", metavar="ID", help="go on in this conversation")
+    add_questions(command, conversation=True)
     add_common(command)
     add_settings(command, "chunking", "retrieval", "reading", "conversation", "llm")
     command.set_defaults(run=run)
@@ -35,23 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises StoppedError after Ctrl-C; what was written by then is in the conversation.
     """
-    settings = settings_of(arguments)
-    with Services.open(workspace_of(arguments), settings) as services:
+    with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
-        events = services.answers.ask(
-            LOCAL_OWNER,
-            arguments.question,
-            settings,
-            conversation_id=arguments.conversation,
-            document_ids=scope or None,
-        )
-        with stopping(services):
-            for event in events:
-                if isinstance(event, Progress):
-                    progress.show(event)
-                elif isinstance(event, Stored):
-                    stored = event
-        progress.clear()
+        stored = answered(services, arguments.question, arguments.conversation, scope)
         turn = stored.turn
         if turn.answer.stopped:
             raise StoppedError
@@ -62,6 +45,23 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(plain_turn(turn, documents))
     return 0
+
+
+def answered(services: Services, question: str, conversation: str, scope: Sequence[str]) -> Stored:
+    """Answer one question with progress; Ctrl-C stops the answer, not the program, and keeps what was written."""
+    events = services.answers.ask(
+        LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None
+    )
+    try:
+        with stopping(services):
+            for event in events:
+                if isinstance(event, Progress):
+                    progress.show(event)
+                elif isinstance(event, Stored):
+                    return event
+    finally:
+        progress.clear()
+    raise PdfQAError("The question was not answered.", "Ask again.")
 
 
 def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:

@@ -7,22 +7,16 @@ import json
 import sys
 from typing import Any
 
-from pdfqa_core.cli import progress
-from pdfqa_core.cli.ask import plain_turn, turn_row
-from pdfqa_core.cli.interrupt import stopping
-from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.ask import answered, plain_turn, turn_row
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Progress, Stored
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     command = subparsers.add_parser("chat", help="a conversation on the terminal", description=__doc__)
-    command.add_argument(
-        "--document", action="append", default=[], metavar="NAME", help="only these files (repeatable)"
-    )
-    command.add_argument("--conversation", default="", metavar="ID", help="go on in this conversation")
+    add_questions(command, conversation=True)
     add_common(command)
     add_settings(command, "chunking", "retrieval", "reading", "conversation", "llm")
     command.set_defaults(run=run)
@@ -33,17 +27,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     A question that cannot be answered does not end the conversation; it makes the exit status 1.
     """
-    settings = settings_of(arguments)
     turns: list[dict[str, Any]] = []
     conversation, failed = arguments.conversation, False
-    with Services.open(workspace_of(arguments), settings) as services:
+    with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         services.documents.require_documents(LOCAL_OWNER)
         scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
         if conversation:
             services.conversations.get(LOCAL_OWNER, conversation)
         while question := _next_question():
             try:
-                stored = _answer(services, question, conversation, scope)
+                stored = answered(services, question, conversation, scope)
             except PdfQAError as error:
                 failed = True
                 turns.append({"question": question, "error": {"what": error.what, "hint": error.hint}})
@@ -63,20 +56,3 @@ def _next_question() -> str:
     if sys.stdin.isatty():
         print("> ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip()
-
-
-def _answer(services: Services, question: str, conversation: str, scope: tuple[str, ...]) -> Stored:
-    """Answer one question; Ctrl-C stops the answer, not the program, and keeps what was written."""
-    events = services.answers.ask(
-        LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None
-    )
-    try:
-        with stopping(services):
-            for event in events:
-                if isinstance(event, Progress):
-                    progress.show(event)
-                elif isinstance(event, Stored):
-                    return event
-    finally:
-        progress.clear()
-    raise PdfQAError("The question was not answered.", "Ask again.")

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -63,25 +64,8 @@ def _where(one: ModelFile) -> str:
 
 
 def _row(one: ModelFile, active: bool, expected: float | None) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "title": one.title,
-        "licence": one.licence,
-        "accept": one.accept,
-        "size": one.size,
-        "parameters": one.parameters,
-        "context": one.context,
-        "memory": one.memory,
-        "fit": one.fit,
-        "here": bool(one.path),
-        "path": one.path,
-        "partial": one.partial,
-        "bundled": one.bundled,
-        "added": one.added,
-        "active": active,
-        "tokens_per_second": expected,
-        "problem": one.problem,
-    }
+    facts = {name: value for name, value in asdict(one).items() if name not in ("note", "source", "removable")}
+    return {**facts, "here": bool(one.path), "active": active, "tokens_per_second": expected}
 
 
 def run_download(arguments: argparse.Namespace) -> int:

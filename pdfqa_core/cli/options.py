@@ -18,6 +18,15 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
+def add_questions(parser: argparse.ArgumentParser, *, conversation: bool = False) -> None:
+    """Add --document and, for answers, --conversation."""
+    parser.add_argument(
+        "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
+    )
+    if conversation:
+        parser.add_argument("--conversation", default="", metavar="ID", help="go on in this conversation")
+
+
 def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:
     """Add one option for every setting of the sections (`chunking`: --chunker, --unit, …)."""
     looks = {(section, name): look for section, name, look in Settings().looks()}

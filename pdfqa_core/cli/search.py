@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pdfqa_core.cli import progress
-from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, settings_of, workspace_of
 from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Document, Hit
@@ -18,9 +18,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     """Declare the command."""
     command = subparsers.add_parser("search", help="find passages, no language model involved", description=__doc__)
     command.add_argument("question", metavar="QUESTION")
-    command.add_argument(
-        "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
-    )
+    add_questions(command)
     command.add_argument(
         "--pages", type=page_range, metavar="FIRST-LAST", help="only passages that touch these pages, such as 3-9 or 7"
     )

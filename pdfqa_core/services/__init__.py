@@ -68,7 +68,7 @@ class Services:
             workspace=workspace,
             tasks=tasks,
             documents=documents,
-            pages=PageService(store, documents, settings, passwords),
+            pages=PageService(documents, settings, passwords),
             indexes=indexes,
             models=models,
             answers=answers,

@@ -13,7 +13,7 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Reading, Store
+from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, DocumentState, Page
 
 THUMBNAIL_WIDTH = 168  # pixels
@@ -50,8 +50,7 @@ class PageView:
 class PageService:
     """Pages as they look. `settings` is the recipe whose reading is shown where none is asked for."""
 
-    def __init__(self, store: Store, documents: DocumentService, settings: Settings, passwords: Passwords) -> None:
-        self._store = store
+    def __init__(self, documents: DocumentService, settings: Settings, passwords: Passwords) -> None:
         self._documents = documents
         self._settings = settings
         self._passwords = passwords
@@ -71,8 +70,8 @@ class PageService:
         in which all of them do. Raises UsageError if the owner has no such page, or may not read it: pages are kept
         once for all owners, so another one may have opened the same file with its password.
         """
-        document = self._store.documents.get(owner, document_id)
-        usable = {r.extractor: r for r in self._store.documents.readings(owner, document_id) if r.state.usable}
+        document = self._documents.get(owner, document_id)
+        usable = {r.extractor: r for r in self._documents.readings(owner, document_id) if r.state.usable}
         if not usable:
             raise UsageError(f"{document.filename} has no pages to show: {document.state}.", document.reason)
         first = readings.used(
@@ -81,9 +80,7 @@ class PageService:
         names = [reading] if reading in usable else [first.extractor] if first else []
         if reading not in usable and claims:
             names += [name for name in usable if name not in names]
-        page, found = self._page_with(owner, document_id, number, names or list(usable), claims)
-        shown = usable[page[0]]
-        others = tuple(usable.values())
+        name, page, found = self._page_with(owner, document_id, number, names or list(usable), claims)
         image, message, locked = b"", "", False
         try:
             image = self._image(owner, document, number, width)
@@ -93,11 +90,11 @@ class PageService:
         except PdfQAError as error:
             message = str(error)
         mime = self._renderer.mime if image else ""
-        return PageView(document, page[1], shown, others, image, mime, message, found, locked)
+        return PageView(document, page, usable[name], tuple(usable.values()), image, mime, message, found, locked)
 
     def _image(self, owner: str, document: Document, number: int, width: int) -> bytes:
         return self._renderer.render(
-            self._store.files.path(document.id), number, width_px=width, filename=document.filename,
+            self._documents.original(owner, document.id).path, number, width_px=width, filename=document.filename,
             password=self._passwords.get(owner, document.id),
         )  # fmt: skip
 
@@ -106,29 +103,26 @@ class PageService:
 
         Raises DocumentError with state ENCRYPTED if it does not open the document.
         """
-        document = self._store.documents.get(owner, document_id)
-        path = self._store.files.path(document_id)
-        self._renderer.render(path, 1, width_px=THUMBNAIL_WIDTH, filename=document.filename, password=password)
+        pdf = self._documents.original(owner, document_id)
+        self._renderer.render(pdf.path, 1, width_px=THUMBNAIL_WIDTH, filename=pdf.filename, password=password)
         self._passwords.keep(owner, document_id, password)
 
     def _page_with(
         self, owner: str, document_id: str, number: int, names: Sequence[str], claims: Sequence[Claim]
-    ) -> tuple[tuple[str, Page], tuple[Claim, ...]]:
-        """Return the first of these readings in which all claims stand, else the first one, with its page."""
+    ) -> tuple[str, Page, tuple[Claim, ...]]:
+        """Return the first of these readings in which all claims stand, else the first: its name, page and claims."""
         here = [claim for claim in claims if (claim.span.document_id, claim.span.page) == (document_id, number)]
-        best: tuple[tuple[str, Page], tuple[Claim, ...]] | None = None
+        tried = []
         for name in names:
-            page = self._store.documents.page(owner, document_id, name, number)
-            found = tuple(claim for claim in here if readings.stands(page, claim))
-            if len(found) == len(here):
-                return (name, page), found
-            best = best or ((name, page), found)
-        assert best is not None
-        return best
+            page = self._documents.page(owner, document_id, name, number)
+            tried.append((name, page, tuple(claim for claim in here if readings.stands(page, claim))))
+            if len(tried[-1][2]) == len(here):
+                return tried[-1]
+        return tried[0]
 
     def thumbnail(self, owner: str, document_id: str, number: int) -> Picture:
         """Return a small image of a page; empty where it cannot be drawn."""
-        document = self._store.documents.get(owner, document_id)
+        document = self._documents.get(owner, document_id)
         try:
             data = self._image(owner, document, number, THUMBNAIL_WIDTH)
         except PdfQAError:

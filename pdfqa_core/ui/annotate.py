@@ -82,8 +82,11 @@ class Parts:
                 self.file = gr.DownloadButton("download", elem_id="annotate-file", elem_classes=["pq-offstage"])
 
     def everything(self) -> list[Any]:
-        """Return all of them but the buttons of files, for events that may change any."""
-        return [part for part in vars(self).values() if part is not self.files]
+        """Return all that handlers fill, for events that may change any."""
+        return [
+            self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.name,
+            self.conversations, self.rating, self.form, self.comment, self.bar, self.who, self.results,
+        ]  # fmt: skip
 
 
 def build(services: Services, session: gr.State) -> Shown:

@@ -124,18 +124,10 @@ class ShownPage(NamedTuple):
 
 
 def show_page(
-    services: Services,
-    owner: str,
-    document_id: str,
-    number: int,
-    *,
-    settings: Settings | None = None,
-    passage: Passage | None = None,
-    quote: Citation | None = None,
-    marks: Sequence[Span] = (),
-    request: Mapping[str, str] | None = None,
-    compare: bool = False,
-) -> ShownPage:
+    services: Services, owner: str, document_id: str, number: int, *, settings: Settings | None = None,
+    passage: Passage | None = None, quote: Citation | None = None, marks: Sequence[Span] = (),
+    request: Mapping[str, str] | None = None, compare: bool = False,
+) -> ShownPage:  # fmt: skip
     """Return the page view of page `number` with a passage's lines and, stronger, a quote's words drawn on it.
 
     They are drawn only where their text stands on the page; `marks` are drawn as they are. `request` is what the view
@@ -146,47 +138,24 @@ def show_page(
     passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
     quote_claims = [Claim(quote.span, quote.quote)] if quote else []
     view = services.pages.view(
-        owner,
-        document_id,
-        int(request.get("number") or number),
-        width=min(WIDEST, max(WIDTH, int(request.get("width") or 0))),
-        reading=request.get("reading", ""),
-        settings=settings,
-        claims=(*passage_claims, *quote_claims),
-    )
+        owner, document_id, int(request.get("number") or number),
+        width=min(WIDEST, max(WIDTH, int(request.get("width") or 0))), reading=request.get("reading", ""),
+        settings=settings, claims=(*passage_claims, *quote_claims),
+    )  # fmt: skip
+    page, other_reading = view.page, view.reading.extractor != view.document.extractor
     quoted = [claim.span for claim in quote_claims if claim in view.found]
-    drawn = _boxes(view.page, [*marks, *(c.span for c in passage_claims if c in view.found)], "mark")
-    drawn += _boxes(view.page, quoted, "quote")
-    page = view.page
+    drawn = _boxes(page, [*marks, *(c.span for c in passage_claims if c in view.found)], "mark")
+    drawn += _boxes(page, quoted, "quote")
     kinds = {block.kind for block in page.blocks}
     html = render(
-        "page_view",
-        image=base64.b64encode(view.image).decode() if view.image else "",
-        mime=view.mime,
+        "page_view", view=view, page=page, image=base64.b64encode(view.image).decode(), document_id=document_id,
         message=view.message or _not_found(view, passage_claims, quote_claims, bool(drawn), bool(quoted)),
-        document_id=document_id,
-        title=view.document.title,
-        number=page.number,
-        label=page.label,
-        count=view.document.page_count,
-        points=page.width,
-        ratio=f"{page.width:g} / {page.height:g}",
-        reading=view.reading.extractor,
-        chosen=view.document.extractor,
-        asked=request.get("reading", ""),
-        passage_id=passage.id if passage else "",
-        readings=[reading.extractor for reading in view.readings] if compare and len(view.readings) > 1 else [],
-        elsewhere=not compare and passage is not None and view.reading.extractor != view.document.extractor,
-        by_ocr=page.source == "ocr",
-        confidence=page.confidence,
-        warnings=page.warnings,
-        hidden=hidden_texts(page),
-        regions=block_boxes(page),
-        legend=[(f"{kind}", words) for kind, words in KINDS.items() if kind in kinds],
-        marks=drawn,
+        asked=request.get("reading", ""), passage_id=passage.id if passage else "",
         pages=passage.pages if passage and len(passage.pages) > 1 else (),
-        text=page.text,
-    )
+        readings=[reading.extractor for reading in view.readings] if compare and len(view.readings) > 1 else [],
+        elsewhere=other_reading and not compare and passage is not None, hidden=hidden_texts(page), marks=drawn,
+        regions=block_boxes(page), legend=[(f"{kind}", words) for kind, words in KINDS.items() if kind in kinds],
+    )  # fmt: skip
     return ShownPage(html, view.locked)
 
 

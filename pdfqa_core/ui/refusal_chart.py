@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from pdfqa_core.reading.refusal_curve import RefusalCurve, refusal_curves
 from pdfqa_core.ui.components import render
@@ -11,15 +11,6 @@ from pdfqa_core.ui.components import render
 WIDTH, HEIGHT = 320.0, 190.0  # of the plot, in the units of the SVG
 LOWEST = 0.4  # precision at the bottom of the plot
 TICKS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    name: str
-    line: str
-    x: float | None
-    y: float | None
-    words: str
 
 
 def refusal_chart(refusal: str, threshold: float) -> str:
@@ -47,17 +38,14 @@ def _y(precision: float) -> float:
     return round(HEIGHT * (1 - max(0.0, precision - LOWEST) / (1 - LOWEST)), 1)
 
 
-def _drawn(curve: RefusalCurve, threshold: float) -> _Drawn:
-    precision = curve.precision(threshold)
-    return _Drawn(
-        curve.dataset,
-        _line(curve.points()),
-        None if precision is None else _x(curve.recall(threshold)),
-        None if precision is None else _y(precision),
+def _drawn(curve: RefusalCurve, threshold: float) -> dict[str, Any]:
+    precision, asked = curve.precision(threshold), curve.answerable + curve.unanswerable
+    words = (
         f"turns away {curve.recall(threshold):.0%} of the questions that cannot be answered, and "
-        f"{curve.lost(threshold):.0%} of those that can ({curve.dataset}, "
-        f"{curve.answerable + curve.unanswerable} questions)".replace("%", " %"),
+        f"{curve.lost(threshold):.0%} of those that can ({curve.dataset}, {asked} questions)"
     )
+    point = None if precision is None else (_x(curve.recall(threshold)), _y(precision))
+    return {"line": _line(curve.points()), "point": point, "words": words.replace("%", " %")}
 
 
 def _line(points: Sequence[tuple[float, float]]) -> str:

@@ -71,6 +71,7 @@ def test_ratings_stay_hidden_until_both_have_finished(page: Page) -> None:
     message, results = page.locator("#annotate-message"), page.locator("#annotate-results")
     rate_everything(page, "1yx")
     page.locator("#annotate-sign-out").click()
+    expect(page.locator("#annotate-begin")).to_be_visible()
     page.locator("#annotate-csv").click()
     expect(message).to_contain_text("Sign in to download your own")
     sign_in(page, "Ben")

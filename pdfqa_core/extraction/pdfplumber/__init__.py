@@ -18,15 +18,15 @@ from typing import Any, ClassVar
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
 from pdfqa_core.extraction.open import open_document
 from pdfqa_core.extraction.pdfplumber.ruled_tables import RuledTable, find_tables
-from pdfqa_core.extraction.pdfplumber.sheet import TINY, MeasuredChar, Sheet, measure
+from pdfqa_core.extraction.pdfplumber.sheet import MeasuredChar, Sheet, measure
 from pdfqa_core.extraction.pdfplumber.source import cause, faults, source_pages, upright
 from pdfqa_core.extraction.pdfplumber.text_lines import find_lines
+from pdfqa_core.extraction.pdfplumber.thresholds import DEFAULT, PdfplumberThresholds
 from pdfqa_core.extraction.raw_page import RawPage, TextLine, page_warnings
 from pdfqa_core.extraction.whole import PagewiseExtractor
 from pdfqa_core.types import Page
 
 _UNKNOWN = re.compile(r"\(cid:\d+\)")  # pdfminer's text of a glyph that stands for no known character
-_MANY_UNKNOWN = 0.1  # of the characters of a page: from this share on a warning tells of unknown letters
 
 
 @extractors.register("pdfplumber", "the text in the file, read by pdfplumber; slower")
@@ -41,6 +41,7 @@ class PdfplumberReader:
 
     heavy: ClassVar[bool] = True
     tables: bool = True
+    thresholds: PdfplumberThresholds = DEFAULT
 
     def read(
         self, path: Path, document_id: str, numbers: Sequence[int], password: str | None, name: str
@@ -77,34 +78,36 @@ class PdfplumberReader:
     def _lines(self, page: Any, sheet: Sheet, facts: Page) -> RawPage:
         """Return the lines of a page: level ones and tables from top to bottom, then turned text, then hidden text."""
         known = [raw for raw in page.chars if not _UNKNOWN.fullmatch(raw["text"])]
-        chars = [measure(raw, page, sheet) for raw in known]
-        ruled = find_tables(page, chars) if self.tables else []
+        chars = [measure(raw, page, sheet, self.thresholds) for raw in known]
+        ruled = find_tables(page, chars, self.thresholds) if self.tables else []
         inside = {id(char) for table in ruled for char in table.chars}
         lines: list[TextLine] = []
         region = 0
         for hidden in (False, True):
             for turn in range(4):
                 chosen = [c for c in chars if c.hidden == hidden and c.turn == turn and id(c) not in inside]
-                found = find_lines(chosen, turn)
+                found = find_lines(chosen, turn, self.thresholds)
                 for line in found:
                     line.hidden, line.region = hidden, region
                 lines += _with_tables(found, ruled) if region == 0 else found
                 region += 1
         unknown, also = len(page.chars) - len(known), []
-        if unknown > _MANY_UNKNOWN * (unknown + sum(not c.blank for c in chars)):
+        if unknown > self.thresholds.unknown * (unknown + sum(not c.blank for c in chars)):
             also = [f"Page {facts.number} has {unknown:,} characters whose font does not say which letters they are."]
-        warnings = page_warnings(facts.number, lines, _reasons(sheet, chars), also, drawn=bool(page.objects))
+        warnings = page_warnings(
+            facts.number, lines, _reasons(sheet, chars, self.thresholds.tiny), also, drawn=bool(page.objects)
+        )
         return RawPage(replace(facts, warnings=warnings), lines)
 
 
-def _reasons(sheet: Sheet, chars: Sequence[MeasuredChar]) -> tuple[str, ...]:
+def _reasons(sheet: Sheet, chars: Sequence[MeasuredChar], tiny: float) -> tuple[str, ...]:
     """Return why text is hidden, also where PDFium leaves it out, as it does with some of what is off the page."""
     from pdfqa_core.extraction.hidden.find_hidden import REASONS
 
     hidden = [c for c in chars if c.hidden and not c.blank]
     if sheet.reasons or not hidden:
         return sheet.reasons
-    return (REASONS["tiny" if any(c.size < TINY for c in hidden) else "outside"],)
+    return (REASONS["tiny" if any(c.size < tiny for c in hidden) else "outside"],)
 
 
 def _with_tables(lines: Sequence[TextLine], ruled: Sequence[RuledTable]) -> list[TextLine]:

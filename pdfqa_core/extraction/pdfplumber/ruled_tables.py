@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pdfqa_core.extraction.pdfplumber.sheet import MeasuredChar
-from pdfqa_core.extraction.pdfplumber.text_lines import WORD_GAP, plain
+from pdfqa_core.extraction.pdfplumber.text_lines import plain
+from pdfqa_core.extraction.pdfplumber.thresholds import PdfplumberThresholds
 from pdfqa_core.extraction.raw_page import PageTable, TableCell, TextLine, enclosing
 from pdfqa_core.extraction.tables.found import trimmed
-
-_MOST_EDGES = 20_000  # of a drawing: tables among more are not looked for, it would take minutes
 
 
 @dataclass(slots=True)
@@ -22,14 +21,14 @@ class RuledTable:
     chars: list[MeasuredChar]
 
 
-def find_tables(page: Any, chars: Sequence[MeasuredChar]) -> list[RuledTable]:
+def find_tables(page: Any, chars: Sequence[MeasuredChar], thresholds: PdfplumberThresholds) -> list[RuledTable]:
     """Return pdfplumber's tables with the visible, level text in their cells; a box around text is no table."""
-    if not 8 <= len(page.edges) <= _MOST_EDGES:
+    if not 8 <= len(page.edges) <= thresholds.most_edges:
         return []
     free = [c for c in chars if not c.hidden and c.turn == 0]
     found = []
     for table in page.find_tables():
-        entry = _ruled_table([row.cells for row in table.rows], _within(free, table.bbox))
+        entry = _ruled_table([row.cells for row in table.rows], _within(free, table.bbox), thresholds.word_gap)
         if entry is not None:
             taken = {id(c) for c in entry.chars}
             free = [c for c in free if id(c) not in taken]
@@ -47,7 +46,9 @@ def _within(chars: Iterable[MeasuredChar], box: Sequence[float]) -> list[Measure
     ]
 
 
-def _ruled_table(rows: Sequence[Sequence[Sequence[float] | None]], chars: list[MeasuredChar]) -> RuledTable | None:
+def _ruled_table(
+    rows: Sequence[Sequence[Sequence[float] | None]], chars: list[MeasuredChar], word_gap: float
+) -> RuledTable | None:
     from pdfplumber.utils.text import extract_text
 
     taken: list[MeasuredChar] = []
@@ -59,7 +60,7 @@ def _ruled_table(rows: Sequence[Sequence[Sequence[float] | None]], chars: list[M
         found: list[TableCell | None] = []
         for box in row:
             members = _within(near, box) if box is not None else []
-            text = plain(extract_text([c.raw for c in members], x_tolerance_ratio=WORD_GAP)) if members else ""
+            text = plain(extract_text([c.raw for c in members], x_tolerance_ratio=word_gap)) if members else ""
             inked = [c.box for c in members if not c.blank]
             found.append(TableCell(text, enclosing(inked)) if text and inked else None)
             taken += members

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pdfqa_core.extraction.pdfplumber.thresholds import PdfplumberThresholds
 from pdfqa_core.extraction.raw_page import to_text_frame
 from pdfqa_core.types import Box
-
-TINY = 1.0  # points: smaller text is hidden, as in `hidden.find_hidden`
-_SAME_PLACE = 0.5  # points between the baselines of one glyph in PDFium and in pdfplumber
 
 
 @dataclass(slots=True)
@@ -65,13 +63,13 @@ class Sheet:
             middle = (top + bottom) / 2 if odd else (x0 + x1) / 2
             self.hidden.setdefault((odd, round(baseline)), []).append((baseline, middle))
 
-    def hides(self, box: Box, turn: int, baseline: float) -> bool:
+    def hides(self, box: Box, turn: int, baseline: float, same_place: float) -> bool:
         """Return whether a character (its box, turn in quarters, baseline) is one of the hidden glyphs."""
         if not self.hidden:
             return False
         begin, end = (box.top, box.bottom) if turn % 2 else (box.x0, box.x1)
         return any(
-            abs(place - baseline) < _SAME_PLACE and begin <= middle <= end
+            abs(place - baseline) < same_place and begin <= middle <= end
             for step in (-1, 0, 1)
             for place, middle in self.hidden.get((turn % 2, round(baseline) + step), ())
         )
@@ -100,7 +98,7 @@ class MeasuredChar:
         return not self.raw["text"].strip()
 
 
-def measure(raw: dict[str, Any], page: Any, sheet: Sheet) -> MeasuredChar:
+def measure(raw: dict[str, Any], page: Any, sheet: Sheet, thresholds: PdfplumberThresholds) -> MeasuredChar:
     """Return where a character of pdfplumber's `page` stands."""
     a, b, c, d, e, f = raw["matrix"]
     level = abs(a) >= abs(b)
@@ -114,6 +112,6 @@ def measure(raw: dict[str, Any], page: Any, sheet: Sheet) -> MeasuredChar:
     y = float(page.bbox[3]) - f + sheet.top
     middle_x, middle_y = (box.x0 + box.x1) / 2, (box.top + box.bottom) / 2
     hidden = not (0 <= middle_x <= sheet.width and 0 <= middle_y <= sheet.height)
-    hidden = hidden or size < TINY or sheet.hides(box, turn, y if level else x)
+    hidden = hidden or size < thresholds.tiny or sheet.hides(box, turn, y if level else x, thresholds.same_place)
     u0, u1, v = to_text_frame(box, x, y, turn, sheet.width, sheet.height)
     return MeasuredChar(raw, turn, max(size, 0.0), box, u0, u1, v, hidden)

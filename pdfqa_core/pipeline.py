@@ -49,7 +49,7 @@ def ask(
 
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first.
     A confidence of `judge` below `threshold` means a refusal without asking the reader; `searched` says in words what
-    is searched ("1,394 passages"). A `stop` in any phase ends in a Done with what there is by then and `stopped` set.
+    is searched ("1,394 passages"). A `stop` in any phase ends in a Done with the answer so far and `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all.
     `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
     there on), "read", "check", "total".

@@ -66,7 +66,7 @@ class Asked:
 
 @dataclass(slots=True)
 class _Draft:
-    """What is known of an answer while it is made."""
+    """An answer in the making."""
 
     searched: str
     settings_fingerprint: str
@@ -88,8 +88,8 @@ class _Draft:
             case Token(text=piece):
                 self.text += piece
 
-    def told(self, answer: Answer) -> Answer:
-        """Return the answer with what the user should know of its making."""
+    def noted(self, answer: Answer) -> Answer:
+        """Return the answer with notes on how it was made."""
         rewriting = " ".join(part for part in (self.rewriter_missing, self.rewriting) if part)
         return replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
 
@@ -244,7 +244,7 @@ class AnswerService:
         return Asked(owner, question, settings, history, conversation.document_ids, conversation_id, replaces)
 
     def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
-        """Index what is missing, ask, and yield what happens; the finished answer is stored before it is told."""
+        """Index what is missing, ask, and yield what happens; the finished answer is stored before it is yielded."""
         settings = asked.settings
         index = yield from self._indexes.opened(asked.owner, settings, stop)
         reader, draft.reader, draft.notes = self._reader(settings)
@@ -270,7 +270,7 @@ class AnswerService:
 
     def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
         """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""
-        turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.told(answer))
+        turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.noted(answer))
         conversation_id = asked.conversation_id
         if not conversation_id:
             conversation_id = uuid.uuid4().hex

@@ -186,7 +186,7 @@ class IndexService:
         return index.stats if index else None
 
     def _forget(self, owner: str, document_id: str) -> None:
-        """Drop what was derived from a document that is gone."""
+        """Drop what was derived from a removed document."""
         with self._lock:
             self._open.pop(owner, None)
             for key in [key for key in self._counts if key[0] == document_id]:
@@ -199,7 +199,7 @@ class IndexService:
             _log.warning("passages of a removed document stay in %s: %s", root, error)
 
     def remove_owner(self, owner: str) -> None:
-        """Delete the indexes of a visitor who is gone."""
+        """Delete the indexes of a removed visitor."""
         with self._lock:
             self._open.pop(owner, None)
         shutil.rmtree(self._owner_folder(owner), ignore_errors=True)

@@ -39,7 +39,7 @@ def name_of(settings: Settings) -> str:
 
 
 def _others(settings: Settings) -> Iterator[str]:
-    """Yield in words which settings of the retrieval are not at their default, as far as the retriever has them."""
+    """Yield in words the settings that the retriever uses and that differ from their default."""
     used = in_use(settings)
     for name, field in RetrievalSettings.model_fields.items():
         value, words = getattr(settings.retrieval, name), name.replace("_", " ")

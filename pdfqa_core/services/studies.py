@@ -35,7 +35,7 @@ class RatingItem:
 
 @dataclass(frozen=True, slots=True)
 class StudyResults:
-    """How far everybody who signed in is, and what their ratings say, as far as the one who asks may see it.
+    """The progress of each annotator, and what their ratings show, limited to what the viewer may see.
 
     `waiting` are those who have not finished. `table` and `disagreements` are empty as long as they could influence
     anybody's ratings.
@@ -58,7 +58,7 @@ class RatingsFile:
 
 @dataclass(frozen=True, slots=True)
 class _Rated:
-    """A study with all that was said about it."""
+    """A study with its turns, ratings and progress."""
 
     study: Study
     turns: tuple[StudyTurn, ...]
@@ -204,7 +204,7 @@ class StudyService:
     # ------------------------------------------------------------ results
 
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
-        """Return how far everybody is, and what two of them agree on as far as the viewer may see it.
+        """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.
 
         `viewer` is an annotator, who is one of the two, or empty.
         """

@@ -46,7 +46,7 @@ class DocumentRow:
 
 
 def ocr_extractor() -> str:
-    """Return the extractor that can be told which pages to read by OCR; "" where there is none."""
+    """Return the extractor that reads pages by OCR: the one with a choice of pages; "" if there is none."""
     extractors = strategies.REGISTRIES["extractor"]
     return next((name for name in extractors.names() if "visual_pages" in extractors.parameters(name)), "")
 

@@ -65,8 +65,8 @@ def bootstrap(sums: Floats, statistic: Callable[[Floats], Any], *, seed: int, re
     """Return the 2.5th and 97.5th percentile of a statistic over resamples of as many clusters as there are.
 
     `statistic` takes the sums over the drawn clusters, (resamples, …), and returns a value for each, NaN where it is
-    undefined. An interval without width would say that the value is certain, so there is none then. Clusters with the
-    same `sums` are drawn as one kind, from a multinomial distribution: the same, and faster.
+    undefined. If all resamples have one value, no interval is returned: it would claim certainty. Clusters
+    with the same `sums` are drawn as one kind, from a multinomial distribution: the same, and faster.
     """
     import numpy as np
 

@@ -69,7 +69,7 @@ def engine_settings(llm: LLMSettings) -> dict[str, Any]:
 
 
 def api_key() -> str:
-    """Return the key for a language model's server, from the environment only; "" if there is none."""
+    """Return the key for a language model's server, read from the environment only; "" without one."""
     return os.environ.get("PDFQA_LLM_API_KEY") or os.environ.get("OPENAI_API_KEY") or ""
 
 

@@ -101,7 +101,7 @@ def _citations(row: JsonRow) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise UsageError(f"{row.where}: citations are no list.", "Write a list of ids, [] where there is none.")
+        raise UsageError(f"{row.where}: citations are no list.", "Write a list of ids; [] for no citation.")
     for one in value:
         wrong = (
             isinstance(one, bool | dict | list) or one is None or (isinstance(one, float) and not math.isfinite(one))

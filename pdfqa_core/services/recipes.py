@@ -9,17 +9,13 @@ from typing import Any
 from pdfqa_core.chunking import Chunking, Tokenize, chunkers
 from pdfqa_core.services.strategies import in_use
 from pdfqa_core.settings import RetrievalSettings, Settings
+from pdfqa_core.text import words
 
 
-def chunker(settings: Settings, tokenize: Tokenize | None = None) -> Chunking:
-    """Return the chunker of a recipe; `tokenize` is for lengths in tokens. Raises UsageError."""
-    name = settings.chunking.chunker
-    made: Chunking = chunkers.get(name)(**_parameters(settings), tokenize=tokenize or _no_tokens)
+def chunker(settings: Settings, tokenize: Tokenize = words) -> Chunking:
+    """Return the chunker of a recipe. `tokenize` measures lengths in tokens; words do to name it. Raises UsageError."""
+    made: Chunking = chunkers.get(settings.chunking.chunker)(**_parameters(settings), tokenize=tokenize)
     return made
-
-
-def _no_tokens(text: str) -> list[tuple[int, int]]:
-    raise NotImplementedError("The recipe's passages are named, not made.")
 
 
 def _parameters(settings: Settings) -> dict[str, Any]:
@@ -34,7 +30,7 @@ def name_of(settings: Settings) -> str:
     chunking = settings.chunking
     headings = ", with headings" if chunking.headings else ""
     text = f" as read by {chunking.read_by}" if chunking.read_by else ""
-    others = "".join(f", {words}" for words in _others(settings))
+    others = "".join(f", {one}" for one in _others(settings))
     return f"{settings.retrieval.retriever} over {chunker(settings).words}{headings}{text}{others}"
 
 
@@ -42,9 +38,9 @@ def _others(settings: Settings) -> Iterator[str]:
     """Yield in words the settings that the retriever uses and that differ from their default."""
     used = in_use(settings)
     for name, field in RetrievalSettings.model_fields.items():
-        value, words = getattr(settings.retrieval, name), name.replace("_", " ")
+        value, said = getattr(settings.retrieval, name), name.replace("_", " ")
         if name != "retriever" and value != field.default and used.get(("retrieval", name), True):
-            yield words if value is True else f"no {words}" if value is False else f"{words} {value}"
+            yield said if value is True else f"no {said}" if value is False else f"{said} {value}"
 
 
 def fingerprint(settings: Settings, *others: str) -> str:

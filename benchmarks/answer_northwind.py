@@ -39,7 +39,7 @@ from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.stream import cut_at_loop
 from pdfqa_core.retrieval import Encoder, Index, retrievers
 from pdfqa_core.settings import Settings
-from pdfqa_core.streaming import complete
+from pdfqa_core.streaming import complete, result_of
 from pdfqa_core.types import Answer, Done, Hit, Message, Passage, Reader, Support
 
 QUICK = 4
@@ -101,7 +101,7 @@ class Plain:
                 text = cut
                 break
         text = strip_markers(text.strip())[0]
-        checked = self.checker.check(text, chosen)
+        checked = result_of(self.checker.check(text, chosen))
         yield Done(Answer(text, checked.citations, sentences=checked.sentences, seconds={"first_token": first}))
 
 

@@ -8,14 +8,15 @@ stand in the passage and the quote is negated where it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
+from pdfqa_core.streaming import is_set
 from pdfqa_core.text import content_terms, sentences, terms
-from pdfqa_core.types import CheckedSentence, Citation, Hit, Support
+from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, StopSignal, Support
 
 # By benchmarks/citations_threshold.py: the best F1 for SUPPORTED; for PARTLY, whose F1 is flat from 0.35 to 0.5, few of
 # those sentences that no passage says.
@@ -67,15 +68,17 @@ class Checker:
         self.partly = min(partly, supported)
 
     def check(
-        self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = (), question: str = ""
-    ) -> Checked:
-        """Return the citations of each sentence of `text`, best first, one per page, and the support of each sentence.
+        self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = (), question: str = "", *,
+        stop: StopSignal | None = None,
+    ) -> Generator[Progress, None, Checked]:  # fmt: skip
+        """Yield Progress; return each sentence's support and its citations, best first, one per page.
 
         `markers` are the places and numbers of the citations the model wrote itself: one is kept if its passage
         matches the sentence nearly as well as the best one. A sentence below `partly` gets no citation. A short one
         ("84.") is compared together with the `question`, and supported only by a quote that says all of it.
-        Raises what the encoder raises.
+        Nothing is supported once `stop` is set. Raises what the encoder raises.
         """
+        yield Progress("checking")
         bounds = answer_sentences(text)
         candidates = [quote for hit in hits for quote in quotes(hit)]
         if not bounds or not candidates:
@@ -91,6 +94,8 @@ class Checker:
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
             for place, found in enumerate(self._best(single if short else matches, named)):
                 support = self.support(text[start:end], found)
+                if is_set(stop) and support is Support.SUPPORTED:
+                    support = Support.PARTLY
                 if short and support is Support.SUPPORTED and not _says(text[start:end], found.quote):
                     support = Support.PARTLY
                 if place == 0:

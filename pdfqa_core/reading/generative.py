@@ -126,7 +126,9 @@ class GenerativeReader:
         began = time.perf_counter()
         ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
         named = [(place, ranks[number]) for place, number in markers if number in ranks]
-        checked = Checked() if refused else self.checker.check(text, evidence.hits, named, question)
+        checked = Checked()
+        if not refused:
+            checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
         seconds["check"] = time.perf_counter() - began
         answer = Answer(
             INSUFFICIENT_CONTEXT if refused else text, checked.citations, tuple(hits), refused, stopped,

@@ -1,9 +1,12 @@
+import threading
+
 import numpy as np
 import pytest
 
 from pdfqa_core.reading import Checker, Meaning
 from pdfqa_core.reading.checking import answer_sentences
 from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Span, Support
 from tests.reading.helpers import hit, hits
 
@@ -12,7 +15,11 @@ BOOK = "Employees get 25 days of leave. Leave must be requested two weeks ahead.
 
 
 def check(text, found=None, **options):
-    return Checker(**options).check(text, hits(PLAN, BOOK) if found is None else found)
+    return run(Checker(**options), text, hits(PLAN, BOOK) if found is None else found)
+
+
+def run(checker, *arguments, **options):
+    return result_of(checker.check(*arguments, **options))
 
 
 def supports(text, found=None, **options):
@@ -60,10 +67,10 @@ def test_another_number_name_or_a_negation_is_not_supported(text):
 def test_a_short_answer_is_read_with_its_question(answer, support):
     found = hits("Ropewalk Court is the largest building with 84 flats. The school has 12 rooms.")
     question = "How many flats does Ropewalk Court have?"
-    checked = Checker().check(answer, found, question=question)
+    checked = run(Checker(), answer, found, question=question)
     assert [sentence.support for sentence in checked.sentences] == [support]
     assert checked.citations[0].quote.startswith("Ropewalk Court is")
-    assert Checker().check("84.", hits("Bananas are yellow."), question=question).citations == ()
+    assert run(Checker(), "84.", hits("Bananas are yellow."), question=question).citations == ()
 
 
 def test_a_negation_supports_a_negation():
@@ -112,6 +119,14 @@ def test_every_page_that_says_it_is_cited_once():
     assert len({(c.start, c.end) for c in citations}) == 1
 
 
+def test_nothing_is_ticked_once_the_check_is_stopped():
+    stop = threading.Event()
+    stop.set()
+    checked = run(Checker(), "The deductible is $2,000 per year.", hits(PLAN, BOOK), stop=stop)
+    assert [s.support for s in checked.sentences] == [Support.PARTLY]
+    assert [c.verified for c in checked.citations] == [False]
+
+
 # ------------------------------------------------------------------ numbers
 
 
@@ -154,13 +169,13 @@ def test_a_marker_the_model_wrote_is_kept_where_the_match_agrees():
     same = "Leave is paid."
     text, markers = strip_markers("Leave is paid [2].")
     found = hits(same, same)
-    assert Checker().check(text, found, markers).citations[0].number == 2
-    assert Checker().check(text, found).citations[0].number == 1
+    assert run(Checker(), text, found, markers).citations[0].number == 2
+    assert run(Checker(), text, found).citations[0].number == 1
 
 
 def test_a_marker_to_a_passage_that_does_not_say_it_is_replaced():
     text, markers = strip_markers("Employees get 25 days of leave [1].")
-    assert [c.number for c in Checker().check(text, hits(PLAN, BOOK), markers).citations] == [2]
+    assert [c.number for c in run(Checker(), text, hits(PLAN, BOOK), markers).citations] == [2]
 
 
 # ------------------------------------------------------------------ sentences of an answer
@@ -202,8 +217,8 @@ def test_an_answer_costs_one_call_of_the_encoder_and_passages_are_remembered():
         return by_topic(texts)
 
     checker = Checker(meaning=Meaning(encode))
-    checker.check("Leave is paid. It is long.", hits(PLAN, BOOK))
+    run(checker, "Leave is paid. It is long.", hits(PLAN, BOOK))
     assert len(calls) == 1
     assert len(calls[0]) == len(set(calls[0])) == 7
-    checker.check("Something else.", hits(PLAN, BOOK))
+    run(checker, "Something else.", hits(PLAN, BOOK))
     assert calls[1:] == [["Something else."]]

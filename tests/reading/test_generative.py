@@ -27,7 +27,8 @@ def test_an_answer_streams_and_is_cited(fake_llm):
     assert answer.text == "The deductible is $2,000. Employees get 25 days."
     assert text.split() == answer.text.split()
     assert [(c.number, c.verified) for c in answer.citations] == [(1, True), (2, True)]
-    assert [event.phase for event in events if isinstance(event, Progress)] == ["reading 2 passages", "writing"]
+    phases = [event.phase for event in events if isinstance(event, Progress)]
+    assert phases == ["reading 2 passages", "writing", "checking"]
     assert sum(isinstance(event, Token) for event in events) > 5
     assert (answer.reader, answer.model) == ("generative", "fake")
     assert answer.prompt_tokens > 20
@@ -253,6 +254,7 @@ def test_progress_of_the_engine_is_passed_on_in_words(fake_llm):
         Progress("waiting for 2 other answers"),
         Progress("reading 1 passage", 512, 900),
         Progress("writing"),
+        Progress("checking"),
     ]
 
 

@@ -164,7 +164,10 @@ class LLMSettings(SettingsGroup):
     """Which language model answers, and how it is run."""
 
     engine: str = setting("llama_cpp", "Runs the language model.", Looks(of="engine"))
-    model: str = Field("smollm2-135m", description="Name from the catalogue, or path of a GGUF file.")
+    model: str = Field(
+        "auto", description="Name from the catalogue, or path of a GGUF file; auto: the default of this machine."
+    )
+    models_folder: str = Field("", description="Folder of downloaded models; empty: pdfqa/models of the user's cache.")
     weights: Literal["as packaged", "F16"] = Field(
         "F16", description="The embedded model's: those of its package (Q4_1), or 16-bit floats made of them once."
     )
@@ -188,7 +191,7 @@ class LLMSettings(SettingsGroup):
     @model_validator(mode="before")
     @classmethod
     def _no_model_named(cls, data: Any) -> Any:
-        """Let a server that is asked for no model by name answer with its own; here it is the embedded one."""
+        """Let a server that is asked for no model by name answer with its own; here it is the default one."""
         if isinstance(data, Mapping) and not data.get("model"):
             named = {name: value for name, value in data.items() if name != "model"}
             return named | ({"model": ""} if data.get("engine") == "openai" else {})
@@ -308,8 +311,8 @@ class Settings(SettingsGroup):
                 yield section, name, Looks(**(info.json_schema_extra or {}))
 
     def fingerprint(self) -> str:
-        """Return 12 hex digits that name all settings which can change an answer (not where the page is served)."""
-        data = self.model_dump_json(exclude={"server"})
+        """Return 12 hex digits that name all settings which can change an answer (not where page and files lie)."""
+        data = self.model_dump_json(exclude={"server": True, "llm": {"models_folder"}})
         return hashlib.sha256(data.encode()).hexdigest()[:12]
 
     def changed(self, section: str, **values: Any) -> Settings:
@@ -402,3 +405,17 @@ def workspace_path(environ: Mapping[str, str] | None = None) -> Path:
     if environ.get("SPACE_ID") and os.access("/data", os.W_OK):
         return Path("/data")
     return Path(__file__).resolve().parent.parent / "data" / "workspace"
+
+
+def models_path(llm: LLMSettings, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of model files, which all workspaces of a user share.
+
+    PDFQA_MODELS; what the settings name; on a Space `/data/models` where that is writable; else `pdfqa/models` of the
+    user's cache ($XDG_CACHE_HOME, ~/.cache).
+    """
+    environ = os.environ if environ is None else environ
+    if named := environ.get("PDFQA_MODELS") or llm.models_folder:
+        return Path(named).expanduser().absolute()
+    if environ.get("SPACE_ID") and os.access("/data", os.W_OK):
+        return Path("/data/models")
+    return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "pdfqa" / "models"

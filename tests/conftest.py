@@ -28,6 +28,15 @@ from pdfqa_core.types import (
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def models_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep tests from loading or fetching the default model, and from writing into the user's cache."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PDFQA_MODEL", "smollm2-135m")
+        environment.setenv("PDFQA_MODELS", str(tmp_path_factory.mktemp("models")))
+        yield
+
+
 class FakeLLM:
     """A scripted language model whose tokens are words: `enqueue` replies, read what it was asked from `history`.
 

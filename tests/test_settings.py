@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services.strategies import check
-from pdfqa_core.settings import Settings, load, read_settings, workspace_path
+from pdfqa_core.settings import Settings, load, models_path, read_settings, workspace_path
 
 SECTIONS = tuple(Settings.model_fields)
 
@@ -100,7 +100,7 @@ OTHER = {  # another valid value for every setting
         "per_page": 7, "merge_overlaps": True,
     },
     "llm": {
-        "engine": "openai", "model": "x", "weights": "as packaged", "url": "x", "context_size": 777, "threads": 7,
+        "engine": "openai", "model": "x", "models_folder": "x", "weights": "as packaged", "url": "x", "context_size": 777, "threads": 7,
         "gpu_layers": 7, "batch_size": 77, "chat_template": "x", "max_tokens": 7, "temperature": 0.7, "seed": 7,
         "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
     },
@@ -120,12 +120,12 @@ def test_another_value_is_known_for_every_setting():
 
 
 @pytest.mark.parametrize(("section", "name"), [(section, name) for section in OTHER for name in OTHER[section]])
-def test_the_fingerprint_tells_settings_apart_except_those_of_the_server(section, name):
+def test_the_fingerprint_tells_settings_apart_except_where_page_and_files_lie(section, name):
     value = OTHER[section][name]
     value, more = value if isinstance(value, tuple) else (value, {})
     changed = Settings().changed(section, **{name: value, **more})
     assert changed != Settings()
-    assert (changed.fingerprint() == Settings().fingerprint()) is (section == "server")
+    assert (changed.fingerprint() == Settings().fingerprint()) is (section == "server" or name == "models_folder")
 
 
 def test_a_fingerprint_is_12_hex_digits_and_the_same_every_time():
@@ -200,7 +200,7 @@ def test_a_server_is_asked_for_no_model_that_nobody_named(toml, tmp_path):
     local = Settings().changed("llm", threads=2)
     server = local.changed("llm", engine="openai", url="http://localhost:8080/v1")
     assert load({"llm": {"engine": "openai"}}).llm.model == server.llm.model == ""
-    assert server.changed("llm", engine="llama_cpp").llm.model == local.llm.model == "smollm2-135m"
+    assert server.changed("llm", engine="llama_cpp").llm.model == local.llm.model == "auto"
     assert server.changed("llm", model="big").changed("llm", seed=1).llm.model == "big"
     toml('[llm]\nengine = "openai"\nurl = "http://localhost:8080/v1"\n')
     assert read_settings(tmp_path, {}).llm.model == ""
@@ -265,3 +265,16 @@ def test_a_space_keeps_its_data_where_it_stays(monkeypatch):
     assert workspace_path({}) != Path("/data")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert workspace_path({"SPACE_ID": "me/it"}) == workspace_path({})
+
+
+def test_model_files_lie_where_every_workspace_of_the_user_finds_them(monkeypatch):
+    named = Settings().changed("llm", models_folder="~/weights").llm
+    assert models_path(named, {}) == Path.home() / "weights"
+    assert models_path(named, {"PDFQA_MODELS": "/m"}) == Path("/m")
+    llm = Settings().llm
+    assert models_path(llm, {"XDG_CACHE_HOME": "/c"}) == Path("/c/pdfqa/models")
+    assert models_path(llm, {}) == Path.home() / ".cache" / "pdfqa" / "models"
+    monkeypatch.setattr(os, "access", lambda path, mode: True)
+    assert models_path(llm, {"SPACE_ID": "me/it"}) == Path("/data/models")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert models_path(llm, {"SPACE_ID": "me/it"}) == models_path(llm, {})

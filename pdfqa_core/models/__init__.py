@@ -11,7 +11,7 @@ from pdfqa_core.models.encoders import Encoders, PassageEncoder
 from pdfqa_core.models.files import ModelFile, ModelFiles
 from pdfqa_core.models.language import LanguageModel, ModelStatus, State
 from pdfqa_core.models.speed import Speed
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import Settings, models_path
 
 __all__ = [
     "Changes", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus", "Models", "PassageEncoder",
@@ -31,7 +31,7 @@ class Models:
     @classmethod
     def open(cls, workspace: Path, settings: Settings) -> Models:
         """Return the models that the settings name, with the files of a workspace."""
-        files = ModelFiles(workspace)
+        files = ModelFiles(workspace, models_path(settings.llm))
         return cls(Encoders(), LanguageModel(settings.llm, files), files, settings.server.demo)
 
     def changes(self) -> Changes:

@@ -1,4 +1,4 @@
-"""The model files of a workspace: those of the catalogue, those added by path, and what was chosen among them."""
+"""The model files: those of the catalogue, those added by path, and what was chosen among them."""
 
 from __future__ import annotations
 
@@ -57,14 +57,17 @@ def quantisation(path: Path) -> str:
 
 
 class ModelFiles:
-    """The models folder of a workspace, what is downloaded into it, and `models.json` beside it.
+    """The folder of model files, what is downloaded into it, and `models.json` of a workspace.
 
-    Makes nothing before it is asked to.
+    `folder` is by default the workspace's own. `folders` are those where files are looked for: this and the workspace's
+    own, where earlier versions put them. Makes nothing before it is asked to.
     """
 
-    def __init__(self, workspace: Path, machine: Memory | None = None) -> None:
+    def __init__(self, workspace: Path, folder: Path | None = None, machine: Memory | None = None) -> None:
         self._workspace = workspace
-        self.folder = workspace / "models"
+        own = workspace / "models"
+        self.folder = folder or own
+        self.folders = tuple(dict.fromkeys((self.folder, own)))
         self.downloads = Downloads(self.folder)
         self._machine = machine
 
@@ -77,7 +80,7 @@ class ModelFiles:
         return (*known, *(self._of_path(Path(path), llm, machine) for path in self.added()))
 
     def _of_catalogue(self, one: CatalogueEntry, llm: LLMSettings, machine: Memory) -> ModelFile:
-        path = on_disk(one, self.folder, llm.weights)
+        path = on_disk(one, *self.folders, weights=llm.weights)
         size = path.stat().st_size if path else one.size
         needed = one.memory(llm.context_size, llm.batch_size, llm.weights)
         return ModelFile(
@@ -135,15 +138,16 @@ class ModelFiles:
         known = entry(name)
         if known.package:
             raise UsageError(f"{known.title} comes with the program and stays.", "Remove another one.")
-        path = self.folder / known.file
-        if not path.exists() and not partial_bytes(self.folder, known.file):
+        found = [folder / known.file for folder in self.folders if (folder / known.file).exists()]
+        if not found and not partial_bytes(self.folder, known.file):
             raise UsageError(f"{known.title} is not on this computer.", "See which are: pdfqa models list")
         try:
-            path.unlink(missing_ok=True)
+            for path in found:
+                path.unlink(missing_ok=True)
             remove_partial(self.folder, known.file)
         except OSError as error:
             raise StorageError(
-                f"{path} cannot be deleted: {error.strerror}.", "Check the folder's permissions."
+                f"{error.filename} cannot be deleted: {error.strerror}.", "Check the folder's permissions."
             ) from error
         return True
 

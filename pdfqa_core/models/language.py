@@ -14,7 +14,17 @@ from typing import Any
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.llm import Engine, engines
-from pdfqa_core.llm.catalogue import entry, is_path, on_disk, read_catalogue, resolve, title_of
+from pdfqa_core.llm.catalogue import (
+    AUTO,
+    default_model,
+    entry,
+    is_path,
+    missing,
+    on_disk,
+    read_catalogue,
+    resolve,
+    title_of,
+)
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.models.files import ModelFiles
@@ -76,13 +86,13 @@ def api_key() -> str:
 class LanguageModel:
     """The one language model. Loads nothing before it is asked to.
 
-    The settings that were asked for (`wanted`) and those in use (`settings`) differ while the wanted model is fetched
-    or if it failed: the bundled one answers then, and `note` says why ("" otherwise). `available` are the engines that
-    the settings choose from.
+    The settings that were asked for (`wanted`, where "auto" has become a name) and those in use (`settings`) differ
+    while the wanted model is fetched, if it failed, and where the default one is not here: the bundled one answers
+    then, and `note` says why ("" otherwise). `available` are the engines that the settings choose from.
     """
 
     def __init__(self, settings: LLMSettings, files: ModelFiles, *, available: Registry[Any] = engines) -> None:
-        self.wanted = self._used = settings
+        self.wanted = self._used = self.named(settings)
         self.note = ""
         self._files = files
         self._engines = available
@@ -93,6 +103,28 @@ class LanguageModel:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._closing = threading.Event()
+        if self.wanted.model != settings.model and self._absent(self.wanted):
+            self._used = self._bundled(self.wanted)
+            self.note = f"{title_of(self._used.model)} answers instead: {missing(entry(AUTO), files.folder)}"
+
+    @staticmethod
+    def named(settings: LLMSettings) -> LLMSettings:
+        """Return settings in which "auto" is the name of this machine's default model."""
+        if settings.model != AUTO or settings.engine == "openai":
+            return settings
+        return settings.model_copy(update={"model": default_model()})
+
+    @staticmethod
+    def _bundled(wanted: LLMSettings) -> LLMSettings:
+        """Return settings with the bundled model in the place of the wanted one."""
+        engine = "llama_cpp" if wanted.engine == "openai" else wanted.engine
+        spare = {"engine": engine, "url": "", "model": read_catalogue()[0].name, "chat_template": ""}
+        return wanted.model_copy(update=spare)
+
+    def _absent(self, llm: LLMSettings) -> bool:
+        """Whether the model is one of the catalogue that is not here."""
+        named = llm.engine != "openai" and not is_path(llm.model)
+        return named and on_disk(entry(llm.model), *self._files.folders) is None
 
     # ------------------------------------------------------------ what there is
 
@@ -126,7 +158,7 @@ class LanguageModel:
         if used.engine == "openai" or self._file is not None:
             return self._file
         path = Path(used.model).expanduser() if is_path(used.model) else None
-        return path or on_disk(entry(used.model), self._files.folder, used.weights)
+        return path or on_disk(entry(used.model), *self._files.folders, weights=used.weights)
 
     def llm(self) -> CurrentLLM:
         """Return the language model, not necessarily loaded.
@@ -144,11 +176,11 @@ class LanguageModel:
             return make(chosen.url, model=chosen.model, api_key=api_key(), context_size=chosen.context_size)
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
             raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
-        folder = self._files.folder
-        resolve(chosen.model, folder, convert=False)  # a missing file raises now, not in the middle of an answer
+        folders = self._files.folders
+        resolve(chosen.model, *folders, convert=False)  # a missing file raises now, not in the middle of an answer
 
         def find() -> Path:
-            self._file = resolve(chosen.model, folder, chosen.weights)
+            self._file = resolve(chosen.model, *folders, weights=chosen.weights)
             return self._file
 
         return make(
@@ -220,10 +252,7 @@ class LanguageModel:
         Until it is there the bundled model answers, and if it fails as well.
         """
         wanted = self.wanted
-        if wanted.engine == "openai" or is_path(wanted.model):
-            return False
-        chosen = entry(wanted.model)
-        if chosen.package or on_disk(chosen, self._files.folder) is not None:
+        if not self._absent(wanted) or (chosen := entry(wanted.model)).package:
             return False
         self._files.downloads.start(chosen, lambda: self._use_arrived(wanted))
         if not self._fall_back(f"{chosen.title} is being downloaded. The Models tab shows how far it is."):
@@ -233,13 +262,11 @@ class LanguageModel:
     def _fall_back(self, reason: str) -> bool:
         """Load the bundled model instead of the wanted one; return False if that fails too."""
         bundled = read_catalogue()[0]
-        if self.wanted.model == bundled.name or on_disk(bundled, self._files.folder) is None:
+        if self.wanted.model == bundled.name or on_disk(bundled, *self._files.folders) is None:
             return False
-        engine = "llama_cpp" if self.wanted.engine == "openai" else self.wanted.engine
-        spare = {"engine": engine, "url": "", "model": bundled.name, "chat_template": ""}
-        used, note = self.wanted.model_copy(update=spare), f"{bundled.title} answers instead: {reason}"
+        used, note = self._bundled(self.wanted), f"{bundled.title} answers instead: {reason}"
         try:
-            built = self._build(used)
+            built = self._llm.engine if self._llm is not None and self._used == used else self._build(used)
             with self._lock:
                 self._llm = current = self._llm or CurrentLLM(built)
             with current.alone(f"loading {built.name}", self._closing):
@@ -262,7 +289,7 @@ class LanguageModel:
             self._thread.join()  # the bundled model is still being loaded
         if self.wanted == wanted and not self._closing.is_set():
             try:
-                self._switch(wanted)
+                self._switch(wanted, wanted, "")
             except PdfQAError as error:
                 self.note = f"{title_of(self._used.model)} answers instead: {error}"
                 _log.warning("%s", error)
@@ -276,14 +303,19 @@ class LanguageModel:
         again, and `note` says why. Raises ModelError (its file is missing), UsageError (no such name or template),
         PdfQAError if another model is being loaded; nothing has changed then.
         """
-        if engine_settings(wanted) == engine_settings(self.wanted) == engine_settings(self._used):
+        wanted = self.named(wanted)
+        replaced = wanted.model == self.wanted.model != self._used.model and self._absent(wanted)
+        used, note = (self._bundled(wanted), self.note) if replaced else (wanted, "")
+        if engine_settings(wanted) == engine_settings(self.wanted) and engine_settings(used) == engine_settings(
+            self._used
+        ):
             self.wanted = wanted
         else:
-            self._switch(wanted)
+            self._switch(wanted, used, note)
 
     def load(self) -> None:
         """Load the model in use in the background."""
-        self._switch(self.settings)
+        self._switch(self.wanted, self.settings, self.note)
 
     def stop_loading(self) -> None:
         """Stop loading the model that was asked for; the one before is loaded again."""
@@ -299,8 +331,9 @@ class LanguageModel:
             self._llm.engine.unload()
         self._status = ModelStatus(State.READY, f"{self._llm.name} ready")
 
-    def _switch(self, wanted: LLMSettings) -> None:
-        engine = self._build(wanted)
+    def _switch(self, wanted: LLMSettings, used: LLMSettings, note: str) -> None:
+        """Load `used`, which is wanted or, as the note says, answers instead."""
+        engine = self._build(used)
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise PdfQAError("Another model is being loaded.", "Wait for it, or stop it.")
@@ -308,9 +341,9 @@ class LanguageModel:
             self.wanted = wanted
             self._status = ModelStatus(State.SWITCHING, f"loading {engine.name}")
             self._llm = current = self._llm or CurrentLLM(engine)
-            self._thread = self._started(lambda: self._replace(current, engine, wanted), "switch model")
+            self._thread = self._started(lambda: self._replace(current, engine, used, note), "switch model")
 
-    def _replace(self, current: CurrentLLM, engine: Engine, wanted: LLMSettings) -> None:
+    def _replace(self, current: CurrentLLM, engine: Engine, used: LLMSettings, note: str) -> None:
         """Load another engine while calls wait. If that fails they wait until the one before is back."""
         stop = EitherStop(self._stop, self._closing)
         if current.calls:
@@ -320,7 +353,7 @@ class LanguageModel:
             with current.alone(f"loading {engine.name}", stop):
                 if before is not engine:
                     before.unload()
-                current.engine, self._used, self.note, self._file = engine, wanted, "", None
+                current.engine, self._used, self.note, self._file = engine, used, note, None
                 try:
                     self._load(engine, stop, State.SWITCHING)
                 except PdfQAError as error:

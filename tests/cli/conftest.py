@@ -36,6 +36,7 @@ def workspace(tmp_path, read_once, monkeypatch):
 def empty(tmp_path, monkeypatch):
     """A workspace that is not there yet."""
     monkeypatch.setenv("PDFQA_WORKSPACE", str(tmp_path / "new"))
+    monkeypatch.setenv("PDFQA_MODELS", str(tmp_path / "models"))
     return tmp_path / "new"
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_the_list_tells_what_fits_and_what_is_here(run, empty):
 
 def test_a_model_is_downloaded_once(run, empty, hub):
     found = models(run, "download", SMALL)
-    path = empty / "models" / catalogue.entry(SMALL).file
+    path = Path(os.environ["PDFQA_MODELS"]) / catalogue.entry(SMALL).file
     assert (found.status, found.data["path"], found.data["bytes"]) == (0, str(path), len(BODY))
     assert path.read_bytes() == BODY
     assert models(run, "download", SMALL).data["path"] == str(path)
@@ -61,7 +62,7 @@ def test_a_model_is_downloaded_once(run, empty, hub):
 
 def test_an_interrupted_download_goes_on_where_it_ended(run, empty, hub):
     hub.slow = 0.2
-    partial = empty / "models" / "partial"
+    partial = Path(os.environ["PDFQA_MODELS"]) / "partial"
 
     def interrupt():
         while not any(one.stat().st_size for one in partial.glob("*.partial")):

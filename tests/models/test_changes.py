@@ -84,7 +84,7 @@ def card(services, name):
 
 
 def test_the_models_of_the_catalogue_are_told_with_what_they_need(tmp_path):
-    files = ModelFiles(tmp_path, Memory(4_000_000_000, 1_000_000_000))
+    files = ModelFiles(tmp_path, machine=Memory(4_000_000_000, 1_000_000_000))
     fits = {one.name: one.fit for one in files.all(Settings().llm)}
     assert fits["smollm2-135m"] == "fits"
     assert fits["llama-3.2-3b"] == "tight"

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -51,9 +52,7 @@ def test_the_list_and_the_model_in_use_are_shown(tab: Page):
     expect(tab.locator("#models-active")).to_contain_text("sometimes wrong")
 
 
-def test_a_download_shows_how_far_it_is_stops_and_goes_on_and_wrong_bytes_are_thrown_away(
-    tab: Page, hub: Hub, fetching: App
-):
+def test_a_download_shows_how_far_it_is_stops_and_goes_on_and_wrong_bytes_are_thrown_away(tab: Page, hub: Hub):
     hub.slow = 0.3
     small = card(tab, SMALL.name)
     small.get_by_role("button", name="Download").click()
@@ -65,7 +64,7 @@ def test_a_download_shows_how_far_it_is_stops_and_goes_on_and_wrong_bytes_are_th
     small.get_by_role("button", name="Go on downloading").click()
     expect(small.locator(".error")).to_contain_text("wrong checksum and was thrown away")
     assert hub.ranges()[-1].startswith("bytes=")
-    assert not (fetching.workspace / "models" / SMALL.file).exists()
+    assert not (Path(os.environ["PDFQA_MODELS"]) / SMALL.file).exists()
     expect(small.get_by_role("button", name="Use")).to_have_count(0)
 
 

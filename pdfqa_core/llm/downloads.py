@@ -20,7 +20,7 @@ class DownloadState:
     name: str
     title: str
     state: str
-    progress: Progress = field(default_factory=lambda: Progress("checking"))
+    progress: Progress = field(default_factory=lambda: Progress("asking"))
     what: str = ""
     hint: str = ""
 

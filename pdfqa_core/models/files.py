@@ -14,6 +14,7 @@ from pdfqa_core.llm.download import partial_bytes, remove_partial
 from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.gguf import check_model, read_header
 from pdfqa_core.llm.hardware import Fit, Memory, fit, memory, needed_memory
+from pdfqa_core.llm.partial import forget
 from pdfqa_core.settings import CHOICES, LLMSettings, read_choices
 from pdfqa_core.whole_files import write_atomically
 
@@ -143,7 +144,7 @@ class ModelFiles:
             raise UsageError(f"{known.title} is not on this computer.", "See which are: pdfqa models list")
         try:
             for path in found:
-                path.unlink(missing_ok=True)
+                forget(path)
             remove_partial(self.folder, known.file)
         except OSError as error:
             raise StorageError(

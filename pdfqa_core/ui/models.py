@@ -61,10 +61,10 @@ def download_words(state: DownloadState) -> str:
     """Return how far a download is: "120 MB of 386 MB, 3.2 MB/s, 2 min left"."""
     progress = state.progress
     if not progress.total:
-        return "asking the hub"
+        return progress.phase
     words = f"{gigabytes(progress.done)} of {gigabytes(progress.total)}"
-    if progress.phase == "checking":
-        return f"checking what is there already: {words}"
+    if progress.phase != "downloading":
+        return f"{progress.phase}: {words}"
     speed = f", {state.speed / 1e6:.1f} MB/s" if state.speed else ""
     left = time_left(progress.seconds_left)
     return f"{words}{speed}{', ' + left if left else ''}"

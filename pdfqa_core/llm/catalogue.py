@@ -82,6 +82,15 @@ class CatalogueEntry:
         return f"https://huggingface.co/{self.repo}"
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Where the file can be had, in words, in the order in which it is tried."""
+        parts = self.parts
+        if parts is None:
+            return (self.url,)
+        first, last = parts.package.format(1), parts.package.format(parts.count)
+        return self.url, f"{parts.count} packages of the Python package index, {first} to {last} {parts.version}"
+
+    @property
     def dimensions(self) -> Dimensions:
         """What decides how much memory running the model takes."""
         return Dimensions(self.layers * self.kv_width, self.vocabulary, self.context)

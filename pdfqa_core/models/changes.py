@@ -28,8 +28,8 @@ class Changes:
     # ------------------------------------------------------------ files
 
     def download(self, name: str) -> None:
-        """Fetch a model of the catalogue in the background."""
-        self.files.downloads.start(entry(name))
+        """Fetch a model of the catalogue in the background, see `LanguageModel.fetch`."""
+        self.language.fetch(name)
 
     def remove(self, name: str) -> bool:
         """Remove a model, see `ModelFiles.remove`. Raises PdfQAError if it is in use or being fetched."""

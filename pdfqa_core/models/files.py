@@ -25,8 +25,8 @@ class ModelFile:
 
     `path` is the file that would be used, "" where it is not here; `size` and `memory` (what running it takes with the
     settings' context) are in bytes, `memory` 0 if the file does not say; `partial` is how much of it an interrupted
-    download has left. `removable`: there is a file here that is not part of a package. `problem` says why an added file
-    cannot be used.
+    download has left, `sources` where it can be had. `removable`: there is a file here that is not part of a package.
+    `problem` says why an added file cannot be used.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ModelFile:
     parameters: float = 0.0
     note: str = ""
     accept: str = ""
-    source: str = ""
+    sources: tuple[str, ...] = ()
     partial: int = 0
     bundled: bool = False
     added: bool = False
@@ -87,7 +87,7 @@ class ModelFiles:
         return ModelFile(
             one.name, one.title, one.licence, size, needed, fit(needed, machine), one.context,
             path=str(path or ""), parameters=one.parameters, note=one.note, accept=one.accept,
-            source="" if one.package else one.url, partial=0 if path else partial_bytes(self.folder, one.file),
+            sources=() if one.package else one.sources, partial=0 if path else partial_bytes(self.folder, one.file),
             bundled=bool(one.package), removable=path is not None and not one.package,
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,16 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """What the header shows: the state, in few words and in more. `busy`: loading or downloading goes on."""
+    """What the header shows: the state, in few words and in more.
+
+    `busy`: loading or downloading goes on. `lacking`: the wanted model is not here, and nobody fetches it.
+    """
 
     state: State
     words: str
     detail: str = ""
     busy: bool = field(default=False, compare=False)
+    lacking: bool = field(default=False, compare=False)
 
 
 def engine_settings(llm: LLMSettings) -> dict[str, Any]:
@@ -145,11 +150,14 @@ class LanguageModel:
         if status.state == State.READY and self._llm is not None and not self._llm.engine.loaded:
             name = self._llm.name
             status = ModelStatus(State.IDLE, f"{name} not in memory", f"The next question loads {name}.")
-        fetched = self._files.downloads.under_way()
-        if not fetched:
-            return replace(status, busy=status.state.loading)
-        words = ", ".join(f"downloading {one.title}, {one.percent} %" for one in fetched)
-        return replace(status, words=f"{status.words} · {words}", busy=True)
+        if fetched := self._files.downloads.under_way():
+            words = ", ".join(f"downloading {one.title}, {one.percent} %" for one in fetched)
+            return replace(status, words=f"{status.words} · {words}", busy=True)
+        ended = self._files.downloads.get(self.wanted.model)
+        if ended is not None and ended.state != "done" and self._used.model != self.wanted.model:
+            words, detail = f"{status.words} · {ended.title} is not here", f"{status.detail} {ended.what} {ended.hint}"
+            status = replace(status, words=words, detail=detail.strip(), lacking=True)
+        return replace(status, busy=status.state.loading)
 
     @property
     def file(self) -> Path | None:
@@ -168,6 +176,8 @@ class LanguageModel:
         with self._lock:
             if self._llm is None:
                 self._llm = CurrentLLM(self._build(self._used))
+                if self.note:
+                    _log.warning("%s", self.note)
             return self._llm
 
     def _build(self, chosen: LLMSettings) -> Engine:
@@ -251,13 +261,18 @@ class LanguageModel:
 
         Until it is there the bundled model answers, and if it fails as well.
         """
-        wanted = self.wanted
-        if not self._absent(wanted) or (chosen := entry(wanted.model)).package:
+        if not self._absent(self.wanted) or (chosen := entry(self.wanted.model)).package:
             return False
-        self._files.downloads.start(chosen, lambda: self._use_arrived(wanted))
-        if not self._fall_back(f"{chosen.title} is being downloaded. The Models tab shows how far it is."):
-            self._status = ModelStatus(State.MISSING, NO_MODEL, f"{chosen.title} is being downloaded.")
+        self.fetch(chosen.name)
+        if not self._fall_back(f"{chosen.title} is not here yet, see its card on the Models tab."):
+            self._status = ModelStatus(State.MISSING, NO_MODEL, f"{chosen.title} is not here yet.")
         return True
+
+    def fetch(self, name: str) -> None:
+        """Download a model of the catalogue in the background; if it is the wanted one, use it when it is here."""
+        wanted, chosen = self.wanted, entry(name)
+        arrived = partial(self._use_arrived, wanted) if chosen.name == wanted.model else lambda: None
+        self._files.downloads.start(chosen, arrived)
 
     def _fall_back(self, reason: str) -> bool:
         """Load the bundled model instead of the wanted one; return False if that fails too."""
@@ -287,7 +302,7 @@ class LanguageModel:
         """Put a model that has arrived into use, unless another one was chosen meanwhile."""
         if self._thread is not None:
             self._thread.join()  # the bundled model is still being loaded
-        if self.wanted == wanted and not self._closing.is_set():
+        if self.wanted == wanted and self._used.model != wanted.model and not self._closing.is_set():
             try:
                 self._switch(wanted, wanted, "")
             except PdfQAError as error:

@@ -113,9 +113,7 @@ def _header(services: Services) -> str:
     demo = services.settings.server.demo
     where = "your own space on this demo" if demo else services.workspace.name
     folder = "removed after a while" if demo else str(services.workspace)
-    return render(
-        "header", workspace=where, folder=folder, state=status.state, words=status.words, detail=status.detail
-    )
+    return render("header", workspace=where, folder=folder, status=status, offer=status.lacking and not demo)
 
 
 def _pulse(services: Services) -> tuple[str, gr.Timer]:

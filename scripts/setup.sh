@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes or updates .venv. `scripts/setup.sh app` installs what the app needs, `scripts/setup.sh dev` also the tools
-# that `make test` uses. Safe to interrupt: the next call goes on where this one stopped.
+# that `make test` uses. Both fetch the language model. Safe to interrupt: the next call goes on where this one stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-app}
@@ -80,5 +80,11 @@ if [ "$what" = dev ]; then
     fi
 fi
 .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+
+say "Fetching the language model, unless it is here already"
+if ! .venv/bin/python -m pdfqa_core models download; then
+    echo "The app runs all the same, and fetches what is missing while it is open."
+    echo "Until then a small model that comes with the packages answers. To try again: .venv/bin/pdfqa models download"
+fi
 echo "$wanted" >"$stamp"
 say "Set-up done in $((SECONDS - started)) s"

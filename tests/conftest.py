@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import (
     GREEDY,
@@ -29,12 +30,13 @@ SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def models_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep tests from loading or fetching the default model, and from writing into the user's cache."""
+def users_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep tests from loading or fetching the default model and from the user's cache, whose folder is returned."""
+    folder = models_path(LLMSettings())
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PDFQA_MODEL", "smollm2-135m")
         environment.setenv("PDFQA_MODELS", str(tmp_path_factory.mktemp("models")))
-        yield
+        yield folder
 
 
 class FakeLLM:

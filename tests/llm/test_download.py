@@ -263,7 +263,7 @@ def test_of_two_downloads_of_one_file_the_second_waits(hub, tmp_path):
     download(replace(ENTRY, sha256=hashlib.sha256(BODY).hexdigest()), tmp_path, on_progress=seen.append)
     first.join()
     assert results[0].read_bytes() == BODY
-    assert seen[0].phase == "waiting for another download of it"
+    assert "waiting for another download of it" in {step.phase for step in seen}
     assert hub.ranges() == [""]
 
 

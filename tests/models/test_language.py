@@ -357,11 +357,28 @@ def test_where_fetching_fails_the_bundled_model_answers_and_says_so(load, hub):
     models = load(model=NAME)
     models.warm_up()
     settled(models)
-    assert models.language.status.words == "SmolLM2 135M Instruct ready"
-    assert "answers instead" in models.language.status.detail
+    status = models.language.status
+    assert (status.words, status.lacking) == (
+        "SmolLM2 135M Instruct ready · Qwen2.5 0.5B Instruct is not here",
+        True,
+    )
+    assert "answers instead" in status.detail
+    assert "(404)" in status.detail
     state = models.files.downloads.get(NAME)
     assert (state.state, state.title) == ("failed", "Qwen2.5 0.5B Instruct")
     assert "(404)" in state.what
+
+
+def test_a_failed_download_is_begun_again_from_its_card_and_then_used(load, hub):
+    hub.status = 404
+    models = load(model=NAME)
+    models.warm_up()
+    settled(models)
+    hub.status = 0
+    models.changes().download(NAME)
+    status = settled(models)
+    assert (status.words, status.lacking) == ("Qwen2.5 0.5B Instruct ready", False)
+    assert models.language.settings.model == NAME
 
 
 def test_closing_ends_a_download(load, hub):

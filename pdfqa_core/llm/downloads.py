@@ -105,8 +105,8 @@ class Downloads:
         except PdfQAError as error:
             self._set(entry.name, state="failed", what=error.what, hint=error.hint)
             return
+        then()  # before it counts as done, so that nobody takes the time between for rest
         self._set(entry.name, state="done")
-        then()
 
     def _set(self, name: str, **values: object) -> None:
         with self._lock:

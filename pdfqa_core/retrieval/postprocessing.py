@@ -81,7 +81,7 @@ def joined(one: Passage, other: Passage) -> Passage | None:
     """Return the passage that holds the text of both, or None where they share no characters of a page."""
     if one.document_id != other.document_id:
         return None
-    first, second = _pieces(one), _pieces(other)
+    first, second = pieces(one), pieces(other)
     if first is None or second is None or not any(_overlap(a, b) for a, _ in first for b, _ in second):
         return None
     union: list[tuple[Span, str]] = []
@@ -100,7 +100,7 @@ def _overlap(one: Span, other: Span) -> bool:
     return one.page == other.page and one.start < other.end and other.start < one.end
 
 
-def _pieces(passage: Passage) -> list[tuple[Span, str]] | None:
+def pieces(passage: Passage) -> list[tuple[Span, str]] | None:
     """Return each span with its text; None where the passage's text is not that of its spans one after the other."""
     pieces, place = [], 0
     for span in passage.spans:

@@ -1,0 +1,35 @@
+from pdfqa_core.reading.tables import tables
+
+SALES = """Net sales and costs (in millions)
+
+| | June 2022 | June 2021 |
+| --- | --- | --- |
+| Net sales: | | |
+| Products | $ 63,355 | $ 63,948 |
+| Total net sales | 82,959 | 81,434 |
+| Net income | 19,442 | |"""
+
+
+def test_a_row_is_read_out_with_its_columns_and_the_label_it_stands_under():
+    (table,) = tables(SALES)
+    assert table.columns == ("", "June 2022", "June 2021")
+    assert [row.words for row in table.rows] == [
+        "Net sales:",
+        "Net sales: Products: June 2022: $ 63,355; June 2021: $ 63,948",
+        "Net sales: Total net sales: June 2022: 82,959; June 2021: 81,434",
+        "Net income: June 2022: 19,442",
+    ]
+    assert [SALES[row.start : row.end] for row in table.rows][1] == "| Products | $ 63,355 | $ 63,948 |"
+
+
+def test_a_table_without_names_of_columns_and_the_joint_of_a_split_one():
+    (table,) = tables("| | |\n| --- | --- | \n| Heat pump \\| plant room | 940,000 |")
+    assert [row.words for row in table.rows] == ["Heat pump | plant room: 940,000"]
+
+
+def test_two_tables_keep_their_own_columns_and_bars_alone_are_none():
+    one, two = tables("| a | b |\n| --- | --- |\n| 1 | 2 |\n\nBetween.\n\n| c | d |\n| --- | --- |\n| 3 | 4 |")
+    assert one.rows[0].words == "1: b: 2"
+    assert two.rows[0].words == "3: d: 4"
+    assert tables("| a | b |\n| 1 | 2 |") == []
+    assert tables("no table") == []

@@ -1,0 +1,40 @@
+from pdfqa_core.retrieval.whole_sentences import completed
+from pdfqa_core.types import Hit, Passage, Span
+
+PAGE = "The pump was built in 2019. It cost 940,000 euros and stands at the quay. Nobody hears it.\n\nNext paragraph."
+PAGES = {("doc", 1): PAGE, ("doc", 2): "A second page opens here. It goes on."}
+
+
+def hit(*spans):
+    found = tuple(Span("doc", page, start, end) for page, start, end in spans)
+    text = "\n\n".join(PAGES["doc", span.page][span.start : span.end] for span in found)
+    return Hit(Passage("p", found, text, "Heading"), 1.0, 1, "test")
+
+
+def page_text(document, page):
+    return PAGES[document, page]
+
+
+def test_half_sentences_are_completed_from_their_page():
+    inside = hit((1, PAGE.index("940"), PAGE.index("quay")))
+    (found,) = completed([inside], page_text)
+    assert found.passage.text == "It cost 940,000 euros and stands at the quay."
+    assert found.passage.text == PAGE[found.passage.spans[0].start : found.passage.spans[0].end]
+    assert found.passage.heading == "Heading"
+    assert found.passage.id != "p"
+
+
+def test_whole_sentences_stay_as_they_are():
+    whole = hit((1, 0, PAGE.index(" It cost")))
+    assert completed([whole], page_text) == [whole]
+
+
+def test_a_passage_over_two_pages_is_completed_at_both_ends():
+    (found,) = completed([hit((1, PAGE.index("hears"), len(PAGE)), (2, 0, 8))], page_text)
+    assert found.passage.text == "Nobody hears it.\n\nNext paragraph.\n\nA second page opens here."
+
+
+def test_a_table_and_a_page_that_reads_otherwise_now_stay_as_they_are():
+    table = Hit(Passage("t", (Span("doc", 1, 0, 3), Span("doc", 1, 4, 8)), "The \npump"), 1.0, 1, "test")
+    other = Hit(Passage("o", (Span("doc", 2, 2, 8),), "other!"), 1.0, 1, "test")
+    assert completed([table, other], page_text) == [table, other]

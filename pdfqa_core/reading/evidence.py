@@ -1,4 +1,4 @@
-"""Which sentences of the passages go into a prompt, in which order, so that they keep to a number of tokens."""
+"""Which sentences of which passages go into a prompt, in which order, so that they keep to a number of tokens."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.numbers import stated
 from pdfqa_core.reading.relevance import relevance
+from pdfqa_core.reading.tables import tables
+from pdfqa_core.text import content_terms
 from pdfqa_core.types import Hit, Span
 
 GAP = " … "  # stands for sentences that were left out
+TWIN = 0.9  # share of the words of the shorter of two passages from which on they say the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +38,20 @@ class Evidence:
         return list({id(self.sentences[p].hit): self.sentences[p].hit for p in self.places}.values())
 
     def texts(self) -> list[str]:
-        """Return the shown text of each passage, in order; gaps are marked."""
-        found, before = [], -1
+        """Return the shown text of each passage, in order: gaps are marked, rows of tables read out, a line each."""
+        found: list[str] = []
+        before: int | None = None
         for place in self.places:
-            text, hit = self.sentences[place].text, self.sentences[place].hit
-            if before < 0 or self.sentences[before].hit is not hit:
-                found.append(text)
-            elif place == before + 1:
-                found[-1] += hit.passage.text[self.sentences[before].end : self.sentences[place].start] + text
+            quote, said = self.sentences[place], self.sentences[place].parts[0]
+            last = self.sentences[before] if before is not None else None
+            if last is None or last.hit is not quote.hit:
+                found.append(said)
+            elif said != quote.text or last.parts[0] != last.text:
+                found[-1] += "\n" + said
+            elif place - 1 == before:
+                found[-1] += quote.hit.passage.text[last.end : quote.start] + said
             else:
-                found[-1] += GAP + text
+                found[-1] += GAP + said
             before = place
         return found
 
@@ -54,11 +62,44 @@ class Evidence:
         return Evidence(self.sentences, left) if left else None
 
 
-def gather(hits: Sequence[Hit]) -> Evidence:
-    """Return all sentences of the hits."""
-    ordered = sorted(hits, key=lambda hit: (hit.passage.document_id, hit.passage.spans[0]))
+def gather(hits: Sequence[Hit], count: int) -> Evidence:
+    """Return the sentences of the first `count` hits, each sentence once.
+
+    Hits that overlap count as one, and one that says the same as a better one (the page of a near-twin) is left out:
+    the same words, and no number that the other does not state as well.
+    """
+    ordered = sorted(first(hits, count), key=lambda hit: (hit.passage.document_id, hit.passage.spans[0]))
     found = tuple(quote for hit in ordered for quote in quotes(hit, longest=1))
-    return Evidence(found, tuple(range(len(found))))
+    return Evidence(found, tuple(_once(found)))
+
+
+def first(hits: Sequence[Hit], count: int) -> list[Hit]:
+    """Return the best hits, best first, that make `count` different pieces of the documents."""
+    chosen: list[Hit] = []
+    pieces = 0
+    for hit in hits:
+        if any(_twins(hit, other) for other in chosen):
+            continue
+        pieces += not any(_overlap(hit, other) for other in chosen)
+        if pieces > count:
+            break
+        chosen.append(hit)
+    return chosen
+
+
+def _overlap(one: Hit, other: Hit) -> bool:
+    return any(
+        (a.document_id, a.page) == (b.document_id, b.page) and a.start < b.end and b.start < a.end
+        for a in one.passage.spans
+        for b in other.passage.spans
+    )
+
+
+def _twins(hit: Hit, better: Hit) -> bool:
+    mine, theirs = set(content_terms(hit.passage.text)), set(content_terms(better.passage.text))
+    if len(mine & theirs) < TWIN * min(len(mine), len(theirs)) or len(mine - theirs) > (1 - TWIN) * len(mine):
+        return False
+    return stated(hit.passage.text) <= stated(better.passage.text)
 
 
 def best(
@@ -66,20 +107,37 @@ def best(
 ) -> Evidence | None:
     """Return the most relevant sentences of the evidence, in their order, as many as fit; None if not even one does.
 
-    What an overlapping passage also holds is taken once.
+    A row of a table comes with the lines above the table: they say what it is about, and in which unit.
     """
     scores = relevance(question, evidence.sentences, meaning)
+    titles = _titles(evidence)
     kept: tuple[int, ...] = ()
-    for place in sorted(_distinct(evidence), key=lambda place: -scores[place]):
-        wider = tuple(sorted((*kept, place)))
+    for place in sorted(evidence.places, key=lambda place: -scores[place]):
+        if place in kept:
+            continue
+        wider = tuple(sorted({*kept, place, *titles.get(place, ())}))
         if fits(Evidence(evidence.sentences, wider)):
             kept = wider
     return Evidence(evidence.sentences, kept) if kept else None
 
 
-def _distinct(evidence: Evidence) -> list[int]:
+def _titles(evidence: Evidence) -> dict[int, tuple[int, ...]]:
+    """Return for each row of a table the places of the sentences of its passage that stand above the table."""
+    found: dict[int, tuple[int, ...]] = {}
+    for hit in evidence.in_order():
+        above = 0
+        places = [place for place in evidence.places if evidence.sentences[place].hit is hit]
+        for table in tables(hit.passage.text):
+            starts = {row.start for row in table.rows}
+            head = table.head[0][0]
+            titles = tuple(p for p in places if above <= evidence.sentences[p].start < head)
+            found |= {place: titles for place in places if evidence.sentences[place].start in starts}
+            above = table.rows[-1].end if table.rows else head
+    return found
+
+
+def _once(found: Sequence[Quote]) -> list[int]:
     """Return the places of the sentences that no other passage holds, the first of equal ones."""
-    found = evidence.sentences
 
     def elsewhere(place: int) -> bool:
         quote = found[place]
@@ -88,7 +146,7 @@ def _distinct(evidence: Evidence) -> list[int]:
             for at, other in enumerate(found)
         )
 
-    return [place for place in evidence.places if not elsewhere(place)]
+    return [place for place in range(len(found)) if not elsewhere(place)]
 
 
 def _holds(outer: Span, inner: Span) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checker
+from pdfqa_core.reading.evidence import first
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.streaming import is_set
@@ -52,7 +53,7 @@ class ExtractiveReader:
         for quote in chosen:
             if is_set(stop):
                 break
-            sentence = " ".join(quote.text.split())
+            sentence = " ".join(quote.parts[0].split())
             piece = f" {sentence}" if text else sentence
             start = len(text) + len(piece) - len(sentence)
             text += piece
@@ -71,7 +72,7 @@ class ExtractiveReader:
 
     def sentences(self, question: str, hits: Sequence[Hit]) -> list[Quote]:
         """Return the chosen sentences in the order of the hits and of their text."""
-        candidates = [quote for hit in hits[: self.passages] for quote in quotes(hit, longest=1)]
+        candidates = [quote for hit in first(hits, self.passages) for quote in quotes(hit, longest=1)]
         wanted = set(content_terms(question))
         scored: dict[tuple[str, ...], tuple[float, int, Quote]] = {}
         scores = relevance(question, candidates, self.checker.meaning)

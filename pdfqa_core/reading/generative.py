@@ -6,16 +6,21 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 
-from pdfqa_core.errors import ModelError
+from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
+from pdfqa_core.reading.best_sentence import best_sentence
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
-from pdfqa_core.reading.prompts import INSTRUCTIONS, PASSAGE, READ, quoted
+from pdfqa_core.reading.extractive import ExtractiveReader
+from pdfqa_core.reading.guard import Opening, flaw, unlabelled
+from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PLAIN, QUOTE, READ, Form, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
+from pdfqa_core.reading.yes_or_no import log_odds
 from pdfqa_core.streaming import EitherStop, is_set
 from pdfqa_core.types import (
     GREEDY,
@@ -29,57 +34,92 @@ from pdfqa_core.types import (
     Progress,
     Sampling,
     StopSignal,
+    Support,
     Token,
     Usage,
 )
 
+MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
 _SENTENCE_ENDS = frozenset(".!?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What was written for a question: by the model, or (without `usage`) taken from the passages.
+
+    `declined`: it says that the passages do not answer; `flaw`: why it is no answer.
+    """
+
+    text: str
+    usage: Usage | None = field(default_factory=Usage)
+    checked: Checked = field(default_factory=Checked)
+    first_token: float | None = None
+    check_seconds: float = 0.0
+    flaw: str = ""
+    declined: bool = False
 
 
 @readers.register("generative", "the language model writes")
 class GenerativeReader:
     """Writes an answer with a language model.
 
-    The first `passages` hits go into the prompt, in the order of their place in the documents; of them the sentences
-    that fit the question best, where `prompt_tokens` (0: no limit) sets how many tokens they may have. What does not
-    fit the context beside `max_tokens` for the answer is left out from the end. The history is not part of the prompt:
-    the question is expected to stand alone. The instruction depends on the type of the question (`type_of`, None: found
-    by a rule) unless there is an `instruction`. `checker` compares the answer with the passages.
+    The first `passages` hits go into the prompt, overlapping ones counted once, in the order of their place in the
+    documents; of them the sentences that fit the question best, where `prompt_tokens` (0: no limit) sets how many
+    tokens they may have. What does not fit the context beside `max_tokens` for the answer is left out from the end.
+    The last pair of the history stands behind them: it is given where the question leans on it. `form` is how the
+    model's family is asked: an instruction by the type of the question (`type_of`, None: found by a rule), unless there
+    is an `instruction`. A yes-or-no question is decided by the model's probabilities where the form has thresholds for
+    them, and the model then writes why. `checker` compares the answer with the passages.
+    What is no answer (see `guard`) or has no support at all is never kept: the model is asked once more, for a quote,
+    and if that fails too the nearest sentences are the answer. `unsupported` says what becomes of a single sentence
+    that no passage supports: "marked", or "quoted": the nearest sentence of a passage takes its place.
     The model's progress (loading, waiting, reading) is passed on.
     """
 
     def __init__(
-        self, llm: LLM, *, passages: int = 2, prompt_tokens: int = 0, max_tokens: int = 256,
-        sampling: Sampling = GREEDY, type_of: QuestionType | None = None, instruction: str = "",
-        checker: Checker | None = None,
+        self, llm: LLM, *, passages: int = 4, prompt_tokens: int = 0, max_tokens: int = 256,
+        sampling: Sampling = GREEDY, form: Form = PLAIN, type_of: QuestionType | None = None, instruction: str = "",
+        unsupported: str = MARKED, checker: Checker | None = None,
     ) -> None:  # fmt: skip
         self.llm = llm
         self.passages = passages
         self.prompt_tokens = prompt_tokens
         self.max_tokens = max_tokens
         self.sampling = sampling
+        self.form = form
         self.type_of = type_of
         self.instruction = instruction
+        self.unsupported = unsupported
         self.checker = checker or Checker()
 
-    def messages(self, question: str, evidence: Evidence | None) -> list[Message]:
-        """Return the prompt for the question: evidence, question, instruction, in this order."""
-        texts = evidence.texts() if evidence is not None else []
-        passages = "\n\n".join(PASSAGE.fill(number=str(n), text=quoted(text)) for n, text in enumerate(texts, 1))
-        instruction = self.instruction or INSTRUCTIONS[self.type_of or question_type(question)]
-        content = READ.fill(passages=passages, question=quoted(question), instruction=instruction)
+    def messages(self, question: str, evidence: Evidence | None, history: History = ()) -> list[Message]:
+        """Return the prompt for the question: evidence, the turn before, question, instruction, in this order."""
+        instruction = self.instruction or self.form.instructions[self.type_of or question_type(question)]
+        return self._prompt(question, evidence, history, instruction)
+
+    def _prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
+        shown = zip(evidence.in_order(), evidence.texts(), strict=True) if evidence is not None else ()
+        passages = "\n\n".join(
+            self.form.passage.fill(number=str(number), heading=_heading(hit), text=quoted(text))
+            for number, (hit, text) in enumerate(shown, 1)
+        )
+        earlier = "".join(
+            EARLIER.fill(question=quoted(asked), answer=quoted(" ".join(answer.split()[:EARLIER_WORDS])))
+            for asked, answer in history[-1:]
+        )
+        content = READ.fill(passages=passages, earlier=earlier, question=quoted(question), instruction=instruction)
         return [Message("user", content)]
 
-    def fitting(self, question: str, hits: Sequence[Hit]) -> Evidence:
+    def fitting(self, question: str, hits: Sequence[Hit], history: History = ()) -> Evidence:
         """Return the sentences that go into the prompt.
 
         Raises ModelError if not even one does beside the question.
         """
-        evidence = gather(hits[: self.passages])
+        evidence = gather(hits, self.passages)
         room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)
 
         def length(part: Evidence | None) -> int:
-            return self.llm.count_tokens(self.messages(question, part))
+            return self.llm.count_tokens(self.messages(question, part, history))
 
         left: Evidence | None = evidence
         if self.prompt_tokens:
@@ -100,42 +140,119 @@ class GenerativeReader:
     def read(
         self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
     ) -> Iterator[Event]:
-        """Yield Progress, Token and one Done; the tokens are the model's words, the answer in Done is cleaned."""
+        """Yield Progress, Token and one Done; the tokens are the model's words, the answer in Done is cleaned.
+
+        Where the tokens turn out to be no answer, the one in Done is another.
+        """
         began = time.perf_counter()
         if not hits:
             yield Done(Answer(INSUFFICIENT_CONTEXT, refused=True, reader="generative", model=self.llm.name))
             return
         yield from self.llm.prepare(stop)
-        evidence = self.fitting(question, hits)
+        evidence = self.fitting(question, hits, history)
         notes = self._left_out(evidence)
         passages = "1 passage" if len(evidence.hits) == 1 else f"{len(evidence.hits)} passages"
-        yield Progress(f"reading {passages}")
-        reply, usage, first_token = yield from self._write(question, evidence, f"reading {passages}", stop)
+        reading = f"reading {passages}"
+        yield Progress(reading)
+        found = yield from self._answered(question, evidence, history, reading, stop)
         stopped = is_set(stop)
-        seconds = {"read": time.perf_counter() - began}
-        if first_token is not None:
-            seconds["first_token"] = first_token - began
-        if usage.finish_reason == "length":
-            tokens = usage.completion_tokens
+        for attempt in found[:-1]:
+            notes.append(f"What the model wrote first was put aside: it {attempt.flaw}.")
+        kept = found[-1]
+        if kept.usage is None:
+            notes.append("These are the sentences of the passages that are nearest to the question.")
+        usage = _sum([attempt.usage for attempt in found if attempt.usage is not None])
+        if kept.usage is not None and kept.usage.finish_reason == "length":
+            tokens = kept.usage.completion_tokens
             notes.append(f"The answer was cut {f'after {tokens} tokens' if tokens else 'by the server'}.")
-        text, markers = strip_markers(reply.strip())
-        text = text.strip()
-        refused = not stopped and (not text or declines(text))
-        if refused and text and text != INSUFFICIENT_CONTEXT:
-            notes.append(f"The model declined: {text}")
-        began = time.perf_counter()
-        ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
-        named = [(place, ranks[number]) for place, number in markers if number in ranks]
-        checked = Checked()
-        if not refused:
-            checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
-        seconds["check"] = time.perf_counter() - began
+        refused = kept.declined and not stopped
+        if refused and kept.text and kept.text != INSUFFICIENT_CONTEXT:
+            notes.append(f"The model declined: {kept.text}")
+        check = sum(attempt.check_seconds for attempt in found)
+        seconds = {"read": time.perf_counter() - began - check, "check": check}
+        first = next((attempt.first_token for attempt in found if attempt.first_token is not None), None)
+        if first is not None:
+            seconds["first_token"] = first - began
         answer = Answer(
-            INSUFFICIENT_CONTEXT if refused else text, checked.citations, tuple(hits), refused, stopped,
+            INSUFFICIENT_CONTEXT if refused else kept.text, kept.checked.citations, tuple(hits), refused, stopped,
             reader="generative", model=self.llm.name, seconds=seconds, prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens, notes=tuple(notes), sentences=checked.sentences,
+            completion_tokens=usage.completion_tokens, notes=tuple(notes), sentences=kept.checked.sentences,
         )  # fmt: skip
         yield Done(answer)
+
+    def _answered(
+        self, question: str, evidence: Evidence, history: History, reading: str, stop: StopSignal | None
+    ) -> Generator[Event, None, list[_Attempt]]:
+        """Return what was tried, the last of which is the answer."""
+        try:
+            messages = yield from self._decided(question, evidence, history, stop)
+        except StoppedError:
+            return [_Attempt("")]
+        found = [(yield from self._attempt(question, evidence, messages, reading, stop))]
+        if not found[-1].flaw or is_set(stop):
+            return found
+        yield Progress("asking for a quote")
+        messages = self._prompt(question, evidence, history, QUOTE)
+        found.append((yield from self._attempt(question, evidence, messages, reading, stop)))
+        if not found[-1].flaw or is_set(stop):
+            return found
+        reader = ExtractiveReader(passages=self.passages, checker=self.checker)
+        for event in reader.read(question, evidence.hits, stop=stop):
+            if isinstance(event, Done):
+                answer = event.answer
+                checked = Checked(answer.citations, answer.sentences)
+                found.append(_Attempt("" if answer.refused else answer.text, None, checked, declined=answer.refused))
+        return found
+
+    def _decided(
+        self, question: str, evidence: Evidence, history: History, stop: StopSignal | None
+    ) -> Generator[Event, None, list[Message]]:
+        """Return the prompt; for a yes-or-no question the one that says which of them it is, where that is clear."""
+        kind = self.type_of or question_type(question)
+        if kind != "boolean" or self.instruction or self.form.verdict is None:
+            return self.messages(question, evidence, history)
+        odds = yield from log_odds(self.llm, self._prompt(question, evidence, history, IS_IT_SO), stop=stop)
+        instruction = self.form.verdict.instruction(odds) or self.form.instructions[kind]
+        return self._prompt(question, evidence, history, instruction)
+
+    def _attempt(
+        self, question: str, evidence: Evidence, messages: list[Message], reading: str, stop: StopSignal | None
+    ) -> Generator[Event, None, _Attempt]:
+        """Let the model write, and check what it wrote."""
+        headings = [hit.passage.heading for hit in evidence.in_order()]
+        reply, usage, first_token = yield from self._write(messages, [question, *headings], reading, stop)
+        text, markers = strip_markers(unlabelled(reply.strip()))
+        text = text.strip()
+        if declines(text):
+            return _Attempt(text, usage, first_token=first_token, declined=True)
+        wrong = flaw(text, question, headings)
+        if wrong:
+            return _Attempt(text if is_set(stop) else "", usage, first_token=first_token, flaw=wrong)
+        since = time.perf_counter()
+        ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
+        named = [(place, ranks[number]) for place, number in markers if number in ranks]
+        checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
+        if all(sentence.support is Support.NOT_FOUND for sentence in checked.sentences):
+            wrong = "said nothing that the passages say"
+        elif self.unsupported == QUOTED and not is_set(stop):
+            text, checked = yield from self._with_quotes(text, checked, evidence, question, stop)
+        return _Attempt(text, usage, checked, first_token, time.perf_counter() - since, wrong)
+
+    def _with_quotes(
+        self, text: str, checked: Checked, evidence: Evidence, question: str, stop: StopSignal | None
+    ) -> Generator[Event, None, tuple[str, Checked]]:
+        """Return the text with the nearest sentence of a passage in the place of each that none supports."""
+        changed = text
+        for sentence in reversed(checked.sentences):
+            if sentence.support is Support.NOT_FOUND:
+                wrong = text[sentence.start : sentence.end]
+                nearest = best_sentence(wrong, evidence.hits, self.checker.meaning)
+                quote = " ".join(nearest.quote.split()) if nearest is not None else ""
+                changed = changed[: sentence.start] + ("" if quote in changed else quote) + changed[sentence.end :]
+        changed = changed.strip()
+        if changed == text:
+            return text, checked
+        return changed, (yield from self.checker.check(changed, evidence.hits, (), question, stop=stop))
 
     def _left_out(self, evidence: Evidence) -> list[str]:
         """Return a note for the user if sentences did not fit the context; trimming that was asked for needs none."""
@@ -146,19 +263,19 @@ class GenerativeReader:
         return [f"{what} did not fit the model's context and were left out."]
 
     def _write(
-        self, question: str, evidence: Evidence, reading: str, stop: StopSignal | None
+        self, messages: list[Message], echoes: Sequence[str], reading: str, stop: StopSignal | None
     ) -> Generator[Event, None, tuple[str, Usage, float | None]]:
         """Write the reply; return its text, what it took, and when its first token came.
 
-        A model that repeats itself is stopped through `stop`, so that its tokens are counted to the end.
+        What may turn out to be one of `echoes` is held back. A model that repeats itself is stopped through `stop`, so
+        that its tokens are counted to the end.
         """
         text, usage, first_token = "", Usage(), None
         loop = threading.Event()
         pieces = self.llm.stream(
-            self.messages(question, evidence), max_tokens=self.max_tokens, stop=EitherStop(stop, loop),
-            sampling=self.sampling,
-        )  # fmt: skip
-        shown = MarkerFilter()
+            messages, max_tokens=self.max_tokens, stop=EitherStop(stop, loop), sampling=self.sampling
+        )
+        shown, opening = MarkerFilter(), Opening(echoes)
         with closing(pieces):
             for piece in pieces:
                 if isinstance(piece, Usage):
@@ -170,7 +287,7 @@ class GenerativeReader:
                         first_token = time.perf_counter()
                         yield Progress("writing")
                     text += piece
-                    if ready := shown.feed(piece):
+                    if ready := shown.feed(opening.feed(piece)):
                         yield Token(ready)
                     if _SENTENCE_ENDS & set(piece) and (cut := cut_at_loop(text)) is not None:
                         text = cut
@@ -178,6 +295,15 @@ class GenerativeReader:
         if not loop.is_set() and (ready := shown.flush()):
             yield Token(ready)
         return text, usage, first_token
+
+
+def _heading(hit: Hit) -> str:
+    return f" ({quoted(hit.passage.heading)})" if hit.passage.heading else ""
+
+
+def _sum(usages: Sequence[Usage]) -> Usage:
+    """Return what several replies took together."""
+    return Usage(sum(one.prompt_tokens for one in usages), sum(one.completion_tokens for one in usages))
 
 
 def _worded(progress: Progress, reading: str) -> Progress:

@@ -10,6 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from pdfqa_core.reading.meaning import Meaning, Vectors
+from pdfqa_core.reading.tables import tables
 from pdfqa_core.text import content_terms, sentences
 from pdfqa_core.types import Hit, Passage, Span
 
@@ -22,7 +23,8 @@ LEAST_SIMILARITY = 0.3  # what is estimated of sentences that share next to noth
 class Quote:
     """A piece of a passage: what it says, where it stands, its content terms, and the sentences it is made of.
 
-    `text` is `hit.passage.text[start:end]`.
+    `text` is `hit.passage.text[start:end]`. `parts` and `terms` are what a reader is told: the same, or for a row of a
+    table the row with the names of its columns.
     """
 
     hit: Hit
@@ -87,12 +89,21 @@ def locate(passage: Passage, start: int, end: int) -> tuple[Span, int, int] | No
 
 
 def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
-    """Yield every run of 1 to `longest` adjacent sentences of a hit that lies within one span."""
+    """Yield every run of 1 to `longest` adjacent sentences of a hit that lies within one span.
+
+    A row of a table stands alone; rows without values (the names of the columns among them) are part of others.
+    """
     text = hit.passage.text
-    bounds = sentences(text)
+    found = tables(text)
+    rows = {row.start: row.words for table in found for row in table.rows}
+    silent = {start for table in found for start, _ in table.head}
+    silent |= {row.start for table in found for row in table.rows if not row.values}
+    bounds = [bound for bound in sentences(text) if bound[0] not in silent]
     for size in range(1, longest + 1):
         for position in range(len(bounds) - size + 1):
             run = bounds[position : position + size]
+            if size > 1 and any(start in rows for start, _ in run):
+                continue
             start, end = run[0][0], run[-1][1]
             place = locate(hit.passage, start, end)
             if place is None:
@@ -101,8 +112,9 @@ def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
                 span, first, last = place
                 if (first, last) != (start, end) and size > 1:
                     continue
-            parts = tuple(text[a:b] for a, b in run) if size > 1 else (text[first:last],)
-            yield Quote(hit, span, text[first:last], first, last, Counter(content_terms(text[first:last])), parts)
+            parts = tuple(text[a:b] for a, b in run) if size > 1 else (rows.get(start, text[first:last]),)
+            terms = Counter(content_terms(" ".join(parts)))
+            yield Quote(hit, span, text[first:last], first, last, terms, parts)
 
 
 def match(sentence: str, quote: Quote, similarity: float | None = None) -> Match:

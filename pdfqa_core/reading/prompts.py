@@ -1,15 +1,16 @@
 """The prompts as named constants. Each is checked when the module is imported: its placeholders are those it names.
 
-Form of READ, measured on questions about a company's handbook with SmolLM2-135M: one user message, passages first,
-then the question, the instruction last, no system message (ROUGE-L .347 against .304 with a system message). It also
-keeps the prompt's beginning the same for every question about the same passages, so that their keys and values are
-evaluated once.
+Order of READ: one user message, passages first, then the question, the instruction last, no system message. Measured on
+questions about a company's handbook with SmolLM2-135M (ROUGE-L .347 against .304 with a system message). It also keeps
+the prompt's beginning the same for every question about the same passages, so that their keys and values are evaluated
+once.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from string import Formatter
 
 from pdfqa_core.reading.question_type import QuestionType
@@ -30,18 +31,63 @@ class Prompt:
         return self.text.format(**values)
 
 
-READ = Prompt("{passages}\n\nQuestion: {question}\n\n{instruction}", "passages", "question", "instruction")
+READ = Prompt(
+    "{passages}\n\n{earlier}Question: {question}\n\n{instruction}", "passages", "earlier", "question", "instruction"
+)
 
-PASSAGE = Prompt('Passage {number}:\n"""\n{text}\n"""', "number", "text")
+# For a question that leans on the one before it ("What do you mean by that?").
+EARLIER = Prompt("Question before: {question}\nAnswer given: {answer}\n\n", "question", "answer")
+EARLIER_WORDS = 60  # of the answer given
 
-# By the type of the question; see question_type.py. Measured with SmolLM2-135M: asked to begin with yes or no it writes
-# "Yes." and nothing else, whatever the passages say (58 of 60 claims of which half are wrong), and asked for more
-# sentences where something is to be described it invents.
-INSTRUCTIONS: Mapping[QuestionType, str] = {
-    "extractive": "Answer the question in one to three sentences, using only the passages above.",
-    "abstractive": "Explain the answer in one to three sentences, using only the passages above.",
-    "boolean": "Answer in one to three full sentences whether it is so, using only the passages above.",
-}
+# Asked for its next token only, see `yes_or_no`.
+IS_IT_SO = "Answer the question with Yes or No, by what the passages above say."
+
+# A second try, where the first said nothing that the passages say.
+QUOTE = "Copy the one or two sentences of the passages above that answer the question, word for word."
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a model is told to write where its log-odds of yes against no decide a question."""
+
+    yes_from: float
+    no_below: float
+    yes: str
+    no: str
+
+    def instruction(self, log_odds: float | None) -> str:
+        """Return the instruction; "" where the log-odds lie between the two thresholds or are not known."""
+        if log_odds is None or self.no_below <= log_odds < self.yes_from:
+            return ""
+        return self.yes if log_odds >= self.yes_from else self.no
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a family of models is asked: the passage's frame and the instruction by the type of the question.
+
+    `verdict` decides yes-or-no questions by probabilities; None: the model's own words do.
+    """
+
+    passage: Prompt
+    instructions: Mapping[QuestionType, str]
+    verdict: Verdict | None = None
+
+
+# The fall-back, made for SmolLM2-135M. Asked to begin with yes or no it writes "Yes." and nothing else, whatever the
+# passages say (58 of 60 claims of which half are wrong), and asked for more sentences where something is to be
+# described it invents.
+PLAIN = Form(
+    Prompt('Passage {number}{heading}:\n"""\n{text}\n"""', "number", "heading", "text"),
+    {
+        "extractive": "Answer the question in one to three sentences, using only the passages above.",
+        "abstractive": "Explain the answer in one to three sentences, using only the passages above.",
+        "boolean": "Answer in one to three full sentences whether it is so, using only the passages above.",
+    },
+)
+
+FORMS: Mapping[str, Form] = {"plain": PLAIN}
+
 
 # Marks by which chat templates part messages. Text from a PDF must not carry them into a prompt.
 _CONTROL = re.compile(
@@ -51,7 +97,7 @@ _CONTROL = re.compile(
 
 
 def quoted(text: str) -> str:
-    """Return a passage's text fit to stand between the quotes of PASSAGE: no control tokens, no closing quotes."""
+    """Return a passage's text fit to stand between the quotes of a passage: no control tokens, no closing quotes."""
     while (cleaned := _CONTROL.sub(" ", text)) != text:
         text = cleaned
     return re.sub(r'"{3,}', '"', text).strip()

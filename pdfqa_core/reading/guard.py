@@ -1,0 +1,63 @@
+"""What a model wrote that is no answer: nothing, the question again, a heading, a piece of its prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pdfqa_core.text import content_terms, terms
+
+_PROMPT = re.compile(
+    r"passage \d+\s*(?:\([^)]*\))?:|^\W*(?:question|passages?|instruction)\s*:|\"\"\"|"
+    r"using only the passages|by what the passages above say|word for word",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(r"\b(?:answer|passages?|question)\b[^.!?\n]*:?\W*$", re.IGNORECASE)
+_LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"\W*(?:yes|no|not)\b", re.IGNORECASE)
+HEADING_WORDS = 12  # a line that ends without a full stop is taken for a heading up to this many
+
+
+def unlabelled(text: str) -> str:
+    """Return a text without "Answer:" before it."""
+    return _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+
+
+def flaw(text: str, question: str, headings: Sequence[str] = ()) -> str:
+    """Return why a text is no answer to the question, in words that follow "it"; "" if it may be one.
+
+    `headings` are those of the passages that the model read.
+    """
+    said = set(content_terms(text)) if terms(text) else set()
+    if not said:
+        return "was empty"
+    if _PROMPT.search(text):
+        return "repeated its instructions"
+    if text.rstrip().endswith((":", "?")) or (_ANNOUNCED.fullmatch(text) and len(terms(text)) <= HEADING_WORDS):
+        return "announced an answer and gave none"
+    if said <= set(content_terms(question)) and not _YES_OR_NO.match(text):
+        return "repeated the question"
+    line = " ".join(terms(text))
+    if not text.rstrip().endswith((".", "!")) and any(line in " ".join(terms(heading)) for heading in headings):
+        return "was a heading"
+    return ""
+
+
+class Opening:
+    """Holds back the beginning of a text as long as it may turn out to be one of `texts` over again."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = [" ".join(terms(text)) for text in texts]
+        self._held = ""
+        self._open = True
+
+    def feed(self, piece: str) -> str:
+        """Return what can be shown now."""
+        if not self._open:
+            return piece
+        self._held += piece
+        begun = " ".join(terms(self._held))
+        if any(text.startswith(begun) for text in self._texts):
+            return ""
+        self._open = False
+        return self._held

@@ -50,7 +50,8 @@ def ask(
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first.
     A confidence of `judge` below `threshold` means a refusal without asking the reader; `searched` says in words what
     is searched ("1,394 passages"). A `stop` in any phase ends in a Done with the answer so far and `stopped` set.
-    The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all.
+    The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
+    the turn before where the question leans on it.
     `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
     there on), "read", "check", "total".
     Raises UsageError for an empty question or one of more than 2,000 words, and passes on the PdfQAErrors of the parts.
@@ -100,7 +101,8 @@ def ask(
         return
 
     since = time.perf_counter()
-    with closing(_events(reader, standalone, hits, history, stop)) as events:
+    before = history[-1:] if rewritten.leans else ()
+    with closing(_events(reader, standalone, hits, before, stop)) as events:
         for event in events:
             if not isinstance(event, Done):
                 yield event

@@ -155,7 +155,7 @@ class RetrievalSettings(SettingsGroup):
         Looks("Most of one page", "0: any number", EVIDENCE, slider=(0, 10, 1)), ge=0,
     )  # fmt: skip
     merge_overlaps: bool = setting(
-        False, "Show overlapping passages as one.",
+        True, "Show overlapping passages as one.",
         Looks("Overlapping passages as one", "Fewer repetitions, longer passages", EVIDENCE),
     )  # fmt: skip
 
@@ -203,12 +203,12 @@ class ReadingSettings(SettingsGroup):
 
     reader: str = setting("generative", "Makes an answer of passages.", Looks("Reader", group=ANSWERING, of="reader"))
     passages: int = setting(
-        2, "Passages that go into the prompt.",
+        0, "Passages that go into the prompt; 0: as many as suit the model.",
         Looks(
-            "Passages read", "More may help a larger model; each costs time before the first word", ANSWERING,
-            slider=(1, 10, 1),
+            "Passages read", "0: as many as suit the model. More costs time before the first word", ANSWERING,
+            slider=(0, 10, 1),
         ),
-        ge=1, le=20,
+        ge=0, le=20,
     )  # fmt: skip
     refusal: Literal["none", "retrieval", "model", "combined"] = setting(
         "retrieval", "What judges whether the passages answer a question before it is answered.",
@@ -248,12 +248,19 @@ class ReadingSettings(SettingsGroup):
         ),
     )  # fmt: skip
     prompt_tokens: int = setting(
-        0, "Tokens of the passages that the model reads, best sentences first; 0: all.",
+        0, "Tokens of the passages that the model reads, best sentences first; 0: as many as suit model and machine.",
         Looks(
-            "Evidence read (tokens)", "The best sentences of the passages, as many as fit; 0: whole passages",
-            ANSWERING, 1,
+            "Evidence read (tokens)", "The best sentences of the passages, as many as fit; 0: as suits model and "
+            "machine", ANSWERING, 1,
         ),
         ge=0, le=131072,
+    )  # fmt: skip
+    unsupported: Literal["marked", "quoted"] = setting(
+        "marked", "What becomes of a sentence of an answer that no passage supports.",
+        Looks(
+            "Unsupported sentences", group=ANSWERING, order=1,
+            words={"marked": "are marked", "quoted": "give way to the nearest sentence of a passage"},
+        ),
     )  # fmt: skip
     question_type: Literal["auto", "extractive", "abstractive", "boolean"] = setting(
         "auto", "Kind of answer asked for; auto: by the words of the question.",

@@ -59,7 +59,7 @@ def test_the_page_offers_explains_and_uses_them(own, tmp_path):
         assert all(words in shown for words in ("bm25 ", "own_retriever ", "sleep on the quay"))
         first = stored_of(list(services.answers.ask(LOCAL_OWNER, "Where?", own)))
         then = services.answers.ask(LOCAL_OWNER, "When?", own, conversation_id=first.conversation_id)
-        assert stored_of(list(then)).turn.answer.text == "WHEN? all winter. Herons do not."
+        assert stored_of(list(then)).turn.answer.text == "WHEN? Seals sleep on the quay all winter. Herons do not."
         assert recipes.name_of(own) == "own_retriever over own_chunker (step 5), with headings"
 
 
@@ -81,4 +81,4 @@ def test_the_command_line_explains_and_uses_them(own, tmp_path, capsys):
         ("Seals sleep on the quay", 0.25),
     ]
     answer = run("ask", "Where?", *recipe, "--reader", "own_reader", "--rewriter", "own_rewriter", "--refusal", "none")
-    assert answer["answer"] == "Where? all winter. Herons do not."
+    assert answer["answer"] == "Where? Seals sleep on the quay all winter. Herons do not."

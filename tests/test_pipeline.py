@@ -8,7 +8,7 @@ from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
 from pdfqa_core.reading.answerability import Judge
 from pdfqa_core.types import Done, Progress, Query, Retrieved, Rewritten, Token
-from tests.reading.helpers import hits
+from tests.reading.helpers import Agreeing, hits
 
 FOUND = hits("The plan began in 2010. The deductible is $2,000 per year.", "Employees get 25 days of leave.")
 HISTORY = [("What does the Standard plan cost?", "40 dollars.")]
@@ -62,11 +62,13 @@ def test_the_answer_carries_everything(fake_llm):
 def test_a_follow_up_is_searched_and_read_in_its_rewritten_form(fake_llm):
     fake_llm.enqueue(["x"])
     search = Search()
-    events = run("How much is it?", HISTORY, search, rewriter=Concatenation(), reader=GenerativeReader(fake_llm), k=1)
+    reader = GenerativeReader(fake_llm, checker=Agreeing())
+    events = run("How much is it?", HISTORY, search, rewriter=Concatenation(), reader=reader, k=1)
     rewritten = next(event for event in events if isinstance(event, Rewritten))
     assert rewritten.question == "How much is it? (Standard plan cost)"
     assert search.asked == [(rewritten.query, 1)]
     assert rewritten.question in fake_llm.history[0][0].content
+    assert HISTORY[-1][1] in fake_llm.history[0][0].content
 
 
 def test_without_a_history_no_rewriter_is_asked():

@@ -46,7 +46,7 @@ def test_settings_are_frozen():
         ("llm", {"min_p": 1.1}, "llm.min_p"),
         ("llm", {"repeat_penalty": 0}, "llm.repeat_penalty"),
         ("llm", {"context_size": 100}, "llm.context_size"),
-        ("reading", {"passages": 0}, "reading.passages"),
+        ("reading", {"passages": -1}, "reading.passages"),
         ("reading", {"confidence_threshold": 2}, "reading.confidence_threshold"),
         ("reading", {"refusal": "magic"}, "reading.refusal"),
         ("conversation", {"turns": -1}, "conversation.turns"),
@@ -97,7 +97,7 @@ OTHER = {  # another valid value for every setting
         "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "language": "german", "stemming": True, "stop_words": False,
         "embedding_model": "x", "candidates": 7, "rrf_k": 7, "weight": 0.7,
         "exact_below": 7, "late_model": "x", "first_stage": "bm25", "reranker": "x", "rerank_candidates": 7,
-        "per_page": 7, "merge_overlaps": True,
+        "per_page": 7, "merge_overlaps": False,
     },
     "llm": {
         "engine": "openai", "model": "x", "models_folder": "x", "weights": "as packaged", "url": "x",
@@ -106,7 +106,8 @@ OTHER = {  # another valid value for every setting
         "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
     },
     "reading": {
-        "reader": "extractive", "passages": 7, "refusal": "combined", "confidence_threshold": 0.7,
+        "reader": "extractive", "passages": 7, "unsupported": "quoted", "refusal": "combined",
+        "confidence_threshold": 0.7,
         "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77,
         "question_type": "boolean", "instruction": "x",
     },

@@ -68,7 +68,7 @@ class Concatenation:
         if nearest := self._nearest(question, recent[-1][1]):
             dense.append((nearest, share * ANSWER_MEANING))
         shown = _with_topic(question, earlier) if follow_up else question
-        return related, Rewritten(shown, "", _rounded(lexical), _rounded(dense))
+        return related, Rewritten(shown, "", _rounded(lexical), _rounded(dense), leans=follow_up)
 
     def _nearest(self, question: str, answer: str) -> str:
         """Return the sentence of an answer that is nearest to the question; the first without an encoder."""

@@ -53,7 +53,9 @@ class CatalogueEntry:
     trained on in tokens. `layers`, `kv_width` (key-value heads x their size) and `vocabulary` are its dimensions, see
     `memory`. `accept` is where a licence is read that asks its users to agree with it. `package` is the Python package
     that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes ("" and 0
-    without one). `parts` is a second source of the same bytes, for where the hub cannot be reached.
+    without one). `parts` is a second source of the same bytes, for where the hub cannot be reached. `prompts` names the
+    form of the prompts that its family was tried with, `passages` how many it reads, `evidence_tokens` how many tokens
+    of them on two cores.
     """
 
     name: str
@@ -75,6 +77,9 @@ class CatalogueEntry:
     f16: str = ""
     f16_size: int = 0
     parts: Parts | None = None
+    prompts: str = "plain"
+    passages: int = 4
+    evidence_tokens: int = 400
 
     @property
     def url(self) -> str:

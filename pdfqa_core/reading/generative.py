@@ -17,7 +17,7 @@ from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.guard import Opening, flaw, unlabelled
-from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PLAIN, QUOTE, READ, Form, quoted
+from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
 from pdfqa_core.reading.yes_or_no import log_odds
@@ -100,7 +100,7 @@ class GenerativeReader:
     def _prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
         shown = zip(evidence.in_order(), evidence.texts(), strict=True) if evidence is not None else ()
         passages = "\n\n".join(
-            self.form.passage.fill(number=str(number), heading=_heading(hit), text=quoted(text))
+            PASSAGE.fill(number=str(number), text=quoted(self._headed(hit, text)))
             for number, (hit, text) in enumerate(shown, 1)
         )
         earlier = "".join(
@@ -109,6 +109,10 @@ class GenerativeReader:
         )
         content = READ.fill(passages=passages, earlier=earlier, question=quoted(question), instruction=instruction)
         return [Message("user", content)]
+
+    def _headed(self, hit: Hit, text: str) -> str:
+        heading = hit.passage.heading if self.form.headings else ""
+        return f"{heading}\n{text}" if heading else text
 
     def fitting(self, question: str, hits: Sequence[Hit], history: History = ()) -> Evidence:
         """Return the sentences that go into the prompt.
@@ -247,7 +251,7 @@ class GenerativeReader:
             if sentence.support is Support.NOT_FOUND:
                 wrong = text[sentence.start : sentence.end]
                 nearest = best_sentence(wrong, evidence.hits, self.checker.meaning)
-                quote = " ".join(nearest.quote.split()) if nearest is not None else ""
+                quote = " ".join(nearest.quote.split()) if nearest is not None else wrong
                 changed = changed[: sentence.start] + ("" if quote in changed else quote) + changed[sentence.end :]
         changed = changed.strip()
         if changed == text:
@@ -295,10 +299,6 @@ class GenerativeReader:
         if not loop.is_set() and (ready := shown.flush()):
             yield Token(ready)
         return text, usage, first_token
-
-
-def _heading(hit: Hit) -> str:
-    return f" ({quoted(hit.passage.heading)})" if hit.passage.heading else ""
 
 
 def _sum(usages: Sequence[Usage]) -> Usage:

@@ -8,17 +8,21 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.llm.hardware import default_threads
+from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import Models
 from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
 from pdfqa_core.reading.best_sentence import best_sentence
+from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.registry import Registry
-from pdfqa_core.retrieval import confidence
+from pdfqa_core.retrieval import Index, confidence
+from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.tasks import Tasks
@@ -32,6 +36,7 @@ from pdfqa_core.types import (
     Done,
     Event,
     Hit,
+    Query,
     Reader,
     Retrieved,
     Rewriter,
@@ -141,8 +146,10 @@ class AnswerService:
     def _reader(self, settings: Settings) -> tuple[Reader, str, tuple[str, ...]]:
         """Return the reader and its name: that of the settings, or where there is no model the extractive one."""
         reading, llm = settings.reading, settings.llm
+        suited = profile(llm.engine, llm.model, llm.threads or default_threads(), llm.gpu_layers)
         offered = {
-            "passages": reading.passages, "prompt_tokens": reading.prompt_tokens, "max_tokens": llm.max_tokens,
+            "passages": reading.passages or suited.passages, "prompt_tokens": reading.prompt_tokens or suited.tokens,
+            "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "unsupported": reading.unsupported,
             "sampling": _sampling(llm), "type_of": None if reading.question_type == "auto" else reading.question_type,
             "instruction": reading.instruction, "checker": self._checker(settings),
         }  # fmt: skip
@@ -254,7 +261,7 @@ class AnswerService:
         turns = settings.conversation.turns
         events = ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=lambda query, k: self._indexes.search_in(index, query, settings, asked.document_ids, k),
+            retrieve=lambda query, k: self._found(index, query, asked, k),
             judge=self._judge(settings, reader), k=settings.retrieval.k,
             threshold=settings.reading.confidence_threshold, settings_fingerprint=settings.fingerprint(), stop=stop,
         )  # fmt: skip
@@ -267,6 +274,19 @@ class AnswerService:
                     yield stored
                 else:
                     yield event
+
+    def _found(self, index: Index, query: Query, asked: Asked, k: int) -> list[Hit]:
+        """Return the hits of a question, with the sentences whole that they begin and end in."""
+        settings = asked.settings
+        readings = {
+            document.id: reading.extractor for document, reading in self._documents.readable(asked.owner, settings)
+        }
+
+        @cache
+        def page_text(document_id: str, number: int) -> str:
+            return self._documents.page(asked.owner, document_id, readings[document_id], number).text
+
+        return completed(self._indexes.search_in(index, query, settings, asked.document_ids, k), page_text)
 
     def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
         """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""

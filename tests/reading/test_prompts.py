@@ -11,12 +11,12 @@ def test_placeholders_are_checked():
 
 
 def test_braces_in_values_stay():
-    assert "{question}" in READ.fill(passages="{question}", question="q", instruction="i")
+    assert "{question}" in READ.fill(passages="{question}", earlier="", question="q", instruction="i")
 
 
 def test_the_passages_come_first_and_the_instruction_last():
-    text = READ.fill(passages="PASSAGES", question="QUESTION", instruction="INSTRUCTION")
-    assert text.index("PASSAGES") < text.index("QUESTION") < text.index("INSTRUCTION")
+    text = READ.fill(passages="PASSAGES", earlier="BEFORE", question="QUESTION", instruction="INSTRUCTION")
+    assert text.index("PASSAGES") < text.index("BEFORE") < text.index("QUESTION") < text.index("INSTRUCTION")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_the_search_lets_a_known_question_through_and_turns_another_away(open_se
     assert unknown.refused
     assert unknown.confidence == unknown.signals["retrieval"] < 0.45 < known.confidence
     assert "The search doubts" in unknown.notes[0]
-    assert len(unknown.hits) > 1
+    assert unknown.hits
     kept = services.conversations.list(LOCAL_OWNER)
     stored = [services.conversations.get(LOCAL_OWNER, one.id).turns[0].answer for one in kept]
     assert unknown.signals in [answer.signals for answer in stored]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pdfqa_core.text import JOINER, sentences, terms, words
 from pdfqa_core.types import Block, BlockKind, Page, Passage, Span, passage_id
 
 MOST = 12  # sections of a summary
 LONGEST_OPENING = 110  # words of an opening
+LONGEST_PART = 120  # words of a part
 MORE_HEADINGS = 40  # words of further headings below it, where there is no room for their sentences
 WHOLE = 0.5  # a section with more of the document's words than this is divided further
 SHORTEST = 4  # words of a sentence that says something
@@ -100,33 +101,81 @@ def outline(pages: Sequence[Page], most: int = MOST) -> tuple[tuple[Section, ...
 
 
 def opening(section: Section, title: str) -> Passage:
-    """Return how a section opens: its first sentence, then each lower heading with its first sentence, while they fit.
+    """Return how a section opens: its first sentences, then each lower heading with its first one, while they fit.
 
-    Where they do not, further lower headings alone. Equal headings and sentences are taken once.
+    Where they do not, further lower headings alone. Equal headings and sentences are taken once; where that is little,
+    the section's beginning is taken instead.
     """
-    parts: list[Span] = []
-    texts: list[str] = []
-    seen: set[tuple[str, ...]] = {tuple(terms(section.heading))}
-    room = LONGEST_OPENING
-    for position, piece in enumerate(section.pieces):
-        lower = piece.is_heading and position > 0
-        if not lower and not (position == 0 or section.pieces[position - 1].is_heading):
-            continue  # only what follows a heading opens anything
-        start, end = (0, len(piece.text)) if piece.is_heading else _first_sentence(piece.text)
-        key = tuple(terms(_own(piece.text[start:end], section.heading)))
-        length = len(words(piece.text[start:end]))
-        if (piece.is_heading and not lower) or not key or key in seen:
-            continue
-        if length > room + (MORE_HEADINGS if lower else 0):
-            continue
-        seen.add(key)
-        room -= length
-        parts.append(piece.span(start, end))
-        texts.append(piece.text[start:end])
-    if not texts:
-        parts, texts = [section.pieces[0].span()], [section.pieces[0].text]
-    heading = section.heading if section.heading.casefold() == title.casefold() else f"{title}: {section.heading}"
-    return Passage(passage_id("opening", parts), tuple(parts), JOINER.join(texts), heading if title else section.heading)
+    taken = _firsts(section)
+    if taken.room > LONGEST_OPENING // 2:
+        taken = _Taken(section.heading, LONGEST_OPENING)
+        for piece in section.pieces:
+            for start, end in [(0, len(piece.text))] if piece.is_heading else sentences(piece.text):
+                taken.add(piece, start, end)
+    if not taken.spans:
+        taken.add(section.pieces[0], 0, len(section.pieces[0].text), spare=len(section.pieces[0].text))
+    return taken.passage("opening", title)
+
+
+def _firsts(section: Section) -> _Taken:
+    """Return the first sentence, each lower heading and the first sentence below it."""
+    taken = _Taken(section.heading, LONGEST_OPENING)
+    opens = True
+    for piece in section.pieces:
+        if piece.is_heading:
+            opens = not _CONTENTS.match(piece.text)
+            if opens:
+                taken.add(piece, 0, len(piece.text), spare=MORE_HEADINGS)
+        elif opens:
+            opens = False
+            taken.add(piece, *_first_sentence(piece.text))
+    return taken
+
+
+def parts(section: Section, title: str, longest: int = LONGEST_PART) -> list[Passage]:
+    """Return the whole section as passages of at most `longest` words: whole blocks, a longer one cut at sentences."""
+    found: list[_Taken] = []
+    for piece in section.pieces:
+        bounds = [(0, len(piece.text))]
+        if len(words(piece.text)) > longest:
+            bounds = sentences(piece.text)
+        for start, end in bounds:
+            if not found or not found[-1].add(piece, start, end):
+                found.append(_Taken("", longest))
+                found[-1].add(piece, start, end, spare=len(piece.text))
+    return [replace(one, heading=section.heading).passage("section", title) for one in found if one.spans]
+
+
+@dataclass
+class _Taken:
+    """Pieces of a section that become a passage of at most `room` words; none is taken twice, nor the `heading`."""
+
+    heading: str
+    room: int
+    spans: list[Span] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._seen = {tuple(terms(self.heading))}
+
+    def add(self, piece: Piece, start: int, end: int, spare: int = 0) -> bool:
+        """Take `piece.text[start:end]` where there is room, with `spare` words more; return whether there was."""
+        text = piece.text[start:end]
+        key, length = tuple(terms(_own(text, self.heading))), len(words(text))
+        if length > self.room + spare:
+            return False
+        if key and key not in self._seen:
+            self._seen.add(key)
+            self.room -= length
+            self.spans.append(piece.span(start, end))
+            self.texts.append(text)
+        return True
+
+    def passage(self, recipe: str, title: str) -> Passage:
+        """Return it as a passage that stands under the document's title and the section's heading."""
+        both = [title] if self.heading.casefold() == title.casefold() else [title, self.heading]
+        heading = ": ".join(part for part in both if part)
+        return Passage(passage_id(recipe, self.spans), tuple(self.spans), JOINER.join(self.texts), heading)
 
 
 def _pieces(pages: Sequence[Page]) -> list[Piece]:
@@ -173,4 +222,6 @@ def _says(section: Section) -> bool:
 def _first_sentence(text: str) -> tuple[int, int]:
     """Return where the first sentence of some words stands; of a table the row of its header."""
     bounds = sentences(text)
-    return next(((a, b) for a, b in bounds if len(words(text[a:b])) >= SHORTEST), bounds[0] if bounds else (0, 0))
+    long = [(a, b) for a, b in bounds if len(words(text[a:b])) >= SHORTEST]
+    whole = [(a, b) for a, b in long if text[a:b].rstrip("”\"')").endswith((".", "!", "?"))]
+    return next(iter((*whole, *long, *bounds)), (0, 0))

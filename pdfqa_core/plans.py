@@ -1,0 +1,236 @@
+"""What is searched for, by the kind of the question: one search, several, a whole section, or the opening of each.
+
+Knows neither readers nor models: how what was found is read is decided in `services.kinds`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from typing import Protocol
+
+from pdfqa_core.chunking.sections import MOST, Section, opening, outline, parts, sections
+from pdfqa_core.reading.kinds import ORDINARY, Kind, Request
+from pdfqa_core.reading.matching import quotes
+from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.relevance import relevance
+from pdfqa_core.text import STOP_WORDS, content_terms, sentences, terms
+from pdfqa_core.types import Hit, Page, Passage, Query
+
+LEAST_COMPARED = 6  # hits of a comparison: two of each side, two of the whole question
+LONGEST_SECTION = 10  # passages of a section that is read as a whole
+BRIDGED = 2  # hits among whose sentences the bridge is looked for
+NAMES = 4  # of the bridge that the second search takes
+SECOND = "second search"
+
+# Words of a title or of one side of a comparison that name no document.
+_ANY_DOCUMENT = frozenset(
+    "document documents file files pdf plan plans report reports paper policy handbook filing section chapter".split()
+)
+# One capitalised word or several, with small words between them: "Chris Evans", "Marvel Comics", "Bank of England".
+_NAME = re.compile(
+    r"[A-Z][\w'’.-]*(?:\s+(?:(?:of|the|and|de|la|von|van|for|in|on)\s+)*(?:[A-Z][\w'’.-]*|\d+))*|\b\d{4}\b"
+)
+
+
+class Corpus(Protocol):
+    """The documents that are asked about; `titles` are what each is called, by its id and in order."""
+
+    titles: Mapping[str, str]
+
+    def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
+        """Return at most `k` hits, best first; of these documents only (none given: of all)."""
+        ...
+
+    def pages(self, document_id: str) -> Sequence[Page]:
+        """Return the pages of a document."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a plan found for a question of this kind; `notes` are sentences for the user."""
+
+    kind: Kind
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+
+
+def found(
+    request: Request, query: Query, k: int, corpus: Corpus, meaning: Meaning | None = None, *, second: bool = False
+) -> Found:
+    """Return what the request needs; `second`: an ordinary question may be searched for twice (see `second_search`)."""
+    if request.kind is Kind.SECTION and (about := named(request.subjects[0], corpus.titles)):
+        return _openings(about, corpus)
+    if request.kind is Kind.SUMMARY:
+        return _openings(tuple(corpus.titles), corpus)
+    if request.kind is Kind.COMPARISON:
+        return _compared(request, query, max(k, LEAST_COMPARED), corpus)
+    hits = corpus.search(query, k)
+    if request.kind in (Kind.SECTION, Kind.LIST):
+        return _section(request, query, hits, corpus)
+    return Found(Kind.ORDINARY, tuple(second_search(query, hits, k, corpus, meaning) if second else hits))
+
+
+def named(text: str, titles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the ids of the documents that a text names: all of its words stand in their title, two at least."""
+    wanted = _naming(text)
+    return tuple(one for one, title in titles.items() if len(wanted) > 1 and wanted <= _naming(title))
+
+
+def interleaved(lists: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+    """Return at most `k` hits, the first of each list, then the second of each, …; a passage once, ranks from 1."""
+    taken = {hit.passage.id: hit for hit in reversed([hit for row in zip_longest(*lists) for hit in row if hit])}
+    ordered = dict.fromkeys(hit.passage.id for row in zip_longest(*lists) for hit in row if hit)
+    return [replace(taken[key], rank=rank) for rank, key in enumerate([*ordered][:k], start=1)]
+
+
+# ------------------------------------------------------------------ documents
+
+
+def _openings(document_ids: Sequence[str], corpus: Corpus) -> Found:
+    """Return how the sections of the documents open, MOST of them in all."""
+    chosen = document_ids[:MOST]
+    notes = []
+    if len(document_ids) > len(chosen):
+        notes.append(f"These are {len(chosen)} of {len(document_ids)} documents; choose others under “Ask about”.")
+    passages: list[Passage] = []
+    total = 0
+    for one in chosen:
+        top, there_are = outline(corpus.pages(one), max(1, MOST // len(chosen)))
+        passages += [opening(section, corpus.titles[one]) for section in top]
+        total += there_are
+    if total > len(passages):
+        notes.append(f"Of {total} sections the {len(passages)} longest are summarised.")
+    return Found(Kind.SUMMARY, _hits(passages, "opening of a section"), tuple(notes))
+
+
+def _hits(passages: Sequence[Passage], retriever: str) -> tuple[Hit, ...]:
+    return tuple(Hit(passage, 1.0, rank, retriever) for rank, passage in enumerate(passages, start=1))
+
+
+# ------------------------------------------------------------------ comparisons
+
+
+def _compared(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
+    """Search for each side and for the question; a side that names documents, and the other others, in these only."""
+    about = [set(_matching(side, corpus.titles)) for side in request.subjects]
+    apart = [
+        own.difference(*(other for other in about if other is not own)) if len(about) > 1 else own for own in about
+    ]
+    scoped = all(apart)
+    searches = [
+        corpus.search(Query(f"{side} {request.aspect}".strip()), k, sorted(apart[place]) if scoped else ())
+        for place, side in enumerate(request.subjects)
+    ]
+    hits = interleaved([*searches, corpus.search(query, k)], k)
+    sides = " and for ".join(f"“{side}”" for side in request.subjects)
+    return Found(Kind.COMPARISON, tuple(hits), (f"Searched for {sides}.",))
+
+
+def _matching(side: str, titles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the documents whose titles hold all words of a side, also if it is one word only ("Standard")."""
+    wanted = _naming(side)
+    return tuple(one for one, title in titles.items() if wanted and wanted <= _naming(title))
+
+
+def _naming(text: str) -> frozenset[str]:
+    """Return the words that name something."""
+    return frozenset(term for term in content_terms(text.replace("_", " ")) if term not in _ANY_DOCUMENT)
+
+
+# ------------------------------------------------------------------ sections
+
+
+def _section(request: Request, query: Query, hits: Sequence[Hit], corpus: Corpus) -> Found:
+    """Return the whole section that the hits lead to, before the other hits."""
+    subject = request.subjects[0] if request.subjects else query.text
+    section = _led_to(subject, hits, corpus)
+    if section is None:
+        return Found(request.kind, tuple(hits))
+    document_id = section.spans[0].document_id
+    title = corpus.titles.get(document_id, "")
+    whole = parts(section, title)
+    passages = whole if len(whole) <= LONGEST_SECTION else [opening(section, title)]
+    inside = {hit.passage.id for hit in hits if _holds(section, hit.passage)}
+    others = [hit for hit in hits if hit.passage.id not in inside] if whole is passages else list(hits)
+    score = max((hit.score for hit in hits), default=1.0)
+    own = [Hit(passage, score, 0, "section") for passage in passages]
+    note = f"Read the section “{section.heading}”" + ("." if whole is passages else ", its headings and first sentences.")
+    ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate([*own, *others], start=1))
+    return Found(request.kind, ranked, (note,))
+
+
+def _led_to(subject: str, hits: Sequence[Hit], corpus: Corpus) -> Section | None:
+    """Return the section around one of the hits whose heading the subject names best, else that of the best hit.
+
+    None where the best hit stands below no heading.
+    """
+    wanted = set(content_terms(subject))
+    best: tuple[float, int, int] | None = None
+    chosen = None
+    for place, hit in enumerate(hits):
+        for section in sections(corpus.pages(hit.passage.document_id)):
+            if not _holds(section, hit.passage):
+                continue
+            heading = set(content_terms(section.heading))
+            shared = len(heading & wanted) / max(1, len(heading)) * len(heading & wanted)
+            key = (shared, -place, -section.length)
+            if best is None or key > best:
+                best, chosen = key, section
+    return chosen
+
+
+def _holds(section: Section, passage: Passage) -> bool:
+    """Whether most of a passage lies in the section."""
+    inside = 0
+    for span in passage.spans:
+        for other in section.spans:
+            if (span.document_id, span.page) == (other.document_id, other.page):
+                inside += max(0, min(span.end, other.end) - max(span.start, other.start))
+    return 2 * inside > sum(span.end - span.start for span in passage.spans)
+
+
+# ------------------------------------------------------------------ a second step
+
+
+def second_search(
+    query: Query, hits: Sequence[Hit], k: int, corpus: Corpus, meaning: Meaning | None = None
+) -> list[Hit]:
+    """Return the hits with those of a second search between them: for the question and the names that bridge to it.
+
+    The bridge are the names in the sentence of the two best hits that fits the question best, unless the question has
+    them: "Who directed the film that X starred in?" finds the film's name beside X. The best hit stays the first.
+    Measured by `benchmarks/two_step_hotpotqa.py`.
+    """
+    names = bridge(query.text, hits, meaning)
+    if not names:
+        return list(hits)
+    asked = Query(f"{' '.join(names)} {query.text}")
+    known = {hit.passage.id for hit in hits[:1]}
+    more = [replace(hit, retriever=SECOND) for hit in corpus.search(asked, k) if hit.passage.id not in known]
+    merged = chain(hits[:1], *zip_longest(more, hits[1:]))
+    return interleaved([[hit for hit in merged if hit is not None]], k)
+
+
+def bridge(question: str, hits: Sequence[Hit], meaning: Meaning | None = None) -> list[str]:
+    """Return the names of the best sentence of the first hits that the question lacks, in their order."""
+    candidates = [quote for hit in hits[:BRIDGED] for quote in quotes(hit, longest=1)]
+    if not candidates:
+        return []
+    scores = relevance(question, candidates, meaning)
+    best = candidates[max(range(len(candidates)), key=lambda place: scores[place])].text
+    asked = set(terms(question))
+    found = []
+    for start, end in sentences(best):
+        for match in _NAME.finditer(best[start:end]):
+            own = [term for term in terms(match[0]) if term not in STOP_WORDS]
+            opens = match.start() == 0 and len(own) == 1  # a capital that the sentence gave it
+            if own and not opens and not set(own) <= asked:
+                found.append(match[0].strip(" .,;:"))
+    return list(dict.fromkeys(found))[:NAMES]
+
+
+__all__ = ["ORDINARY", "Corpus", "Found", "bridge", "found", "interleaved", "named", "second_search"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
@@ -31,6 +31,22 @@ LONGEST_QUESTION = 2000  # words
 Retrieve = Callable[[Query, int], list[Hit]]
 
 
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What was found for a question that one search does not answer, and who reads it.
+
+    `judged`: whether the passages may turn out not to answer it. `notes` are sentences for the user.
+    """
+
+    hits: tuple[Hit, ...]
+    reader: Reader
+    judged: bool = True
+    notes: tuple[str, ...] = ()
+
+
+Plan = Callable[[str, Query, int], Planned | None]
+
+
 def ask(
     question: str,
     history: History = (),
@@ -39,6 +55,7 @@ def ask(
     retrieve: Retrieve,
     reader: Reader,
     k: int = 5,
+    plan: Plan | None = None,
     judge: Judge | None = None,
     threshold: float = 0.0,
     stop: StopSignal | None = None,
@@ -47,7 +64,8 @@ def ask(
 ) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
-    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first.
+    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first;
+    `plan(question, query, k)` what is read instead where the question asks for more than that, else None.
     A confidence of `judge` below `threshold` means a refusal without asking the reader; `searched` says in words what
     is searched ("1,394 passages"). A `stop` in any phase ends in a Done with the answer so far and `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
@@ -60,11 +78,14 @@ def ask(
     began = time.perf_counter()
     seconds: dict[str, float] = {}
 
+    planned: Planned | None = None
+
     def done(answer: Answer) -> Done:
         return Done(
             replace(
                 answer,
                 rewriting=rewritten.note,
+                notes=(*(planned.notes if planned is not None else ()), *answer.notes),
                 stopped=answer.stopped or is_set(stop),
                 settings_fingerprint=settings_fingerprint,
                 seconds={**answer.seconds, **seconds, "total": time.perf_counter() - began},
@@ -84,12 +105,14 @@ def ask(
     if history:
         yield Progress(f"searching {searched}")
     since = time.perf_counter()
-    hits = tuple(retrieve(rewritten.query, k))
+    planned = plan(question, rewritten.query, k) if plan is not None else None
+    hits = planned.hits if planned is not None else tuple(retrieve(rewritten.query, k))
+    reader = planned.reader if planned is not None else reader
     seconds["retrieve"] = time.perf_counter() - since
     yield Retrieved(hits)
     since = time.perf_counter()
     found = None
-    if judge is not None and hits and not is_set(stop):
+    if judge is not None and hits and (planned is None or planned.judged) and not is_set(stop):
         found = yield from judge.judge(standalone, hits, stop=stop)
         seconds["judge"] = time.perf_counter() - since
     if is_set(stop):

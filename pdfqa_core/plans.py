@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from pdfqa_core.chunking.sections import MOST, Section, opening, outline, parts, sections
-from pdfqa_core.reading.kinds import ORDINARY, Kind, Request
+from pdfqa_core.reading.kinds import Kind, Request
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.relevance import relevance
@@ -36,9 +36,17 @@ _NAME = re.compile(
 
 
 class Corpus(Protocol):
-    """The documents that are asked about; `titles` are what each is called, by its id and in order."""
+    """The documents that are asked about: their titles by id, in order, and all words that name each."""
 
-    titles: Mapping[str, str]
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """What each is called."""
+        ...
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The words of title and file name."""
+        ...
 
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
         """Return at most `k` hits, best first; of these documents only (none given: of all)."""
@@ -58,26 +66,24 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def found(
-    request: Request, query: Query, k: int, corpus: Corpus, meaning: Meaning | None = None, *, second: bool = False
-) -> Found:
-    """Return what the request needs; `second`: an ordinary question may be searched for twice (see `second_search`)."""
-    if request.kind is Kind.SECTION and (about := named(request.subjects[0], corpus.titles)):
+def found(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
+    """Return what a recognised question needs; for an ordinary one the `k` best hits."""
+    if request.kind is Kind.SECTION and (about := named(request.subjects[0], corpus.names)):
         return _openings(about, corpus)
     if request.kind is Kind.SUMMARY:
         return _openings(tuple(corpus.titles), corpus)
     if request.kind is Kind.COMPARISON:
         return _compared(request, query, max(k, LEAST_COMPARED), corpus)
     hits = corpus.search(query, k)
-    if request.kind in (Kind.SECTION, Kind.LIST):
-        return _section(request, query, hits, corpus)
-    return Found(Kind.ORDINARY, tuple(second_search(query, hits, k, corpus, meaning) if second else hits))
+    if request.kind is Kind.ORDINARY:
+        return Found(request.kind, tuple(hits))
+    return _section(request, query, hits, corpus)
 
 
-def named(text: str, titles: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the ids of the documents that a text names: all of its words stand in their title, two at least."""
+def named(text: str, names: Mapping[str, str], least: int = 2) -> tuple[str, ...]:
+    """Return the ids of the documents that a text names: all of its words, at least so many, are among their names."""
     wanted = _naming(text)
-    return tuple(one for one, title in titles.items() if len(wanted) > 1 and wanted <= _naming(title))
+    return tuple(one for one, words in names.items() if len(wanted) >= least and wanted <= _naming(words))
 
 
 def interleaved(lists: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
@@ -116,7 +122,7 @@ def _hits(passages: Sequence[Passage], retriever: str) -> tuple[Hit, ...]:
 
 def _compared(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
     """Search for each side and for the question; a side that names documents, and the other others, in these only."""
-    about = [set(_matching(side, corpus.titles)) for side in request.subjects]
+    about = [set(named(side, corpus.names, least=1)) for side in request.subjects]
     apart = [
         own.difference(*(other for other in about if other is not own)) if len(about) > 1 else own for own in about
     ]
@@ -128,12 +134,6 @@ def _compared(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
     hits = interleaved([*searches, corpus.search(query, k)], k)
     sides = " and for ".join(f"“{side}”" for side in request.subjects)
     return Found(Kind.COMPARISON, tuple(hits), (f"Searched for {sides}.",))
-
-
-def _matching(side: str, titles: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the documents whose titles hold all words of a side, also if it is one word only ("Standard")."""
-    wanted = _naming(side)
-    return tuple(one for one, title in titles.items() if wanted and wanted <= _naming(title))
 
 
 def _naming(text: str) -> frozenset[str]:
@@ -158,7 +158,8 @@ def _section(request: Request, query: Query, hits: Sequence[Hit], corpus: Corpus
     others = [hit for hit in hits if hit.passage.id not in inside] if whole is passages else list(hits)
     score = max((hit.score for hit in hits), default=1.0)
     own = [Hit(passage, score, 0, "section") for passage in passages]
-    note = f"Read the section “{section.heading}”" + ("." if whole is passages else ", its headings and first sentences.")
+    how = "" if whole is passages else ", its headings and first sentences"
+    note = f"Read the section “{section.heading}”{how}."
     ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate([*own, *others], start=1))
     return Found(request.kind, ranked, (note,))
 
@@ -231,6 +232,3 @@ def bridge(question: str, hits: Sequence[Hit], meaning: Meaning | None = None) -
             if own and not opens and not set(own) <= asked:
                 found.append(match[0].strip(" .,;:"))
     return list(dict.fromkeys(found))[:NAMES]
-
-
-__all__ = ["ORDINARY", "Corpus", "Found", "bridge", "found", "interleaved", "named", "second_search"]

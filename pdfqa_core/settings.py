@@ -21,6 +21,7 @@ from pdfqa_core.looks import ANSWERING, EVIDENCE, MODELS, MORE, WORDS, Looks, se
 from pdfqa_core.text import Language
 
 CHOICES = "models.json"  # in the workspace: what was chosen on the Models tab
+BY_MODEL = "auto"  # the reader that suits the language model
 WHICH_MODEL = ("engine", "model", "url")  # settings that the environment can overrule only together
 
 
@@ -201,7 +202,18 @@ class LLMSettings(SettingsGroup):
 class ReadingSettings(SettingsGroup):
     """How passages become an answer."""
 
-    reader: str = setting("generative", "Makes an answer of passages.", Looks("Reader", group=ANSWERING, of="reader"))
+    reader: str = setting(
+        BY_MODEL, "Makes an answer of passages; auto: the one that suits the language model.",
+        Looks("Reader", group=ANSWERING, of="reader", also=(BY_MODEL, "auto", "own words; quotes with a tiny model")),
+    )  # fmt: skip
+    kinds: bool = setting(
+        True, "Recognise requests for summaries, comparisons and lists, and search for what they need.",
+        Looks("Summaries, comparisons, lists", "Recognised by the words of a question", ANSWERING),
+    )  # fmt: skip
+    second_search: bool = setting(
+        True, "Search a second time with names that the best sentence found adds to an English question.",
+        Looks("Second search", "For questions in two steps: with names from the best sentence found", ANSWERING),
+    )  # fmt: skip
     passages: int = setting(
         0, "Passages that go into the prompt; 0: as many as suit the model.",
         Looks(

@@ -20,7 +20,7 @@ PACKAGE = "pdfqa_core"
 LADDER = (
     ("app", "ui", "cli", "__main__"),
     ("services", "models"),
-    ("pipeline", "ingest", "protocols", "synthesis", "training", "exports"),
+    ("pipeline", "plans", "ingest", "protocols", "synthesis", "training", "exports"),
     ("extraction", "chunking", "retrieval", "llm", "reading", "conversation", "metrics", "storage"),
     (
         "settings",

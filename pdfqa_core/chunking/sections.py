@@ -84,7 +84,7 @@ def outline(pages: Sequence[Page], most: int = MOST) -> tuple[tuple[Section, ...
     The top level is the highest one on which no section holds more than half of the document. Of more than `most` the
     longest are returned, in reading order. A document without headings is cut at its pages.
     """
-    pieces = [piece for piece in _pieces(pages)]
+    pieces = _pieces(pages)
     total = sum(len(words(piece.text)) for piece in pieces)
     best: list[Section] = []
     for level in sorted({_level(piece) for piece in pieces if piece.is_heading}):

@@ -22,6 +22,7 @@ from pdfqa_core.llm.native import convert_to_f16
 CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "catalogue.toml"
 AS_PACKAGED, F16 = "as packaged", "F16"  # weights: those of the file, or turned into 16-bit floats once
 SPARE_MB = 200  # disk space that a conversion leaves free
+OWN_WORDS = "generative"  # the reader of a model that writes well enough
 AUTO = "auto"  # the name of whichever model is the default on this machine
 DEFAULT, SMALLER = "qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b"
 ENOUGH, LITTLE = 4_000_000_000, 1_300_000_000  # bytes of free memory for the default, and for the smaller one
@@ -55,7 +56,7 @@ class CatalogueEntry:
     that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes ("" and 0
     without one). `parts` is a second source of the same bytes, for where the hub cannot be reached. `prompts` names the
     form of the prompts that its family was tried with, `passages` how many it reads, `evidence_tokens` how many tokens
-    of them on two cores.
+    of them on two cores; `reader` is the one that suits the model.
     """
 
     name: str
@@ -80,6 +81,7 @@ class CatalogueEntry:
     prompts: str = "plain"
     passages: int = 4
     evidence_tokens: int = 400
+    reader: str = OWN_WORDS
 
     @property
     def url(self) -> str:

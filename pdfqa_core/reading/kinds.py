@@ -1,7 +1,8 @@
 """What a question asks for beyond one passage: a summary, a comparison, all of a list. Rules on its words, for English.
 
-The rules are meant to miss rather than to be wrong: a question that is taken for ordinary is still answered from the
-best passages. What a kind searches for is in `retrieval.plans`, how it is read in `services.kinds`.
+The rules are meant to miss rather than to be wrong: a question that is taken for an ordinary one is still answered from
+the best passages. What a kind searches for is in `plans`, how it is read in `services.kinds`. How often the rules are
+right is measured by `benchmarks/question_kinds.py`.
 """
 
 from __future__ import annotations
@@ -39,155 +40,213 @@ class Request:
 ORDINARY = Request(Kind.ORDINARY)
 LONGEST_SUBJECT = 9  # words of one side of a comparison
 
-_POLITE = re.compile(
-    r"^\W*(?:(?:and|so|ok|okay|hi|hello|then|now|also|please|kindly|just)\b\W*)*"
-    r"(?:(?:can|could|would|will) (?:you|u)\b\s*(?:(?:please|briefly|quickly)\s+)*|(?:can|could|may) (?:i|we) (?:get|have|see) (?=an? |the )|"
-    r"i(?: would|['’]d)? (?:like|want|need)(?: (?:you )?to(?: (?:see|know|have|get|read))?)?\s+|"
-    r"(?:(?:give|show|tell|write|send|make|provide|get|prepare|create|generate)(?: (?:me|us))?(?: with)?\s+(?=\S)))*"
-    r"(?:(?:please|briefly|quickly)\s+)*",
-    re.IGNORECASE,
-)
-_ENDING = re.compile(
-    r"(?:[\s,]+(?:please|thanks|thank you|for me|for us|briefly|in short|"
-    r"in (?:an? |one |two |three |\d+ |simple |plain |few |your own |short )+"
-    r"(?:sentences?|words?|paragraphs?|lines?|terms|language|bullet points|bullets|english|points)))*[\s?.!]*$",
-    re.IGNORECASE,
-)
 
-# "this document", "the whole report", "these PDFs", "everything"; not "the annual report of 2021", which names something.
+def _any(*words: str) -> str:
+    """Return a pattern for one of the words; they may be patterns themselves."""
+    return f"(?:{'|'.join(words)})"
+
+
+def _maybe(*words: str) -> str:
+    """Return a pattern for one of the words and a space, or nothing."""
+    return f"(?:{_any(*words)} )?"
+
+
+def _rules(*patterns: str, end: str = "$") -> tuple[re.Pattern[str], ...]:
+    """Return patterns that match from the beginning."""
+    return tuple(re.compile(f"^{pattern}{end}", re.IGNORECASE) for pattern in patterns)
+
+
+# ------------------------------------------------------------------ around the request
+
+_FILLER = _any("and", "so", "ok", "okay", "hi", "hello", "then", "now", "also", "please", "kindly", "just")
+_SOFTLY = _maybe("please", "briefly", "quickly") * 2
+_ASKING = _any(
+    rf"{_any('can', 'could', 'would', 'will')} (?:you|u) {_SOFTLY}",
+    rf"{_any('can', 'could', 'may')} (?:i|we) {_any('get', 'have', 'see')} (?=an? |the )",
+    r"i(?: would|['’]d)? (?:like|want|need)(?: (?:you )?to(?: (?:see|know|have|get|read))?)? ",
+    rf"{_any('give', 'show', 'tell', 'write', 'send', 'make', 'provide', 'get', 'prepare', 'create', 'generate')}"
+    r"(?: me| us)?(?: with)? ",
+)
+_POLITE = re.compile(rf"^\W*(?:{_FILLER}\b\W*)*(?:{_ASKING})*{_SOFTLY}", re.IGNORECASE)
+_FORM = (
+    r"in (?:(?:an?|one|two|three|\d+|simple|plain|few|your own|short) )+"
+    + _any("sentences?", "words?", "paragraphs?", "lines?", "terms", "language", "bullet points", "bullets", "points")
+)  # fmt: skip
+_THANKS = _any("please", "thanks", "thank you", "for me", "for us", "briefly", "in short", _FORM)
+_ENDING = re.compile(rf"(?:[\s,]+{_THANKS})*[\s?.!]*$", re.IGNORECASE)
+
+# ------------------------------------------------------------------ summaries
+
+# "this document", "the whole report", "these PDFs", "everything"; not "the annual report of 2021", which names one.
 _WHOLE = (
-    r"(?:(?:all|each|both|every one) (?:of )?)?(?:(?:the|this|that|these|those|my|our|your)\s+)?"
-    r"(?:(?:whole|entire|full|complete|uploaded|attached|given|provided|above|long|pdf|selected)\s+)*"
-    r"(?:documents?|docs?|pdfs?|files?|papers?|reports?|texts?|articles?|handbooks?|filings?|books?|brochures?|"
-    r"manuals?|contracts?|thesis|study|leaflets?|materials?|contents?|publications?|10-[qk]s?)"
-    r"(?: (?:files?|documents?|i (?:uploaded|added|attached)|here))?"
-)
-_THING = r"(?:short |brief |quick |concise |one[- ]paragraph |high[- ]level |general |executive |detailed |rough |simple )*"
-_SUMMED = r"(?:summary|overview|outline|synopsis|abstract|gist|digest|recap|run[- ]?down|tl;?dr)"
-_POINTS = (
-    r"(?:(?:main|key|most important|central|essential|core|major|principal|primary)\s+(?:\w+ and (?:\w+ )?)?"
-    r"(?:points?|topics?|findings?|ideas?|takeaways?|take-aways?|messages?|themes?|subjects?|conclusions?|results?|"
-    r"sections?|parts?|contents?|facts?|things?)|highlights?|takeaways?)"
-)
-_AREAS = r"(?:topics?|subjects?|themes?|areas?|sections?|issues?|points?)"
-_SUMMARY = tuple(
-    re.compile(rf"^{pattern}$", re.IGNORECASE)
-    for pattern in (
-        rf"(?:briefly |quickly )?(?:summari[sz]e|sum up|outline|recap|describe|explain|review|introduce)"
-        rf"(?: (?:it all|everything|(?:the (?:contents?|whole) of )?{_WHOLE}))(?: to (?:me|us))?",
-        rf"(?:(?:an? |the )?{_THING}{_SUMMED}|(?:summari[sz]e|sum up)(?: (?:it|this)(?: all)?)?)(?: of (?:it|this|it all))?",
-        rf"(?:what(?:['’]s| is| would be) )?(?:an? |the )?{_THING}{_SUMMED} (?:of|about|for|on) (?:it all|everything|"
-        rf"(?:(?:the )?{_POINTS} (?:of|in|from) )?{_WHOLE})",
-        rf"what(?:['’]?s| is| are|['’]re) {_WHOLE}(?: all)? about",
-        rf"(?:me )?(?:about {_WHOLE}|what {_WHOLE} (?:(?:is|are)(?: all)? about|says?|covers?|contains?))",
-        rf"what (?:do|does|is|are|did) {_WHOLE} (?:about|covers?|say|contain|talk about|discuss|deal with|tell us|describe|"
-        r"describing|covering|discussing)",
-        rf"what(?:['’]?s| is| are)(?: written)? in {_WHOLE}",
-        rf"what (?:kind|type|sort) of (?:{_WHOLE}) (?:is|are) (?:this|it|that|these|they)",
-        r".*[,.;:?!] ?(?:what(?:['’]?s| is) (?:it|this)(?: all)? about|summari[sz]e it)",
-        rf"(?:what (?:are|were) )?(?:the |all the |all )?{_POINTS}(?: (?:of|in|from|made in|covered in|discussed in) {_WHOLE})?",
-        rf"(?:what|which) {_AREAS} (?:do|does|are) {_WHOLE} (?:cover|discuss|about|deal with|contain|treat|address)(?:ed)?",
-        rf"(?:what|which) {_AREAS} are (?:covered|discussed|treated|addressed|dealt with)(?: (?:in|by) {_WHOLE})?",
-        rf"what (?:do|should|can) i (?:need to |have to )?(?:know|learn|expect) (?:about|from) {_WHOLE}",
-        rf"what is the (?:main )?(?:topic|subject|purpose|point|message|idea|theme|content) of {_WHOLE}",
+    _maybe("(?:all|each|both)(?: of)?")
+    + _maybe("the", "this", "that", "these", "those", "my", "our", "your")
+    + f"(?:{_any('whole', 'entire', 'full', 'uploaded', 'attached', 'given', 'above', 'long', 'pdf', 'selected')} )*"
+    + _any(
+        "documents?", "docs?", "pdfs?", "files?", "papers?", "reports?", "texts?", "articles?", "handbooks?",
+        "filings?",
+        "books?", "brochures?", "manuals?", "contracts?", "thesis", "study", "leaflets?", "materials?", "contents?",
+        "10-[qk]s?",
     )
+    + "(?: files?| documents?| i (?:uploaded|added|attached)| here)?"
+)  # fmt: skip
+_ALL = _any("it all", "everything", rf"(?:the (?:contents?|whole) of )?{_WHOLE}")
+_SHORT = (
+    "(?:"
+    + _any(
+        "short", "brief", "quick", "concise", "one[- ]paragraph", "high[- ]level", "general", "executive", "detailed",
+        "rough", "simple",
+    )
+    + " )*"
+)  # fmt: skip
+_SUMMARY_OF = _SHORT + _any("summary", "overview", "outline", "synopsis", "abstract", "gist", "recap", "run[- ]?down")
+_SUMMARISE = _any("summari[sz]e", "sum up", "recap", "outline")
+_POINTS = _any(
+    _any("main", "key", "most important", "central", "essential", "core", "major", "principal")
+    + " "
+    + _any(
+        "points?", "topics?", "findings?", "ideas?", "takeaways?", "messages?", "themes?", "subjects?", "conclusions?",
+        "results?", "sections?", "parts?", "contents?", "facts?", "things?",
+    ),
+    "highlights?",
+    "takeaways?",
+)  # fmt: skip
+_TREAT = _any(
+    "about", "covers?", "say", "contain", "talk about", "discuss", "deal with", "tell us", "describe", "treat"
 )
-_OF_SUBJECT = re.compile(
-    rf"^(?:(?:briefly |quickly )?(?:summari[sz]e|sum up|recap|outline|(?:walk|take) (?:me|us) through)|(?:what(?:['’]s| is) )?(?:an? |the )?{_THING}{_SUMMED} of)\s+"
-    r"(?P<subject>.+)$|^everything (?:that )?(?:\w+ )*?(?:about|on|says? (?:about|on)) (?P<all>.+)$",
-    re.IGNORECASE,
-)
-_SECTION_OF = re.compile(
-    r"^(?:what\s+.*?\bsays?\s+(?:about|on)\s+|(?:the )?(?:section|chapter|part|passage|paragraph)s?\s+(?:on|about|called|titled)\s+|"
-    r"everything (?:about|on)\s+)|^(?:the|this|our|my|its)\s+",
-    re.IGNORECASE,
+_IS = _any("['’]?s", " is", " are", "['’]re")
+_TOPICS = _any("what", "which") + " " + _any("topics?", "subjects?", "themes?", "areas?", "sections?", "issues?")
+
+_SUMMARY = _rules(
+    rf"{_any(_SUMMARISE, 'describe', 'explain', 'review', 'introduce')} {_ALL}(?: to (?:me|us))?",
+    rf"(?:(?:an? |the )?{_SUMMARY_OF}|tl;?dr|(?:summari[sz]e|sum up)(?: (?:it|this)(?: all)?)?)(?: of (?:it|this))?",
+    rf"(?:what{_IS} )?(?:an? |the )?{_SUMMARY_OF} (?:of|about|for|on) (?:(?:the )?{_POINTS} (?:of|in|from) )?{_ALL}",
+    rf"what{_IS} {_WHOLE}(?: all)? about",
+    rf"(?:me )?(?:about {_WHOLE}|what {_WHOLE} (?:(?:is|are)(?: all)? about|says?|covers?|contains?))",
+    rf"what (?:do|does|is|are|did) {_WHOLE} {_TREAT}",
+    rf"what{_IS}(?: written)? in {_WHOLE}",
+    rf"what (?:kind|type|sort) of {_WHOLE} (?:is|are) (?:this|it|that|these|they)",
+    rf".*[,.;:?!] ?(?:what{_IS} (?:it|this)(?: all)? about|summari[sz]e it)",
+    rf"(?:what (?:are|were) )?(?:the |all the )?{_POINTS}(?: (?:of|in|from|made in|covered in) {_WHOLE})?",
+    rf"{_TOPICS} (?:do|does|are) {_WHOLE} {_TREAT}",
+    rf"{_TOPICS} are (?:covered|discussed|treated|dealt with)(?: (?:in|by) {_WHOLE})?",
+    rf"what (?:do|should|can) i (?:need to |have to )?(?:know|learn|expect) (?:about|from) {_WHOLE}",
+    rf"what is the (?:main )?(?:topic|subject|purpose|point|message|idea|theme|content) of {_WHOLE}",
 )
 
-_IN = (
-    r"(?:,? (?P<link>in terms of|with (?:regard|respect) to|with regards to|regarding|concerning|when it comes to|"
-    r"in regard to|as (?:to|for)|in relation to|on the (?:basis|subject|topic) of|in|for|on|about|under|when)\s+"
-    r"(?P<aspect>.+))?"
+_OF_SUBJECT = _rules(
+    rf"(?:{_SUMMARISE}|(?:walk|take) (?:me|us) through) (?P<subject>.+)",
+    rf"(?:what(?:['’]s| is) )?(?:an? |the )?{_SUMMARY_OF} of (?P<subject>.+)",
+    r"everything (?:that )?(?:\w+ )*?(?:about|on) (?P<subject>.+)",
 )
+_BEFORE_SUBJECT = _rules(
+    r"what .*?\b(?:says?|said) (?:about|on) ",
+    r"(?:the )?(?:section|chapter|part|passage|paragraph)s? (?:on|about|called|titled) ",
+    r"everything (?:about|on) ",
+    r"(?:the|this|our|my|its) ",
+    end="",
+)
+
+# ------------------------------------------------------------------ comparisons
+
+_LINKS = (
+    "in terms of", "with (?:regard|respect) to", "with regards to", "regarding", "concerning", "when it comes to",
+    "in regard to", "in relation to", "as (?:to|for)", "in", "for", "on", "about", "under", "when",
+)  # fmt: skip
+_IN = rf"(?:,? (?P<link>{_any(*_LINKS)}) (?P<aspect>.+))?$"
 _SIDES = r"(?P<a>.+?),? (?:and|vs\.?|versus|or)(?: (?:that|those|the one|the ones) of)? (?P<b>.+?)"
-_DIFFERENT = r"(?:(?:main|key|biggest|major|exact|most important|essential|important|principal|primary|basic)\s+)*"
-_NO_QUESTION = r"(?!(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|has|have|had|can)\b)"
-_COMPARISON = tuple(
-    re.compile(rf"^{pattern}{_IN}$", re.IGNORECASE)
-    for pattern in (
-        rf"(?:(?:do you know |(?:explain|describe|list)(?: (?:to )?me)? )?(?:what(?:['’]?s| is| are| were| was) )?"
-        rf"(?:the |any |is there an? |are there )?{_DIFFERENT}"
-        rf"(?:differences?|similarit(?:y|ies)|distinctions?|comparison|similarities and differences|"
-        rf"differences and similarities)(?: in (?P<of>[\w\s,'’-]+?))? (?:between|of) (?:both )?{_SIDES})",
-        rf"(?:how|where|in what way)s? (?:do|does|did|is|are|can|would) {_SIDES} (?:differ|compare|different|differ from each "
-        r"other|compare (?:to|with) each other|compared|comparable)",
-        r"(?:how|where|in what way)s? (?:do|does|did|is|are) (?P<a>.+?) (?:differ(?:ent)?|compare)"
-        r"(?: from| to| with| against) (?:that of |those of )?(?P<b>.+?)",
+_HOW = "(?:how|where|in what way)s?"
+_MAIN = f"(?:{_any('main', 'key', 'biggest', 'major', 'exact', 'most important', 'essential', 'basic')} )*"
+_DIFFERENCES = _any(
+    "differences?", "similarit(?:y|ies)", "distinctions?", "comparison", r"\w+ and (?:similari|differen)\w+"
+)
+_DIFFERENCE_OF = (
+    r"(?:(?:explain|describe|list)(?: (?:to )?me)? )?(?:what(?:['’]?s| is| are| were| was) )?"
+    rf"(?:the |any |is there an? |are there )?{_MAIN}{_DIFFERENCES}(?: in (?P<of>[\w\s,'’-]+?))? "
+    r"(?:between|of) (?:both )?"
+)
+_WITH = _any("and", "with", "to", r"vs\.?", "versus", "against", "or")
+_AGAINST = _any(r"vs\.?", "versus", "(?:as )?compared (?:to|with)", "in comparison (?:to|with)")
+_AUXILIARY = _any("is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can", "will", "would")
+_NO_QUESTION = rf"(?!(?:what|which|who|whom|whose|where|when|why|how|{_AUXILIARY})\b)"
+# Words in -er that compare nothing are left out: "number", "member", "over", "under", "after", "ever", "rather".
+_MORE = r"(?:more|less|fewer|better|worse|\w{2,}(?<!numb)(?<!memb)(?<!ov)(?<!und)(?<!aft)(?<!ev)(?<!rath)(?<!oth)er)"
+_VERB = _maybe("have", "has", "cost", "offer", "cover", "pay", "provide", "give", "get", "be", "take")
+_SAME = _any("both", "each", "(?:in |of |from |at )?the same", "(?:located|based|born|found|made) in the same")
+
+_COMPARISON = (
+    *_rules(
+        _DIFFERENCE_OF + _SIDES,
+        rf"{_HOW} {_AUXILIARY} {_SIDES} (?:differ|compare|different|compared)(?: (?:from|to|with) each other)?",
+        rf"{_HOW} {_AUXILIARY} (?P<a>.+?) {_any('differ(?:ent)?', 'compare')} (?:from|to|with|against) (?P<b>.+?)",
         r"(?:compare|contrast|compare and contrast) (?:(?:the )?(?P<of>[\w\s,'’-]+?) (?:of|between) )?(?:both )?"
-        r"(?P<a>.+?),? (?:and|with|to|vs\.?|versus|against|or) (?P<b>.+?)",
+        rf"(?P<a>.+?),? {_WITH} (?P<b>.+?)",
         r"(?:differentiate|distinguish)(?: between)? (?P<a>.+?) (?:and|from) (?P<b>.+?)",
         r"what (?:distinguishes|separates|sets) (?P<a>.+?)(?: apart)? from (?P<b>.+?)",
         rf"what (?:do|does) {_SIDES} have in common",
-        rf"{_NO_QUESTION}(?:(?P<of>(?:\S+ ){{1,4}}?)of )?(?P<a>(?:\S+ ){{0,7}}?\S+),? "
-        r"(?:vs\.?|versus|(?:as )?compared (?:to|with)|in comparison (?:to|with)) (?P<b>(?:\S+ ){0,7}\S+?)",
-    )
+        rf"{_NO_QUESTION}(?:(?P<of>(?:\S+ ){{1,4}}?)of )?"
+        rf"(?P<a>(?:\S+ ){{0,7}}?[^\s,]+),? {_AGAINST} (?P<b>(?:\S+ ){{0,7}}\S+?)",
+        end=_IN,
+    ),
+    *_rules(
+        r"(?P<aspect>(?:which|who|what|where)\b[^,]+?)[,:;] ?(?P<a>[^,]+?),? or (?P<b>.+)",
+        rf"{_AUXILIARY} (?:both )?(?P<a>.+?) and (?P<b>.+?) (?P<aspect>{_SAME}\b.*)",
+        rf"{_AUXILIARY} (?P<a>.+?) (?P<aspect>{_VERB}(?:an? |the )?{_MORE}\b.*?) ?than (?P<b>.+)",
+    ),
 )
-_CHOICE = re.compile(
-    r"^(?P<aspect>(?:which|who|what|where)\b[^,]+?)[,:;]\s*(?P<a>[^,]+?),? or (?P<b>.+)$", re.IGNORECASE
-)
-_BOTH = re.compile(
-    r"^(?:are|is|were|was|do|does|did|have|has|had|can) (?:both )?(?P<a>.+?) and (?P<b>.+?) "
-    r"(?P<aspect>(?:both|each|(?:in |of |from |at )?the same|(?:located|based|born|found|made) in the same)\b.*)$",
-    re.IGNORECASE,
-)
-_THAN = re.compile(
-    r"^(?:is|are|was|were|do|does|did|has|have|had|will|would) (?P<a>.+?) "
-    r"(?P<aspect>(?:(?:have|has|cost|offer|cover|pay|provide|give|get|be|take) )?(?:an? |the )?"
-    r"(?:more|less|fewer|better|worse|\w{2,}(?<!numb)(?<!memb)(?<!ov)(?<!und)(?<!aft)(?<!ev)(?<!rath)(?<!oth)er)\b.*?)\s*than "
-    r"(?:(?:that|those) of )?(?P<b>.+)$",
-    re.IGNORECASE,
-)
+_BEFORE_SIDE = re.compile(r"^(?:(?:the|a|an|both|either|that of|those of)\s+)+", re.IGNORECASE)
 _NO_SIDE = re.compile(
-    r"^(?:(?:each other|one another|it|them|this|that|these|those|they|two|both|there)$|"
-    r"(?:others?|the others?|those|previous|its|their|the same|the rest|the previous)\b)|\b(?:what|how|why|which|whom?)\b",
+    r"^(?:each other|one another|them|this|that|these|those|two|both|there)$"
+    r"|^(?:it|they|he|she|we|you|i|its|their|(?:the )?others?|those|(?:the )?previous|the same|the rest)\b"
+    r"|\b(?:what|how|why|which|whom?)\b",
     re.IGNORECASE,
 )
 
-_LIST = re.compile(
-    r"^(?:(?:list|enumerate|name|itemi[sz]e|specify)(?: (?:out|down|up))?\s+(?:me\s+)?(?:all|every|each|any and all|everything)\b|"
-    r"(?:list|enumerate|itemi[sz]e)(?: (?:out|down|up))?\s+(?:me\s+)?(?:(?:the|its|their|his|her|your|our|out)\s+)?(?!this\b|it\b|them\b|and\b)\w|"
-    r"(?:what|who|which) (?:are|were) (?:all|each)(?: of)? (?:the|its|their|these|those|different)\b|"
-    r"(?:an?|the) (?:(?:full|complete|entire|exhaustive|comprehensive|bullet(?:ed)?|bullet-point|numbered|short) )*list(?:ing)? of\b|"
-    r"what(?:['’]s| is) (?:the|a) (?:full|complete|entire|exhaustive) list of\b|(?:write|note|put) down (?:all|every|each)\b|"
-    r"what all (?:is|are|was|were|does|do)\b)|"
-    r"[.?!,;:]\s*(?:please\s+)?(?:give|make|show|provide)(?: me)? (?:a|the) (?:full|complete|entire) list$|"
-    r"[.?!,;:]\s*(?:please\s+)?(?:list|name|enumerate) (?:them|these|those|all|each|every one)(?: all| of them)?$",
-    re.IGNORECASE,
+# ------------------------------------------------------------------ lists
+
+_TO_LIST = rf"{_any('list', 'enumerate', 'itemi[sz]e')}(?: out| down| up)?"
+_WHOLE_LIST = (
+    f"(?:{_any('full', 'complete', 'entire', 'exhaustive', 'comprehensive', 'bullet(?:ed|-point)?', 'numbered')} )*"
 )
-_ALL = re.compile(r"^(?:all|every)\b(?: of\b)?(?: the\b| its\b| their\b)? \w", re.IGNORECASE)  # "Give me all …"
+_LIST = _rules(
+    rf"{_any(_TO_LIST, 'name', 'specify', '(?:write|note|put) down')} (?:me )?(?:all|every|each|everything)\b",
+    rf"{_TO_LIST} (?:me )?(?:(?:the|its|their|his|her|your|our) )?(?!this\b|it\b|them\b|and\b)\w",
+    r"(?:what|who|which) (?:are|were) (?:all|each)(?: of)? (?:the|its|their|these|those|different)\b",
+    rf"(?:what(?:['’]s| is) )?(?:an?|the) {_WHOLE_LIST}list(?:ing)? of\b",
+    r"what all (?:is|are|was|were|does|do)\b",
+    r".*[.?!,;:] ?(?:please )?(?:give|make|show|provide)(?: me)? (?:a|the) (?:full|complete|entire) list$",
+    r".*[.?!,;:] ?(?:please )?(?:list|name|enumerate) (?:them|these|those|all|each|every one)(?: all| of them)?$",
+    end="",
+)
+_EVERY = _rules(r"(?:all|every)\b(?: of\b)?(?: the\b| its\b| their\b)? \w", end="")  # behind "Give me"
 
 
 def recognised(question: str) -> Request:
     """Return what the question asks for; ORDINARY where no rule is sure."""
-    plain = " ".join(question.split())
-    asked = _ENDING.sub("", plain)
+    asked = _ENDING.sub("", " ".join(question.split()))
     bare = _POLITE.sub("", asked, count=1)
-    for text in dict.fromkeys((asked, bare)):
-        if any(pattern.match(text) for pattern in _SUMMARY):
-            return Request(Kind.SUMMARY)
+    if _matches(_SUMMARY, asked) or _matches(_SUMMARY, bare):
+        return Request(Kind.SUMMARY)
     if (found := _compared(bare)) or (found := _compared(asked)):
         return found
-    if subject := _OF_SUBJECT.match(bare):
-        about = _SECTION_OF.sub("", subject["subject"] or subject["all"])
+    if subject := _matches(_OF_SUBJECT, bare):
+        about = subject["subject"]
+        if before := _matches(_BEFORE_SUBJECT, about):
+            about = about[before.end() :]
         return Request(Kind.SECTION, (about,)) if content_terms(about) else ORDINARY
-    if _LIST.search(bare) or (bare != asked and _ALL.match(bare)):
+    if _matches(_LIST, bare) or (bare != asked and _matches(_EVERY, bare)):
         return Request(Kind.LIST)
     return ORDINARY
 
 
+def _matches(rules: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | None:
+    return next((found for rule in rules if (found := rule.match(text))), None)
+
+
 def _compared(text: str) -> Request | None:
     """Return the comparison that a question asks for, None where it asks for none or its sides cannot be told."""
-    for pattern in (*_COMPARISON, _CHOICE, _BOTH, _THAN):
-        found = pattern.match(text)
+    for rule in _COMPARISON:
+        found = rule.match(text)
         if found is None:
             continue
         parts = found.groupdict()
@@ -195,16 +254,15 @@ def _compared(text: str) -> Request | None:
         if link and re.search(rf"\b{link}\b", parts["a"], re.IGNORECASE):  # "sales in Europe with sales in Japan"
             parts |= {"b": f"{parts['b']} {link} {parts['aspect']}", "aspect": None}
         sides = tuple(_side(parts[name]) for name in ("a", "b"))
-        if not all(sides) or terms(sides[0]) == terms(sides[1]):
-            continue
-        aspect = " ".join(part.strip() for part in (parts.get("of"), parts.get("aspect")) if part)
-        return Request(Kind.COMPARISON, sides, aspect)
+        if all(sides) and terms(sides[0]) != terms(sides[1]):
+            aspect = " ".join(part.strip() for part in (parts.get("of"), parts.get("aspect")) if part)
+            return Request(Kind.COMPARISON, sides, aspect)
     return None
 
 
 def _side(text: str) -> str:
     """Return one side of a comparison; empty if it is too long to be one, or stands for something else."""
-    text = re.sub(r"^(?:(?:the|a|an|both|either|that of|those of)\s+)+", "", text.strip(" ,.;:?“”\"'"), flags=re.IGNORECASE)
-    if _NO_SIDE.match(text) or len(text.split()) > LONGEST_SUBJECT or not content_terms(text):
+    text = _BEFORE_SIDE.sub("", text.strip(" ,.;:?“”\"'"))
+    if _NO_SIDE.search(text) or len(text.split()) > LONGEST_SUBJECT or not content_terms(text):
         return ""
     return text

@@ -43,10 +43,11 @@ LONGEST_GIST = 90
 LEAST_WORDS = 4  # of a line that says something
 
 LINE = Prompt(
-    'Section "{heading}":\n"""\n{text}\n"""\n\nSay in one short sentence what this section says. Use only the text above. '
-    "Name the most important facts; do not begin with \"This section\".",
-    "heading", "text",
-)  # fmt: skip
+    '"""\n{text}\n"""\n\nThe text above is from the section "{heading}". Rewrite it as one sentence of at most 25 '
+    "words that keeps its most important facts and numbers. Begin with the facts.",
+    "heading",
+    "text",
+)
 GIST = Prompt(
     '"""\n{text}\n"""\n\nThese are the headings and the beginning of a document called "{title}". '
     "Say in one sentence what the document is about. Use only the text above.",
@@ -99,7 +100,8 @@ class OverviewReader:
         """Yield Progress section by section, one Token per line, and one Done."""
         began = time.perf_counter()
         reader, model = ("generative", self.llm.name) if self.llm is not None else ("extractive", "")
-        written, seconds, notes = _Written(), {"read": 0.0}, []
+        written, seconds = _Written(), {"read": 0.0}
+        notes: list[str] = []
         if self.llm is not None and hits:
             yield from self.llm.prepare(stop)
             yield Progress("reading the headings")
@@ -125,9 +127,7 @@ class OverviewReader:
             )
         )  # fmt: skip
 
-    def _gist(
-        self, hits: Sequence[Hit], written: _Written, stop: StopSignal | None
-    ) -> Generator[Event, None, str]:
+    def _gist(self, hits: Sequence[Hit], written: _Written, stop: StopSignal | None) -> Generator[Event, None, str]:
         titles = list(dict.fromkeys(_split(hit)[0] for hit in hits))
         shown = [f"{_split(hit)[1]}: {_first(hit).text}" for hit in hits]
         prompt = GIST.fill(text=quoted("\n".join(shown)), title=quoted("; ".join(titles)))
@@ -144,8 +144,8 @@ class OverviewReader:
         if self.llm is not None and not quote:
             prompt = LINE.fill(heading=quoted(heading), text=quoted(hit.passage.text))
             line = yield from self._write(prompt, LONGEST_LINE, written, stop)
-            if is_set(stop) or _says(line, heading):
-                checked = yield from self.checker.check(line, [hit], stop=stop)
+            checked = yield from self.checker.check(line, [hit], stop=stop)
+            if checked.citations and _says(line, heading):
                 return written.add(heading, line, checked.citations, checked.sentences)
         first = _first(hit)
         line = " ".join(first.text.split())

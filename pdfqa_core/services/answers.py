@@ -8,25 +8,27 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import Models
 from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import Checker, Meaning, answerability, readers
 from pdfqa_core.reading.best_sentence import best_sentence
+from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.registry import Registry
-from pdfqa_core.retrieval import Index, confidence
-from pdfqa_core.retrieval.whole_sentences import completed
+from pdfqa_core.retrieval import confidence
+from pdfqa_core.services import kinds
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.tasks import Tasks
-from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.settings import BY_MODEL, LLMSettings, Settings
 from pdfqa_core.storage import Store
 from pdfqa_core.types import (
     LLM,
@@ -36,7 +38,6 @@ from pdfqa_core.types import (
     Done,
     Event,
     Hit,
-    Query,
     Reader,
     Retrieved,
     Rewriter,
@@ -143,17 +144,28 @@ class AnswerService:
                 name, why = fallback, str(error)
         return registry.get(name)(**registry.accepted(name, offered)), name, why
 
-    def _reader(self, settings: Settings) -> tuple[Reader, str, tuple[str, ...]]:
-        """Return the reader and its name: that of the settings, or where there is no model the extractive one."""
+    def reader_by_model(self, settings: Settings) -> str:
+        """Return the name of the reader that suits the model which answers."""
+        llm = self._models.language.running(settings).llm
+        known = llm.engine != "openai" and not is_path(llm.model)
+        return entry(llm.model).reader if known else OWN_WORDS
+
+    def _reader(self, settings: Settings, kind: Kind = Kind.ORDINARY) -> tuple[Reader, str, tuple[str, ...]]:
+        """Return the reader for a kind of question, and the name of the settings' reader: quotes, or own words.
+
+        Where there is no model it is the extractive one, and a note says why.
+        """
         reading, llm = settings.reading, settings.llm
         suited = profile(llm.engine, llm.model, llm.threads or default_threads(), llm.gpu_layers)
+        chosen = self.reader_by_model(settings) if reading.reader == BY_MODEL else reading.reader
         offered = {
             "passages": reading.passages or suited.passages, "prompt_tokens": reading.prompt_tokens or suited.tokens,
             "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "unsupported": reading.unsupported,
             "sampling": _sampling(llm), "type_of": None if reading.question_type == "auto" else reading.question_type,
             "instruction": reading.instruction, "checker": self._checker(settings),
         }  # fmt: skip
-        reader, name, why = self._made(readers, reading.reader, offered, "extractive")
+        reader, name, why = self._made(readers, chosen, offered | kinds.parameters(kind, reading), "extractive")
+        reader = kinds.reader_for(kind, reader, offered)
         note = f"Answered word for word from the passages, because there is no language model: {why}"
         return reader, name, (note,) if why else ()
 
@@ -259,9 +271,11 @@ class AnswerService:
         draft.rewriter_missing = missing if asked.history else ""
         draft.model = reader.llm.name if reader.llm is not None else ""
         turns = settings.conversation.turns
+        corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
+        planner = kinds.Planner(corpus, settings, lambda kind: self._reader(settings, kind)[0], self._meaning(settings))
         events = ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=lambda query, k: self._found(index, query, asked, k),
+            retrieve=planner.retrieve, plan=planner.plan,
             judge=self._judge(settings, reader), k=settings.retrieval.k,
             threshold=settings.reading.confidence_threshold, settings_fingerprint=settings.fingerprint(), stop=stop,
         )  # fmt: skip
@@ -274,19 +288,6 @@ class AnswerService:
                     yield stored
                 else:
                     yield event
-
-    def _found(self, index: Index, query: Query, asked: Asked, k: int) -> list[Hit]:
-        """Return the hits of a question, with the sentences whole that they begin and end in."""
-        settings = asked.settings
-        readings = {
-            document.id: reading.extractor for document, reading in self._documents.readable(asked.owner, settings)
-        }
-
-        @cache
-        def page_text(document_id: str, number: int) -> str:
-            return self._documents.page(asked.owner, document_id, readings[document_id], number).text
-
-        return completed(self._indexes.search_in(index, query, settings, asked.document_ids, k), page_text)
 
     def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
         """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""

@@ -52,7 +52,8 @@ def check(settings: Settings) -> None:
 def in_use(settings: Settings) -> dict[tuple[str, str], bool]:
     """Return, for each setting that is a parameter of some strategy of its section, whether the chosen one has it.
 
-    What a strategy does with the help of another, such as a first stage, it does with the parameters of both.
+    What a strategy does with the help of another, such as a first stage, it does with the parameters of both. Of a
+    choice that stands for one of several, such as the reader by the model, those of all count.
     """
     found: dict[tuple[str, str], bool] = {}
     for section in Settings.model_fields:
@@ -63,7 +64,8 @@ def in_use(settings: Settings) -> dict[tuple[str, str], bool]:
             continue
         registry = REGISTRIES[kind]
         parameters = {name: registry.parameters(name) for name in registry.names()}
-        used = parameters[getattr(values, kind)]
+        chosen = getattr(values, kind)
+        used = parameters[chosen] if chosen in parameters else frozenset[str]().union(*parameters.values())
         for name, look in looks.items():
             if look.of == kind and look.parameter in used:
                 used = used.union(parameters.get(getattr(values, name), ()))

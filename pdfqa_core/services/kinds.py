@@ -1,0 +1,118 @@
+"""Kinds of questions put together: which documents their plans search, and which reader reads what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from pdfqa_core import plans
+from pdfqa_core.pipeline import Planned
+from pdfqa_core.reading.kinds import Kind, recognised
+from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.overview import OverviewReader
+from pdfqa_core.reading.whole_sections import INSTRUCTIONS, SectionReader
+from pdfqa_core.retrieval import Index
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.settings import ReadingSettings, Settings
+from pdfqa_core.types import Hit, Page, Query, Reader
+
+COMPARED = 4  # passages of a comparison that are read at least
+
+
+def parameters(kind: Kind, reading: ReadingSettings) -> dict[str, Any]:
+    """Return what readers of this kind are given otherwise than for ordinary questions."""
+    if kind is Kind.COMPARISON:
+        passages = max(COMPARED, reading.passages)
+    elif kind in (Kind.LIST, Kind.SECTION):
+        passages = max(plans.LONGEST_SECTION, reading.passages)
+    else:
+        return {}
+    return {"passages": passages, "instruction": reading.instruction or INSTRUCTIONS[kind]}
+
+
+def reader_for(kind: Kind, reader: Reader, offered: Mapping[str, Any]) -> Reader:
+    """Return who reads what was found for a question of this kind, in own words where `reader` does."""
+    if kind is Kind.SUMMARY:
+        return OverviewReader(reader.llm, sampling=offered["sampling"], checker=offered["checker"])
+    if kind in (Kind.LIST, Kind.SECTION) and reader.llm is None:
+        return SectionReader()
+    return reader
+
+
+class Scope:
+    """The documents that a question is asked about, as plans see them."""
+
+    def __init__(
+        self, documents: DocumentService, indexes: IndexService, index: Index, owner: str, settings: Settings,
+        document_ids: Sequence[str],
+    ) -> None:  # fmt: skip
+        self._documents = documents
+        self._indexes = indexes
+        self._index = index
+        self._settings = settings
+        self._document_ids = tuple(document_ids)
+        self._owner = owner
+        self._pages: dict[str, tuple[Page, ...]] = {}
+
+    @cached_property
+    def _readable(self) -> dict[str, Any]:
+        found = self._documents.readable(self._owner, self._settings, self._document_ids)
+        return {document.id: (document, reading) for document, reading in found}
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """What each document is called: its title, else its file name."""
+        return {key: document.title or document.filename for key, (document, _) in self._readable.items()}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The words that name each document: its title and its file name."""
+        stems = {key: document.filename.rsplit(".", 1)[0] for key, (document, _) in self._readable.items()}
+        return {key: f"{self.titles[key]} {stem}" for key, stem in stems.items()}
+
+    def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
+        """Return at most `k` hits, best first; of these documents only (none given: of all in scope)."""
+        return self._indexes.search_in(self._index, query, self._settings, document_ids or self._document_ids, k)
+
+    def pages(self, document_id: str) -> Sequence[Page]:
+        """Return the pages of a document, read from storage once for a question."""
+        if document_id not in self._pages:
+            self._pages[document_id] = self._documents.pages_of(*self._readable[document_id])
+        return self._pages[document_id]
+
+
+class Planner:
+    """Finds passages for one question and says who reads them. `reader` makes the reader of a kind."""
+
+    def __init__(
+        self, corpus: plans.Corpus, settings: Settings, reader: Callable[[Kind], Reader], meaning: Meaning | None
+    ) -> None:
+        self._corpus = corpus
+        self._settings = settings
+        self._reader = reader
+        self._meaning = meaning
+
+    def retrieve(self, query: Query, k: int) -> list[Hit]:
+        """Return the hits of an ordinary question, those of a second search among them."""
+        hits = self._corpus.search(query, k)
+        english = self._settings.retrieval.language == "english"
+        if not (self._settings.reading.second_search and english):
+            return hits
+        return plans.second_search(query, hits, k, self._corpus, self._meaning)
+
+    def plan(self, question: str, query: Query, k: int) -> Planned | None:
+        """Return what a question that asks for more than a fact needs; None for all others.
+
+        The question as it was typed goes first: one for a summary stands alone.
+        """
+        if not self._settings.reading.kinds:
+            return None
+        request = recognised(question)
+        if request.kind is Kind.ORDINARY:
+            request = recognised(query.text)
+        if request.kind is Kind.ORDINARY:
+            return None
+        found = plans.found(request, query, k, self._corpus)
+        return Planned(found.hits, self._reader(found.kind), found.kind is not Kind.SUMMARY, found.notes)

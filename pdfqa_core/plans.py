@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Protocol
 
-from pdfqa_core.chunking.sections import MOST, Section, opening, outline, parts, sections
+from pdfqa_core.chunking.sections import Section, opening, outline, parts, sections
 from pdfqa_core.reading.kinds import Kind, Request
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.reading.meaning import Meaning
@@ -19,9 +19,11 @@ from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.text import STOP_WORDS, content_terms, sentences, terms
 from pdfqa_core.types import Hit, Page, Passage, Query
 
+MOST = 12  # sections of a summary
 LEAST_COMPARED = 6  # hits of a comparison: two of each side, two of the whole question
 LONGEST_SECTION = 10  # passages of a section that is read as a whole
 BRIDGED = 2  # hits among whose sentences the bridge is looked for
+STEM = 5  # letters that words of a question and of a heading have in common
 NAMES = 4  # of the bridge that the second search takes
 SECOND = "second search"
 
@@ -97,19 +99,23 @@ def interleaved(lists: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
 
 
 def _openings(document_ids: Sequence[str], corpus: Corpus) -> Found:
-    """Return how the sections of the documents open, MOST of them in all."""
+    """Return how the sections of the documents open, MOST of them in all; a title page is no section of its own."""
     chosen = document_ids[:MOST]
     notes = []
     if len(document_ids) > len(chosen):
         notes.append(f"These are {len(chosen)} of {len(document_ids)} documents; choose others under “Ask about”.")
     passages: list[Passage] = []
-    total = 0
+    total, most = 0, max(1, MOST // max(1, len(chosen)))
     for one in chosen:
-        top, there_are = outline(corpus.pages(one), max(1, MOST // len(chosen)))
-        passages += [opening(section, corpus.titles[one]) for section in top]
-        total += there_are
-    if total > len(passages):
-        notes.append(f"Of {total} sections the {len(passages)} longest are summarised.")
+        top = outline(corpus.pages(one))
+        own = [section for section in top if not _naming(section.heading) <= _naming(corpus.names[one])] or top
+        longest = sorted(own, key=lambda section: -section.length)[:most] if most > 1 else own[:1]
+        passages += [opening(section, corpus.titles[one]) for section in own if section in longest]
+        total += len(own)
+    if total > len(passages) and most > 1:
+        notes.append(f"Of {total} sections the {len(passages)} longest are shown.")
+    elif total > len(passages):
+        notes.append("One section of each document is shown; choose a document under “Ask about” for more.")
     return Found(Kind.SUMMARY, _hits(passages, "opening of a section"), tuple(notes))
 
 
@@ -167,21 +173,28 @@ def _section(request: Request, query: Query, hits: Sequence[Hit], corpus: Corpus
 def _led_to(subject: str, hits: Sequence[Hit], corpus: Corpus) -> Section | None:
     """Return the section around one of the hits whose heading the subject names best, else that of the best hit.
 
-    None where the best hit stands below no heading.
+    None where none stands below a heading other than the document's title.
     """
-    wanted = set(content_terms(subject))
+    wanted = _stems(subject)
     best: tuple[float, int, int] | None = None
     chosen = None
     for place, hit in enumerate(hits):
+        document = _stems(corpus.names[hit.passage.document_id])
         for section in sections(corpus.pages(hit.passage.document_id)):
-            if not _holds(section, hit.passage):
+            heading = _stems(section.heading)
+            if heading <= document or not _holds(section, hit.passage):
                 continue
-            heading = set(content_terms(section.heading))
-            shared = len(heading & wanted) / max(1, len(heading)) * len(heading & wanted)
-            key = (shared, -place, -section.length)
+            shared = (heading & wanted) - document
+            key = (len(shared) ** 2 / len(heading), -place, -section.length)
             if best is None or key > best:
                 best, chosen = key, section
     return chosen
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the words that say what a heading is about, and whether it is negated."""
+    own = terms(text.replace("_", " "))
+    return frozenset(term[:STEM] for term in own if term not in STOP_WORDS or term in ("not", "no"))
 
 
 def _holds(section: Section, passage: Passage) -> bool:

@@ -109,7 +109,7 @@ OTHER = {  # another valid value for every setting
         "reader": "extractive", "passages": 7, "unsupported": "quoted", "refusal": "combined",
         "confidence_threshold": 0.7,
         "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77,
-        "question_type": "boolean", "instruction": "x",
+        "question_type": "boolean", "instruction": "x", "kinds": False, "second_search": False,
     },
     "conversation": {"rewriter": "none", "turns": 7, "new_topic": 0.7},
     "server": {"host": "0.0.0.0", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7},

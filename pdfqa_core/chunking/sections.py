@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pdfqa_core.text import JOINER, sentences, terms, words
 from pdfqa_core.types import Block, BlockKind, Page, Passage, Span, passage_id
 
-MOST = 12  # sections of a summary
 LONGEST_OPENING = 110  # words of an opening
 LONGEST_PART = 120  # words of a part
 MORE_HEADINGS = 40  # words of further headings below it, where there is no room for their sentences
@@ -78,11 +77,11 @@ def sections(pages: Sequence[Page]) -> tuple[Section, ...]:
     return tuple(found)
 
 
-def outline(pages: Sequence[Page], most: int = MOST) -> tuple[tuple[Section, ...], int]:
-    """Return the top sections that have text, at most `most` of them, and how many there are.
+def outline(pages: Sequence[Page]) -> tuple[Section, ...]:
+    """Return the top sections that have text, in reading order.
 
-    The top level is the highest one on which no section holds more than half of the document. Of more than `most` the
-    longest are returned, in reading order. A document without headings is cut at its pages.
+    The top level is the highest one on which no section holds more than half of the document. A document without
+    headings is cut at its pages.
     """
     pieces = _pieces(pages)
     total = sum(len(words(piece.text)) for piece in pieces)
@@ -96,8 +95,7 @@ def outline(pages: Sequence[Page], most: int = MOST) -> tuple[tuple[Section, ...
     if len(best) < 2 and len(pages) > 1:
         best = [Section(f"Page {page.number}", tuple(_pieces([page]))) for page in pages]
         best = [section for section in best if _says(section)]
-    longest = sorted(range(len(best)), key=lambda n: -best[n].length)[:most]
-    return tuple(best[n] for n in sorted(longest)), len(best)
+    return tuple(best)
 
 
 def opening(section: Section, title: str) -> Passage:

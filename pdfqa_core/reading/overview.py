@@ -6,8 +6,9 @@ one it is the section's own first sentence.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -81,15 +82,17 @@ class _Written:
 class OverviewReader:
     """Reads hits that are the openings of sections, in their order; `llm` None: word for word.
 
-    A hit's heading is "document: section". After `seconds` the remaining sections are given word for word, and a note
-    says so.
+    `titles` are those of the documents by id: a hit's heading is "title: section". A sentence of the model that no text
+    of its section supports, or that has another number, gives way to the section's own words. After `seconds` the
+    remaining sections are given word for word, and a note says so.
     """
 
     def __init__(
-        self, llm: LLM | None = None, *, sampling: Sampling = GREEDY, checker: Checker | None = None,
-        seconds: float = SECONDS,
+        self, llm: LLM | None = None, *, titles: Mapping[str, str] | None = None, sampling: Sampling = GREEDY,
+        checker: Checker | None = None, seconds: float = SECONDS,
     ) -> None:  # fmt: skip
         self.llm = llm
+        self.titles = titles or {}
         self.sampling = sampling
         self.checker = checker or Checker()
         self.seconds = seconds
@@ -115,7 +118,7 @@ class OverviewReader:
             late = time.perf_counter() - began > self.seconds
             if late and self.llm is not None and not notes:
                 notes.append(f"After {self.seconds:.0f} s the last {len(hits) - done} sections are quoted, not read.")
-            yield Token((yield from self._line(hit, _heading(hit, hits), written, stop, quote=late)))
+            yield Token((yield from self._line(hit, self._heading(hit, hits), written, stop, quote=late)))
         seconds["read"] = time.perf_counter() - began
         refused = not written.text.strip() and not is_set(stop)
         yield Done(
@@ -127,9 +130,21 @@ class OverviewReader:
             )
         )  # fmt: skip
 
+    def _section(self, hit: Hit) -> str:
+        """Return the heading of a hit's section, without the title before it."""
+        title = self.titles.get(hit.passage.document_id, "")
+        heading = " ".join(hit.passage.heading.removeprefix(f"{title}: ").split())
+        return re.sub(r"\bi\b", "I", heading.capitalize()) if heading.isupper() else heading
+
+    def _heading(self, hit: Hit, hits: Sequence[Hit]) -> str:
+        """Return the heading of a line: the section's, with the document's title where there are several documents."""
+        title, section = self.titles.get(hit.passage.document_id, ""), self._section(hit)
+        several = len({other.passage.document_id for other in hits}) > 1
+        return f"{title}, {section}" if several and title and title != section else section
+
     def _gist(self, hits: Sequence[Hit], written: _Written, stop: StopSignal | None) -> Generator[Event, None, str]:
-        titles = list(dict.fromkeys(_split(hit)[0] for hit in hits))
-        shown = [f"{_split(hit)[1]}: {_first(hit).text}" for hit in hits]
+        titles = list(dict.fromkeys(self.titles.get(hit.passage.document_id, "") for hit in hits))
+        shown = [f"{self._section(hit)}: {_first(hit).text}" for hit in hits]
         prompt = GIST.fill(text=quoted("\n".join(shown)), title=quoted("; ".join(titles)))
         line = yield from self._write(prompt, LONGEST_GIST, written, stop)
         if not _says(line, ""):
@@ -145,7 +160,8 @@ class OverviewReader:
             prompt = LINE.fill(heading=quoted(heading), text=quoted(hit.passage.text))
             line = yield from self._write(prompt, LONGEST_LINE, written, stop)
             checked = yield from self.checker.check(line, [hit], stop=stop)
-            if checked.citations and _says(line, heading):
+            supported = bool(checked.citations) and not any(one.numbers for one in checked.sentences)
+            if supported and _says(line, heading):
                 return written.add(heading, line, checked.citations, checked.sentences)
         first = _first(hit)
         line = " ".join(first.text.split())
@@ -172,20 +188,6 @@ class OverviewReader:
         text = " ".join(strip_markers(text)[0].split())
         bounds = sentences(text)
         return text[bounds[0][0] : bounds[0][1]] if bounds else ""
-
-
-def _split(hit: Hit) -> tuple[str, str]:
-    """Return document and section that a hit's heading names; without a section, the document for both."""
-    title, parted, section = hit.passage.heading.partition(": ")
-    return title, section if parted else title
-
-
-def _heading(hit: Hit, hits: Sequence[Hit]) -> str:
-    """Return the heading of a line: the section's, with the document's title where there are several documents."""
-    title, section = _split(hit)
-    several = len({other.passage.document_id for other in hits}) > 1
-    heading = f"{title}, {section}" if several and title != section else section
-    return " ".join((heading.capitalize() if heading.isupper() else heading).split())
 
 
 def _first(hit: Hit) -> Quote:

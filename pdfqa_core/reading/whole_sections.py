@@ -45,14 +45,16 @@ _ITEM = re.compile(r"\s*(?:[-*•–·▪◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S|
 
 
 class SectionReader:
-    """Answers with the items of the section's lists, or where it has none with its sentences: word for word, in order.
+    """Answers with the section's own words, in their order: the first sentence of each of its paragraphs.
 
-    At most `count` of them; of the hits those of the first one's section are read.
+    With `items`, the items of its lists, where it has some. At most `count` of them; of the hits those of the first
+    one's section are read.
     """
 
     llm = None
 
-    def __init__(self, *, count: int = MOST_QUOTES) -> None:
+    def __init__(self, *, items: bool = False, count: int = MOST_QUOTES) -> None:
+        self.items = items
         self.count = count
 
     def read(
@@ -94,6 +96,16 @@ class SectionReader:
         once: dict[tuple[str, ...], Quote] = {}
         for quote in (quote for hit in hits for quote in quotes(hit, longest=1)):
             once.setdefault(tuple(terms(quote.text)), quote)
-        items = [quote for quote in once.values() if _ITEM.match(quote.text) and len(words(quote.text)) > 1]
-        lines = items if len(items) >= FEW_ITEMS else [q for q in once.values() if len(words(q.text)) >= LEAST_WORDS]
+        found = list(once.values())
+        items = [quote for quote in found if _ITEM.match(quote.text) and len(words(quote.text)) > 1]
+        if self.items and len(items) >= FEW_ITEMS:
+            return items[: self.count], max(0, len(items) - self.count)
+        said = [quote for quote in found if _says(quote)]
+        firsts = [quote for quote in said if any(quote.span.start == span.start for span in quote.hit.passage.spans)]
+        lines = said if self.items or len(firsts) < FEW_ITEMS else firsts
         return lines[: self.count], max(0, len(lines) - self.count)
+
+
+def _says(quote: Quote) -> bool:
+    """Whether a quote is a sentence, not a heading."""
+    return len(words(quote.text)) >= LEAST_WORDS and quote.text.rstrip("”\"')").endswith((".", "!", "?", ":"))

@@ -150,8 +150,10 @@ class AnswerService:
         known = llm.engine != "openai" and not is_path(llm.model)
         return entry(llm.model).reader if known else OWN_WORDS
 
-    def _reader(self, settings: Settings, kind: Kind = Kind.ORDINARY) -> tuple[Reader, str, tuple[str, ...]]:
-        """Return the reader for a kind of question, and the name of the settings' reader: quotes, or own words.
+    def _reader(
+        self, settings: Settings, kind: Kind = Kind.ORDINARY, titles: Mapping[str, str] | None = None
+    ) -> tuple[Reader, str, tuple[str, ...]]:
+        """Return the reader for a kind of question about documents of these titles, and the name of the chosen reader.
 
         Where there is no model it is the extractive one, and a note says why.
         """
@@ -165,7 +167,7 @@ class AnswerService:
             "instruction": reading.instruction, "checker": self._checker(settings),
         }  # fmt: skip
         reader, name, why = self._made(readers, chosen, offered | kinds.parameters(kind, reading), "extractive")
-        reader = kinds.reader_for(kind, reader, offered)
+        reader = kinds.reader_for(kind, reader, offered, titles or {})
         note = f"Answered word for word from the passages, because there is no language model: {why}"
         return reader, name, (note,) if why else ()
 
@@ -272,7 +274,9 @@ class AnswerService:
         draft.model = reader.llm.name if reader.llm is not None else ""
         turns = settings.conversation.turns
         corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
-        planner = kinds.Planner(corpus, settings, lambda kind: self._reader(settings, kind)[0], self._meaning(settings))
+        planner = kinds.Planner(
+            corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
+        )
         events = ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
             retrieve=planner.retrieve, plan=planner.plan,

@@ -32,12 +32,12 @@ def parameters(kind: Kind, reading: ReadingSettings) -> dict[str, Any]:
     return {"passages": passages, "instruction": reading.instruction or INSTRUCTIONS[kind]}
 
 
-def reader_for(kind: Kind, reader: Reader, offered: Mapping[str, Any]) -> Reader:
+def reader_for(kind: Kind, reader: Reader, offered: Mapping[str, Any], titles: Mapping[str, str]) -> Reader:
     """Return who reads what was found for a question of this kind, in own words where `reader` does."""
     if kind is Kind.SUMMARY:
-        return OverviewReader(reader.llm, sampling=offered["sampling"], checker=offered["checker"])
+        return OverviewReader(reader.llm, titles=titles, sampling=offered["sampling"], checker=offered["checker"])
     if kind in (Kind.LIST, Kind.SECTION) and reader.llm is None:
-        return SectionReader()
+        return SectionReader(items=kind is Kind.LIST)
     return reader
 
 

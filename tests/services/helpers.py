@@ -9,7 +9,7 @@ from pdfqa_core.types import Document, Stored
 from tests.conftest import FakeLLM
 from tests.serving_fakes import QUESTIONS
 
-BM25 = Settings().changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0)
+BM25 = Settings().changed("retrieval", retriever="bm25").changed("reading", confidence_threshold=0, reader="generative")
 LITERAL = BM25.changed("reading", reader="extractive")
 METERS = QUESTIONS["q03"]["question"]
 SCREEN, FOLLOW_UP = QUESTIONS["q05"]["question"], "Who cleaned it before?"

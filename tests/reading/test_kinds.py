@@ -1,0 +1,66 @@
+"""What a question asks for, by its words. How often the rules are right is measured by benchmarks/question_kinds.py."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from pdfqa_core.reading.kinds import Kind, Request, recognised
+
+LABELLED = Path(__file__).resolve().parents[2] / "benchmarks" / "question_kinds.tsv"
+
+
+@pytest.mark.parametrize(
+    ("question", "request_"),
+    [
+        ("What is this document about?", Request(Kind.SUMMARY)),
+        ("Could you please summarise the whole report in three sentences?", Request(Kind.SUMMARY)),
+        ("tl;dr", Request(Kind.SUMMARY)),
+        ("Summarise the section on vision care.", Request(Kind.SECTION, ("vision care",))),
+        ("Tell me everything about the deductible", Request(Kind.SECTION, ("deductible",))),
+        (
+            "What is the difference between Northwind Standard and Northwind Health Plus in hearing aid coverage?",
+            Request(Kind.COMPARISON, ("Northwind Standard", "Northwind Health Plus"), "hearing aid coverage"),
+        ),
+        ("compare costs in Rome with costs in Oslo", Request(Kind.COMPARISON, ("costs in Rome", "costs in Oslo"))),
+        (
+            "Which plan is cheaper, Standard or Health Plus?",
+            Request(Kind.COMPARISON, ("Standard", "Health Plus"), "Which plan is cheaper"),
+        ),
+        ("Are Ann Lee and Bo West both singers?", Request(Kind.COMPARISON, ("Ann Lee", "Bo West"), "both singers")),
+        ("List all exclusions of the plan", Request(Kind.LIST)),
+        ("What are the company's values? List them all.", Request(Kind.LIST)),
+    ],
+)  # fmt: skip
+def test_a_request_is_recognised(question, request_):
+    assert recognised(question) == request_
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the deductible?",
+        "What did the summary of benefits say about premiums?",
+        "Does the plan list acupuncture as a covered service?",
+        "How does it compare to other methods?",
+        "How long is the waiting list?",
+        "Does it make sense to use them together rather than separately?",
+        "List this out separately for each period.",
+        "",
+        "?",
+    ],
+)
+def test_an_ordinary_question_is_left_alone(question):
+    assert recognised(question).kind is Kind.ORDINARY
+
+
+def test_no_labelled_ordinary_question_is_taken_for_another():
+    with LABELLED.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t"))
+    assert [q for _, kind, q in rows if kind == "ordinary" and recognised(q).kind is not Kind.ORDINARY] == []
+    others = [(kind, recognised(q).kind) for _, kind, q in rows if kind != "ordinary"]
+    assert sum(kind == found for kind, found in others) > 0.8 * len(others)
+
+
+def test_a_long_text_is_recognised_in_no_time():
+    assert recognised("compare " + "the cost of heat and " * 400).kind is Kind.ORDINARY

@@ -21,7 +21,7 @@ from pdfqa_core.types import Hit, Page, Passage, Query
 
 MOST = 12  # sections of a summary
 LEAST_COMPARED = 6  # hits of a comparison: two of each side, two of the whole question
-LONGEST_SECTION = 10  # passages of a section that is read as a whole
+LONGEST_SECTION = 8  # passages of a section that is read as a whole
 BRIDGED = 2  # hits among whose sentences the bridge is looked for
 STEM = 5  # letters that words of a question and of a heading have in common
 NAMES = 4  # of the bridge that the second search takes

@@ -166,7 +166,7 @@ class AnswerService:
             "sampling": _sampling(llm), "type_of": None if reading.question_type == "auto" else reading.question_type,
             "instruction": reading.instruction, "checker": self._checker(settings),
         }  # fmt: skip
-        reader, name, why = self._made(readers, chosen, offered | kinds.parameters(kind, reading), "extractive")
+        reader, name, why = self._made(readers, chosen, kinds.parameters(kind, offered), "extractive")
         reader = kinds.reader_for(kind, reader, offered, titles or {})
         note = f"Answered word for word from the passages, because there is no language model: {why}"
         return reader, name, (note,) if why else ()

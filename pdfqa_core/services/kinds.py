@@ -13,23 +13,24 @@ from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.overview import OverviewReader
 from pdfqa_core.reading.whole_sections import INSTRUCTIONS, SectionReader
 from pdfqa_core.retrieval import Index
+from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.settings import ReadingSettings, Settings
+from pdfqa_core.settings import Settings
 from pdfqa_core.types import Hit, Page, Query, Reader
 
 COMPARED = 4  # passages of a comparison that are read at least
 
 
-def parameters(kind: Kind, reading: ReadingSettings) -> dict[str, Any]:
-    """Return what readers of this kind are given otherwise than for ordinary questions."""
-    if kind is Kind.COMPARISON:
-        passages = max(COMPARED, reading.passages)
-    elif kind in (Kind.LIST, Kind.SECTION):
-        passages = max(plans.LONGEST_SECTION, reading.passages)
-    else:
-        return {}
-    return {"passages": passages, "instruction": reading.instruction or INSTRUCTIONS[kind]}
+def parameters(kind: Kind, offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a reader of this kind is given: for ordinary questions what is offered, else whole passages, more."""
+    if kind not in INSTRUCTIONS:
+        return dict(offered)
+    passages = COMPARED if kind is Kind.COMPARISON else plans.LONGEST_SECTION
+    return {
+        **offered, "passages": max(passages, offered["passages"]), "prompt_tokens": 0, "type_of": "abstractive",
+        "instruction": offered["instruction"] or INSTRUCTIONS[kind],
+    }  # fmt: skip
 
 
 def reader_for(kind: Kind, reader: Reader, offered: Mapping[str, Any], titles: Mapping[str, str]) -> Reader:
@@ -55,6 +56,7 @@ class Scope:
         self._document_ids = tuple(document_ids)
         self._owner = owner
         self._pages: dict[str, tuple[Page, ...]] = {}
+        self._texts: dict[tuple[str, int], str] = {}
 
     @cached_property
     def _readable(self) -> dict[str, Any]:
@@ -73,8 +75,16 @@ class Scope:
         return {key: f"{self.titles[key]} {stem}" for key, stem in stems.items()}
 
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
-        """Return at most `k` hits, best first; of these documents only (none given: of all in scope)."""
-        return self._indexes.search_in(self._index, query, self._settings, document_ids or self._document_ids, k)
+        """Return at most `k` hits, best first, in whole sentences; of these documents only (none given: of all)."""
+        scope = document_ids or self._document_ids
+        return completed(self._indexes.search_in(self._index, query, self._settings, scope, k), self._page_text)
+
+    def _page_text(self, document_id: str, number: int) -> str:
+        key = document_id, number
+        if key not in self._texts:
+            _, reading = self._readable[document_id]
+            self._texts[key] = self._documents.page(self._owner, document_id, reading.extractor, number).text
+        return self._texts[key]
 
     def pages(self, document_id: str) -> Sequence[Page]:
         """Return the pages of a document, read from storage once for a question."""

@@ -269,7 +269,8 @@ class Answer:
     had been written. `confidence` is the confidence in 0..1 that the threshold was compared with, `signals` what it was
     made of ("retrieval", "model"). `rewriting` says what the rewriter did that the user should know. `sentences` says
     of each sentence of the text how well the passages support it. `seconds` are by phase ("rewrite", "retrieve",
-    "judge", "first_token", "write", "read", "check", "total"). `notes` are sentences for the user.
+    "judge", "first_token", "write", "read", "check", "total"). `notes` are sentences for the user. `read` are the ranks
+    of the hits of which the reader was shown anything.
     """
 
     text: str
@@ -288,6 +289,7 @@ class Answer:
     sentences: tuple[CheckedSentence, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict)
     rewriting: str = ""
+    read: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

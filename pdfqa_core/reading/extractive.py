@@ -67,6 +67,7 @@ class ExtractiveReader:
         answer = Answer(
             INSUFFICIENT_CONTEXT if refused else text, tuple(citations), tuple(hits), refused, stopped,
             reader="extractive", seconds={"read": time.perf_counter() - began}, sentences=tuple(checked),
+            read=tuple(hit.rank for hit in first(hits, self.passages)),
         )  # fmt: skip
         yield Done(answer)
 

@@ -181,6 +181,7 @@ class GenerativeReader:
             INSUFFICIENT_CONTEXT if refused else kept.text, kept.checked.citations, tuple(hits), refused, stopped,
             reader="generative", model=self.llm.name, seconds=seconds, prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens, notes=tuple(notes), sentences=kept.checked.sentences,
+            read=tuple(hit.rank for hit in evidence.hits),
         )  # fmt: skip
         yield Done(answer)
 

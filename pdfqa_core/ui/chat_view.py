@@ -203,7 +203,8 @@ def evidence(
         for hit in hits
     ]
     best = max((hit.score for hit in hits), default=0.0)
-    return render("evidence", cards=cards, best=best, cited=cited, chosen=chosen, message=message)
+    read = answer.read if answer else ()
+    return render("evidence", cards=cards, best=best, cited=cited, read=read, chosen=chosen, message=message)
 
 
 def conversation_list(conversations: Sequence[ConversationSummary], chosen: str) -> str:

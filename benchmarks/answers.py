@@ -1,0 +1,327 @@
+"""How good the answers are: whole questions through the program, for several language models and for quotes.
+
+Data: `northwind` (50 questions on six PDFs; a reference names the pages), `aapl` (questions with one source file on
+four 10-Q filings, numbers compared as numbers), `sample` (the 15 of the sample document, right or wrong by rule) and
+`clapnq` (answerable questions over the 600 passages of its dev set). The first two and the last come from the folder
+of --data, which is not part of the project; the sample always is.
+
+Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
+the default, refusal and checking included. Measures, each with its 95 % bootstrap interval and n: ROUGE-L F and token
+F1 against the reference, share of questions with a gold page among the passages read (a refused question reads none),
+precision and recall of the cited pages, recall of the reference's numbers, share of right
+answers (sample), of refused ones, of sentences that the passages are said to say, seconds to the first token and of the
+whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are kept and an
+interrupted run goes on.
+
+    python benchmarks/answers.py [--quick] [--set NAME …] [--system NAME …] [--keep FOLDER] [--threads N] [--show]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from northwind import GOLD, ROOT
+
+from pdfqa_core.metrics.rouge import rouge_l
+from pdfqa_core.metrics.statistics import summarise
+from pdfqa_core.metrics.token_f1 import token_f1
+from pdfqa_core.reading.numbers import claimed, stated
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.text import content_terms
+from pdfqa_core.types import Answer, Stored, Support
+
+SHARED = ROOT.parent / "shared" / "data"
+SYSTEMS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "smollm2-135m", "extractive")
+DEFAULT, BASELINE = SYSTEMS[0], SYSTEMS[2]
+CLAPNQ = 120
+SOURCE = "SOURCE(S):"
+MEASURES = (
+    "ROUGE-L F", "token F1", "gold page read", "citation P", "citation R", "numbers R", "right", "wrong with ✓",
+    "refused", "supported", "first token s", "seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question with its reference answer, the pages it cites, and whether the documents answer it."""
+
+    id: str
+    question: str
+    reference: str
+    pages: frozenset[tuple[str, int]] = frozenset()
+    answerable: bool = True
+    follow_up_of: str = ""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Files to read and questions about them."""
+
+    name: str
+    files: tuple[Path, ...]
+    items: tuple[Item, ...]
+    by_rule: bool = False  # answers are right or wrong
+
+
+# ------------------------------------------------------------------ data
+
+
+def northwind(folder: Path) -> DataSet:
+    rows = [json.loads(line) for line in (folder / "northwind" / "questions_50.jsonl").read_text("utf-8").splitlines()]
+    items = tuple(
+        Item(
+            f"n{place:02}", row["question"], GOLD.sub("", row["truth"]).strip(),
+            frozenset((name, int(page)) for name, page in GOLD.findall(row["truth"])),
+        )
+        for place, row in enumerate(rows)
+    )  # fmt: skip
+    return DataSet("northwind", tuple(sorted((folder / "northwind").glob("*.pdf"))), items)
+
+
+def aapl(folder: Path) -> DataSet:
+    """Return the questions about one filing; the reference ends where it names its source."""
+    with (folder / "aapl_10q" / "questions.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["Question Type"].startswith("Single-Doc")]
+    items = tuple(
+        Item(f"a{place:02}", row["Question"].strip(), row["Answer"].split(SOURCE)[0].strip())
+        for place, row in enumerate(rows)
+    )
+    return DataSet("aapl", tuple(sorted((folder / "aapl_10q").glob("*.pdf"))), items)
+
+
+def sample(folder: Path) -> DataSet:
+    rows = [json.loads(line) for line in (ROOT / "data" / "sample" / "questions.jsonl").read_text("utf-8").splitlines()]
+    file = ROOT / "data" / "sample" / "harbour-heat.pdf"
+    items = tuple(
+        Item(
+            row["id"], row["question"], row["answer"], frozenset((file.name, page) for page in row["pages"]),
+            row["answerable"], row.get("follow_up_of", ""),
+        )
+        for row in rows
+    )  # fmt: skip
+    return DataSet("sample", (file,), items, by_rule=True)
+
+
+def clapnq(folder: Path) -> DataSet:
+    """Return a draw of the answerable questions; every passage becomes a PDF page of its own."""
+    rows = []
+    for name in ("dev_answerable", "dev_unanswerable"):
+        rows += [json.loads(line) for line in (folder / "clapnq" / f"{name}.jsonl").read_text("utf-8").splitlines()]
+    answerable = [row for row in rows if row["output"][0]["answer"].strip()]
+    drawn = sorted(random.Random(0).sample(range(len(answerable)), CLAPNQ))
+    items = tuple(Item(f"c{n:03}", answerable[n]["input"], answerable[n]["output"][0]["answer"]) for n in drawn)
+    return DataSet("clapnq", (_printed([row["passages"][0] for row in rows]),), items)
+
+
+def _printed(passages: Sequence[Mapping[str, Any]]) -> Path:
+    """Return a PDF with a page for each passage, its title as the heading."""
+    from reportlab.lib.styles import getSampleStyleSheet
+    from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
+
+    styles = getSampleStyleSheet()
+    story: list[Any] = []
+    for passage in passages:
+        shown = passage["text"].replace("&", "&amp;").replace("<", "&lt;")
+        story += [Paragraph(passage["title"], styles["Heading1"]), Paragraph(shown, styles["BodyText"]), PageBreak()]
+    path = Path(tempfile.mkdtemp()) / "clapnq.pdf"
+    SimpleDocTemplate(str(path), title="CLAPnq").build(story)
+    return path
+
+
+SETS: Mapping[str, Callable[[Path], DataSet]] = {
+    "northwind": northwind, "aapl": aapl, "sample": sample, "clapnq": clapnq,
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------ answering
+
+
+def settings_for(system: str, threads: int) -> Settings:
+    """Return the default settings with one model, or for quotes."""
+    if system == "extractive":
+        return Settings().changed("llm", model=BASELINE).changed("reading", reader="extractive", refusal="retrieval")
+    return Settings().changed("llm", model=system, threads=threads).changed("reading", reader="generative")
+
+
+def answers(data: DataSet, system: str, workspace: Path, threads: int) -> Iterator[tuple[Item, dict[str, Any]]]:
+    """Yield each question with what is kept of its answer; a follow-up is asked behind the question before it."""
+    chosen = settings_for(system, threads)
+    with Services.open(workspace, chosen) as services:
+        for _ in services.documents.ingest(LOCAL_OWNER, list(data.files)):
+            pass
+        for _ in services.indexes.build(LOCAL_OWNER, chosen):
+            pass
+        names = services.documents.filenames(LOCAL_OWNER)
+        conversations: dict[str, str] = {}
+        for item in data.items:
+            since = time.perf_counter()
+            events = services.answers.ask(
+                LOCAL_OWNER, item.question, chosen, conversation_id=conversations.get(item.follow_up_of, "")
+            )
+            stored = next(event for event in events if isinstance(event, Stored))
+            conversations[item.id] = stored.conversation_id
+            yield item, as_row(stored.turn.answer, names, time.perf_counter() - since)
+
+
+def as_row(answer: Answer, names: Mapping[str, str], seconds: float) -> dict[str, Any]:
+    """Return what is kept of an answer."""
+    return {
+        "answer": answer.text,
+        "refused": answer.refused,
+        "cited": sorted({(names[c.span.document_id], c.span.page) for c in answer.citations}),
+        "supports": [str(sentence.support) for sentence in answer.sentences],
+        "first token s": answer.seconds.get("first_token"),
+        "seconds": seconds,
+        "times": dict(answer.seconds),
+        "notes": list(answer.notes),
+        "read": sorted(
+            {
+                (names[s.document_id], s.page)
+                for hit in answer.hits
+                if hit.rank in answer.read
+                for s in hit.passage.spans
+            }
+        ),
+    }
+
+
+# ------------------------------------------------------------------ measures
+
+
+def right(row: Mapping[str, Any], item: Item) -> bool:
+    """Return whether an answer is right, by rule.
+
+    An unanswerable question has to be refused, any other answered: yes or no as the reference says, with its first
+    number; without a number with half of its content terms.
+    """
+    if row["refused"] or not item.answerable:
+        return bool(row["refused"]) and not item.answerable
+    for word in ("yes", "no"):
+        if item.reference.casefold().startswith(word) and not row["answer"].casefold().startswith(word):
+            return False
+    wanted = [number.key for number in claimed(item.reference) if number.key not in stated(item.question)]
+    if wanted:
+        return wanted[0] in stated(row["answer"])
+    terms = set(content_terms(item.reference))
+    return len(terms & set(content_terms(row["answer"]))) >= len(terms) / 2
+
+
+def measured(row: Mapping[str, Any], item: Item, by_rule: bool) -> dict[str, float | None]:
+    """Return the value of every measure for one answer; None where it does not apply."""
+    cited = {(name, int(page)) for name, page in row["cited"]}
+    numbers = {number.key for number in claimed(item.reference)} - stated(item.question)
+    supports = row["supports"]
+    answered = item.answerable
+    good = right(row, item)
+    return {
+        "ROUGE-L F": (rouge_l(row["answer"], [item.reference]) or 0.0) if answered else None,
+        "token F1": (token_f1(row["answer"], [item.reference]) or 0.0) if answered else None,
+        "gold page read": float(any((name, int(page)) in item.pages for name, page in row["read"]))
+        if item.pages
+        else None,
+        "citation P": (len(cited & item.pages) / len(cited) if cited else 0.0) if item.pages else None,
+        "citation R": len(cited & item.pages) / len(item.pages) if item.pages else None,
+        "numbers R": len(numbers & stated(row["answer"])) / len(numbers) if numbers and answered else None,
+        "right": float(good) if by_rule else None,
+        "wrong with ✓": float(not good and Support.SUPPORTED in supports) if by_rule else None,
+        "refused": float(row["refused"]) if answered else None,
+        "supported": sum(s == Support.SUPPORTED for s in supports) / len(supports) if supports else None,
+        "first token s": row["first token s"],
+        "seconds": row["seconds"],
+    }
+
+
+def report(data: DataSet, rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """Print the table of a data set."""
+    print(f"\n{data.name}: {len(data.items)} questions; mean [95 % interval]; medians of the seconds")
+    print(f"{'':<15}" + "".join(f"{name:>26}" for name in rows))
+    scores = {
+        name: [measured(found[item.id], item, data.by_rule) for item in data.items if item.id in found]
+        for name, found in rows.items()
+    }
+    for measure in MEASURES:
+        cells = [cell(measure, [score[measure] for score in found]) for found in scores.values()]
+        if any(text != "-" for text in cells):
+            print(f"{measure:<15}" + "".join(f"{text:>26}" for text in cells))
+
+
+def cell(measure: str, values: Sequence[float | None]) -> str:
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return "-"
+    if measure in ("first token s", "seconds"):
+        return f"{known[len(known) // 2]:.2f} (most {known[-1]:.1f})"
+    found = summarise(values)
+    return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="three questions of the sample, SmolLM2 and quotes")
+    parser.add_argument("--data", type=Path, default=SHARED, help="folder with northwind, aapl_10q and clapnq")
+    parser.add_argument("--set", nargs="+", choices=SETS, default=list(SETS), help="data sets; default: all")
+    parser.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--keep", type=Path, help="folder for what was answered")
+    parser.add_argument("--threads", type=int, default=0, help="of the language model; 0: as the program chooses")
+    parser.add_argument("--show", action="store_true", help="print every answer")
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.set, chosen.system = ["sample"], [BASELINE, "extractive"]
+    with tempfile.TemporaryDirectory() as folder:
+        keep = chosen.keep or Path(folder)
+        means = {name: compared(name, chosen, keep) for name in chosen.set}
+    for name, found in means.items():
+        base = "extractive" if chosen.quick else BASELINE
+        best = BASELINE if chosen.quick else DEFAULT
+        if found.get(base) and best in found:
+            print(f"{name}: {best} / {base} ROUGE-L F: {found[best] / found[base]:.2f}")
+
+
+def compared(name: str, chosen: argparse.Namespace, keep: Path) -> dict[str, float]:
+    """Answer a data set's questions with every system, print the table, return the means of ROUGE-L F."""
+    if name != "sample" and not chosen.data.is_dir():
+        print(f"{name} is left out: there is no {chosen.data}", file=sys.stderr)
+        return {}
+    data = SETS[name](chosen.data)
+    if chosen.quick:
+        data = DataSet(data.name, data.files, data.items[:3], data.by_rule)
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for system in chosen.system:
+        kept = keep / f"{name}-{system}.jsonl"
+        rows[system] = {}
+        if kept.exists():
+            rows[system] = {row["id"]: row for row in map(json.loads, kept.read_text("utf-8").splitlines())}
+        if any(item.follow_up_of for item in data.items) and len(rows[system]) < len(data.items):
+            rows[system] = {}  # a follow-up needs the conversation that it belongs to
+            kept.unlink(missing_ok=True)
+        left = DataSet(data.name, data.files, tuple(item for item in data.items if item.id not in rows[system]))
+        if not left.items:
+            continue
+        keep.mkdir(parents=True, exist_ok=True)
+        for item, row in answers(left, system, keep / f"workspace-{name}", chosen.threads):
+            rows[system][item.id] = {"id": item.id, **row}
+            with kept.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(rows[system][item.id]) + "\n")
+            if chosen.show:
+                print(f"{system} {item.id} {item.question}\n  {row['answer']} {row['supports']}\n  = {item.reference}")
+    report(data, rows)
+    means = {}
+    for system, found in rows.items():
+        values = [measured(found[item.id], item, False)["ROUGE-L F"] for item in data.items if item.id in found]
+        means[system] = summarise(values).mean or 0.0
+    return means
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ from pdfqa_core.reading.answerability import Answerability, Judge
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import (
     Answer,
+    Citation,
     Done,
     Event,
     History,
@@ -27,8 +28,12 @@ from pdfqa_core.types import (
 )
 
 LONGEST_QUESTION = 2000  # words
+NOTHING_TO_SEARCH = "There is no text to search in these documents. Choose others, or read them with OCR."
+NOTHING_FOUND = "No passage has a word in common with the question. Try other words."
+ANSWERED_ANYWAY = "Answered because you asked for it: these passages may not hold the answer."
 
 Retrieve = Callable[[Query, int], list[Hit]]
+Nearest = Callable[[str, Sequence[Hit]], Citation | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +63,20 @@ def ask(
     plan: Plan | None = None,
     judge: Judge | None = None,
     threshold: float = 0.0,
+    anyway: Reader | None = None,
+    nearest: Nearest | None = None,
     stop: StopSignal | None = None,
     settings_fingerprint: str = "",
-    searched: str = "passages",
+    passages: int | None = None,
 ) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
-    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first;
-    `plan(question, query, k)` what is read instead where the question asks for more than that, else None.
-    A confidence of `judge` below `threshold` means a refusal without asking the reader; `searched` says in words what
-    is searched ("1,394 passages"). A `stop` in any phase ends in a Done with the answer so far and `stopped` set.
+    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
+    how many are searched (None: not known); `plan(question, query, k)` what is read instead where the question asks for
+    more than one search, else None. A confidence of `judge` below `threshold` means a refusal without asking the
+    reader. With a reader `anyway` nothing is judged, and that one answers where `reader` declines. A refusal carries
+    the sentence that is `nearest` to the question. A `stop` in any phase ends in a Done with the answer so far and
+    `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
     the turn before where the question leans on it.
     `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
@@ -81,6 +90,8 @@ def ask(
     planned: Planned | None = None
 
     def done(answer: Answer) -> Done:
+        if answer.refused and nearest is not None:
+            answer = replace(answer, nearest=nearest(standalone, answer.hits))
         return Done(
             replace(
                 answer,
@@ -92,7 +103,8 @@ def ask(
             )
         )
 
-    yield Progress("understanding the question" if history else f"searching {searched}")
+    searching = Progress("searching passages" if passages is None else f"searching {passages:,} passages")
+    yield Progress("understanding the question") if history else searching
     question = question.strip()
     rewritten = rewriter.rewrite(question, history, stop=stop) if history else Rewritten(question)
     seconds["rewrite"] = time.perf_counter() - began
@@ -103,7 +115,7 @@ def ask(
         return
 
     if history:
-        yield Progress(f"searching {searched}")
+        yield searching
     since = time.perf_counter()
     planned = plan(question, rewritten.query, k) if plan is not None else None
     hits = planned.hits if planned is not None else tuple(retrieve(rewritten.query, k))
@@ -112,30 +124,38 @@ def ask(
     yield Retrieved(hits)
     since = time.perf_counter()
     found = None
-    if judge is not None and hits and (planned is None or planned.judged) and not is_set(stop):
-        found = yield from judge.judge(standalone, hits, stop=stop)
+    asked = judge if anyway is None and (planned is None or planned.judged) else None
+    if asked is not None and hits and not is_set(stop):
+        found = yield from asked.judge(standalone, hits, stop=stop)
         seconds["judge"] = time.perf_counter() - since
     if is_set(stop):
         yield done(_judged(Answer(""), hits, found))
         return
     if not hits or (found is not None and found.confidence < threshold):
-        why = found.reason(threshold) if found is not None else "No passage was found."
+        why = found.reason(threshold) if found is not None else _nothing(passages)
         yield done(_judged(Answer(INSUFFICIENT_CONTEXT, refused=True, notes=(why,)), hits, found))
         return
 
     since = time.perf_counter()
     before = history[-1:] if rewritten.leans else ()
-    with closing(_events(reader, standalone, hits, before, stop)) as events:
+    with closing(_events(reader, standalone, hits, before, stop, anyway)) as events:
         for event in events:
             if not isinstance(event, Done):
                 yield event
                 continue
             answer = _judged(event.answer, hits, found)
+            if anyway is not None and not answer.stopped:
+                answer = replace(answer, notes=(ANSWERED_ANYWAY, *answer.notes))
             seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
             if "first_token" in answer.seconds:
                 seconds["write"] = answer.seconds["read"] - answer.seconds["first_token"]
                 seconds["first_token"] = since - began + answer.seconds["first_token"]
             yield done(answer)
+
+
+def _nothing(passages: int | None) -> str:
+    """Return why there are no hits, in words."""
+    return NOTHING_TO_SEARCH if passages == 0 else NOTHING_FOUND
 
 
 def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) -> Answer:
@@ -147,9 +167,15 @@ def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) 
 
 
 def _events(
-    reader: Reader, question: str, hits: Sequence[Hit], history: History, stop: StopSignal | None
-) -> Generator[Event, None, None]:
-    yield from reader.read(question, hits, history, stop=stop)
+    reader: Reader, question: str, hits: Sequence[Hit], history: History, stop: StopSignal | None,
+    anyway: Reader | None,
+) -> Generator[Event, None, None]:  # fmt: skip
+    """Yield the events of the reader; where it declines, the other one's Done takes the place of its own."""
+    for event in reader.read(question, hits, history, stop=stop):
+        if anyway is not None and isinstance(event, Done) and event.answer.refused:
+            yield from (other for other in anyway.read(question, hits, history, stop=stop) if isinstance(other, Done))
+        else:
+            yield event
 
 
 def _check(question: str) -> None:

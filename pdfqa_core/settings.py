@@ -223,21 +223,21 @@ class ReadingSettings(SettingsGroup):
         ge=0, le=20,
     )  # fmt: skip
     refusal: Literal["none", "retrieval", "model", "combined"] = setting(
-        "retrieval", "What judges whether the passages answer a question before it is answered.",
+        "combined", "What judges whether the passages answer a question before it is answered.",
         Looks(
             "Evidence judged by", group=ANSWERING,
             words={
                 "none": "every question is answered",
                 "retrieval": "how near the passages are to the question; takes a moment",
-                "model": "the model is asked whether they answer it; worth more with a larger model",
-                "combined": "both together",
+                "model": "the model is asked whether they answer it",
+                "combined": "both together; without a model that can tell, the first alone",
             },
         ),
     )  # fmt: skip
     confidence_threshold: float = setting(
         0.45, "Confidence of that judgement below which evidence is missing; 0: never.",
         Looks(
-            "Evidence needed", "Below this the answer is “insufficient context”; 0: always answer", ANSWERING,
+            "Evidence needed", "Below this nothing is answered; 0: always answer", ANSWERING,
             slider=(0, 1, 0.01),
         ),
         ge=0, le=1,

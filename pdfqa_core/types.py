@@ -268,9 +268,9 @@ class Answer:
     `refused`: the evidence does not answer the question. `stopped`: a person stopped the generation, `text` is what
     had been written. `confidence` is the confidence in 0..1 that the threshold was compared with, `signals` what it was
     made of ("retrieval", "model"). `rewriting` says what the rewriter did that the user should know. `sentences` says
-    of each sentence of the text how well the passages support it. `seconds` are by phase ("rewrite", "retrieve",
-    "judge", "first_token", "write", "read", "check", "total"). `notes` are sentences for the user. `read` are the ranks
-    of the hits of which the reader was shown anything.
+    of each sentence of the text how well the passages support it. `nearest` is the sentence nearest to the question,
+    of a refusal only. `seconds` are by phase ("rewrite", "retrieve", "judge", "first_token", "write", "read", "check",
+    "total"). `notes` are sentences for the user. `read` are the ranks of the hits that the reader was shown a part of.
     """
 
     text: str
@@ -290,6 +290,7 @@ class Answer:
     signals: Mapping[str, float] = field(default_factory=dict)
     rewriting: str = ""
     read: tuple[int, ...] = ()
+    nearest: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)

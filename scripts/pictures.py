@@ -73,6 +73,7 @@ def job(page: Page) -> None:
     tab(page, "Chat")
     for question in (*QUESTIONS, UNANSWERABLE):
         ask(page, question)
+    shoot(page, "refusal")
     page.locator("button.cite").first.click()
     page.wait_for_selector("#chat-page i.mark", timeout=60_000)
     page.locator("#chat-scroll").evaluate("box => box.scrollTop = 0")

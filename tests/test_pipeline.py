@@ -4,9 +4,10 @@ import pytest
 
 from pdfqa_core.conversation import Concatenation, NoRewriting
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
-from pdfqa_core.pipeline import ask
+from pdfqa_core.pipeline import ANSWERED_ANYWAY, ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
 from pdfqa_core.reading.answerability import Judge
+from pdfqa_core.reading.best_sentence import nearest_sentence
 from pdfqa_core.types import Done, Progress, Query, Retrieved, Rewritten, Token
 from tests.reading.helpers import Agreeing, hits
 
@@ -34,7 +35,7 @@ def run(question="How high is the deductible?", history=(), search=None, **optio
 
 def test_the_events_come_in_order(fake_llm):
     fake_llm.enqueue(["The deductible is $2,000 per year."])
-    events = run(reader=GenerativeReader(fake_llm), searched="1,394 passages")
+    events = run(reader=GenerativeReader(fake_llm), passages=1394)
     kinds = [type(event) for event in events]
     first_token = kinds.index(Token)
     assert events[0] == Progress("searching 1,394 passages")
@@ -98,7 +99,6 @@ def test_low_confidence_refuses_without_asking_the_model(fake_llm):
     assert answer.text == INSUFFICIENT_CONTEXT
     assert answer.confidence == 0.2
     assert answer.hits == tuple(FOUND)
-    assert "search doubts" in answer.notes[0]
     assert "0.20" in answer.notes[0]
     assert fake_llm.history == []
 
@@ -108,13 +108,13 @@ def test_threshold_zero_never_refuses():
 
 
 def test_the_model_is_asked_before_it_writes(fake_llm):
-    fake_llm.decisions += [{"Yes": 0.5, "No": 0.5}, {"Yes": 0.1, "No": 0.9}]
+    fake_llm.decide({"Yes": 0.1, "No": 0.9})
     reader = GenerativeReader(fake_llm)
     answer = run(reader=reader, judge=Judge("model", lambda q, h: 1.0, reader), threshold=0.5)[-1].answer
     assert answer.refused
-    assert "model doubts" in answer.notes[0]
-    assert answer.signals == {"model": answer.confidence}
-    assert len(fake_llm.history) == 2
+    assert answer.confidence < 0.5
+    assert answer.signals == {"model": pytest.approx(0.1)}
+    assert len(fake_llm.history) == 1
 
 
 def test_a_note_of_the_judgement_stands_in_the_answer(fake_llm):
@@ -129,10 +129,34 @@ def test_a_note_of_the_judgement_stands_in_the_answer(fake_llm):
     assert "no probabilities" in answer.notes[0]
 
 
-def test_no_hits_is_a_refusal(fake_llm):
-    answer = run(search=Search([]), reader=GenerativeReader(fake_llm), judge=sure(1.0))[-1].answer
-    assert answer.refused
-    assert answer.notes == ("No passage was found.",)
+@pytest.mark.parametrize(("passages", "words"), [(0, "There is no text to search in"), (9, "No passage has a word")])
+def test_no_hits_is_a_refusal_that_says_why(fake_llm, passages, words):
+    for more in ({}, {"anyway": ExtractiveReader()}):
+        events = run(search=Search([]), reader=GenerativeReader(fake_llm), judge=sure(1.0), passages=passages, **more)
+        assert events[-1].answer.refused
+        assert events[-1].answer.notes[0].startswith(words)
+
+
+def test_a_refusal_carries_the_nearest_sentence_and_an_answer_none(fake_llm):
+    for confidence, text in ((0.2, "The deductible is $2,000 per year."), (0.8, None)):
+        answer = run(judge=sure(confidence), threshold=0.5, nearest=nearest_sentence)[-1].answer
+        assert (answer.nearest.quote if answer.nearest else None) == text
+    fake_llm.enqueue(["The passages do not mention it."])
+    declined = run(reader=GenerativeReader(fake_llm), nearest=nearest_sentence)[-1].answer
+    assert declined.refused
+    assert declined.nearest.number == 1
+
+
+def test_anyway_judges_nothing_and_quotes_where_the_model_declines(fake_llm):
+    options = {"judge": sure(0.2), "threshold": 0.5, "anyway": ExtractiveReader()}
+    fake_llm.enqueue(["The deductible is $2,000 per year.", "The passages do not mention it."])
+    written, quoted = (run(reader=GenerativeReader(fake_llm), **options)[-1].answer for _ in range(2))
+    assert (written.reader, quoted.reader) == ("generative", "extractive")
+    for answer in (written, quoted):
+        assert not answer.refused
+        assert answer.confidence is None
+        assert answer.notes == (ANSWERED_ANYWAY,)
+        assert "$2,000" in answer.text
 
 
 @pytest.mark.parametrize("question", ["", "  \n"])

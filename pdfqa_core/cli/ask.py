@@ -13,8 +13,9 @@ from pdfqa_core.cli.options import add_common, add_questions, add_settings, sett
 from pdfqa_core.cli.search import filename_of, hit_row
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.reading.citations import with_markers
+from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Document, Progress, Stored, Turn
+from pdfqa_core.types import Answer, Citation, Document, Progress, Stored, Turn
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,6 +23,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command = subparsers.add_parser("ask", help="answer one question", description=__doc__)
     command.add_argument("question", metavar="QUESTION")
     add_questions(command, conversation=True)
+    command.add_argument(
+        "--anyway", action="store_true", help="answer even if the passages do not seem to hold the answer"
+    )
     add_common(command)
     add_settings(command, "chunking", "retrieval", "reading", "conversation", "llm")
     command.set_defaults(run=run)
@@ -34,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
-        stored = answered(services, arguments.question, arguments.conversation, scope)
+        stored = answered(services, arguments.question, arguments.conversation, scope, anyway=arguments.anyway)
         turn = stored.turn
         if turn.answer.stopped:
             raise StoppedError
@@ -47,11 +51,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def answered(services: Services, question: str, conversation: str, scope: Sequence[str]) -> Stored:
-    """Answer one question with progress; Ctrl-C stops the answer, not the program, and keeps what was written."""
+def answered(
+    services: Services, question: str, conversation: str, scope: Sequence[str], *, anyway: bool = False,
+    replaces: str = "",
+) -> Stored:  # fmt: skip
+    """Answer one question with progress; Ctrl-C stops the answer, not the program, and keeps what was written.
+
+    `anyway`: whatever the evidence; `replaces` is the id of the last turn where the new one takes its place.
+    """
     events = services.answers.ask(
-        LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None
-    )
+        LOCAL_OWNER, question, services.settings, conversation_id=conversation, document_ids=scope or None,
+        replace_turn=replaces, anyway=anyway,
+    )  # fmt: skip
     try:
         with stopping(services):
             for event in events:
@@ -72,16 +83,8 @@ def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
         "answer": answer.text,
         "refused": answer.refused,
         "standalone_question": turn.standalone_question,
-        "citations": [
-            {
-                "filename": filename_of(citation.span.document_id, documents),
-                "page": citation.span.page,
-                "quote": citation.quote,
-                "verified": citation.verified,
-                "number": citation.number,
-            }
-            for citation in answer.citations
-        ],
+        "citations": [citation_row(citation, documents) for citation in answer.citations],
+        "nearest": citation_row(answer.nearest, documents) if answer.nearest else None,
         "sentences": [
             {
                 "text": answer.text[one.start : one.end],
@@ -103,19 +106,39 @@ def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
     }
 
 
+def citation_row(citation: Citation, documents: Mapping[str, Document]) -> dict[str, Any]:
+    """Return a citation as it appears in JSON."""
+    return {
+        "filename": filename_of(citation.span.document_id, documents),
+        "page": citation.span.page,
+        "quote": citation.quote,
+        "verified": citation.verified,
+        "number": citation.number,
+    }
+
+
 def plain_turn(turn: Turn, documents: Mapping[str, Document]) -> str:
-    """Return an answer for a terminal: text with markers, then the passages it cites (all found, if it is refused)."""
+    """Return an answer for a terminal: text with markers, then the passages it cites.
+
+    A refusal says in words that there is no answer, with the nearest sentence and all passages that were found.
+    """
     answer = turn.answer
     cited = {citation.number for citation in answer.citations}
-    lines = [with_markers(answer)]
+    lines = _refusal(answer, documents) if answer.refused else [with_markers(answer)]
     if turn.standalone_question != turn.question:
         lines.insert(0, f'(searched for: "{turn.standalone_question}")')
     if answer.rewriting:
         lines.insert(-1, f"({answer.rewriting})")
-    if answer.refused:
-        lines.append("The nearest passages:")
     for hit in answer.hits:
         if hit.rank in cited or answer.refused:
             pages = ", ".join(map(str, hit.passage.pages))
             lines.append(f"[{hit.rank}] {filename_of(hit.passage.document_id, documents)}, p. {pages}")
-    return "\n".join([*lines, *answer.notes])
+    return "\n".join([*lines, *(answer.notes if answer.hits else ())])
+
+
+def _refusal(answer: Answer, documents: Mapping[str, Document]) -> list[str]:
+    lines = [refusal_words(answer)]
+    if near := answer.nearest:
+        place = f"{filename_of(near.span.document_id, documents)}, p. {near.span.page}"
+        lines.append(f"Closest: “{' '.join(near.quote.split())}” ({place})")
+    return [*lines, "The nearest passages:"] if answer.hits else lines

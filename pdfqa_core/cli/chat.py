@@ -1,4 +1,7 @@
-"""`pdfqa chat`: a conversation on the terminal; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
+"""`pdfqa chat`: a conversation on the terminal; an empty line or Ctrl-D ends it, Ctrl-C stops an answer.
+
+After a question that was not answered, the line /anyway has it answered from the nearest passages.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,10 @@ from pdfqa_core.cli.ask import answered, plain_turn, turn_row
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.types import Turn
+
+ANYWAY = "/anyway"
+OFFER = f"Type {ANYWAY} to have it answered from these passages."
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,18 +32,27 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     """Read questions from standard input until it ends. With --json: one object with all turns at the end.
 
-    A question that cannot be answered does not end the conversation; it makes the exit status 1.
+    ANYWAY asks the last question again where it was refused; its answer takes the refusal's place. A question that
+    cannot be answered does not end the conversation; it makes the exit status 1.
     """
     turns: list[dict[str, Any]] = []
     conversation, failed = arguments.conversation, False
+    refused: Turn | None = None  # the last turn, where it can be answered anyway
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         services.documents.require_documents(LOCAL_OWNER)
         scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
         if conversation:
             services.conversations.get(LOCAL_OWNER, conversation)
         while question := _next_question():
+            again = refused if question == ANYWAY else None
+            if question == ANYWAY and again is None:
+                print("There is no refused question to answer.", file=sys.stderr)
+                continue
             try:
-                stored = answered(services, question, conversation, scope)
+                stored = answered(
+                    services, again.question if again else question, conversation, scope,
+                    anyway=again is not None, replaces=again.id if again else "",
+                )  # fmt: skip
             except PdfQAError as error:
                 failed = True
                 turns.append({"question": question, "error": {"what": error.what, "hint": error.hint}})
@@ -44,9 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
                 continue
             turn, conversation = stored.turn, stored.conversation_id
             documents = {document.id: document for document in services.documents.list(LOCAL_OWNER)}
+            if again:
+                turns = [row for row in turns if row.get("turn_id") != again.id]
             turns.append(turn_row(turn, documents))
+            refused = turn if turn.answer.refused and turn.answer.hits else None
             if not arguments.json:
-                print(plain_turn(turn, documents), end="\n\n", flush=True)
+                shown = [plain_turn(turn, documents), *([OFFER] if refused else [])]
+                print("\n".join(shown), end="\n\n", flush=True)
     if arguments.json:
         print(json.dumps({"conversation_id": conversation, "turns": turns}, ensure_ascii=False))
     return int(failed)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from pdfqa_core.reading.citations import with_markers
+from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.types import Answer, Conversation, Support, Turn
 
 Names = Mapping[str, str]  # file names by document id
@@ -32,12 +33,17 @@ def conversations_markdown(conversations: Iterable[Conversation], names: Names) 
 
 def turn_text(turn: Turn, names: Names) -> str:
     """Return an answer with its markers and, below it, "[1] report.pdf, p. 7: “quote”" for each."""
-    return _joined(with_markers(turn.answer), references(turn.answer, names, str))
+    return _joined(answer_text(turn.answer), references(turn.answer, names, str))
 
 
 def turn_markdown(turn: Turn, names: Names) -> str:
     """Return what `turn_text` does as Markdown: the list of references is one, the texts are escaped."""
-    return _joined(escape(with_markers(turn.answer)), [f"- {line}" for line in references(turn.answer, names, escape)])
+    return _joined(escape(answer_text(turn.answer)), [f"- {line}" for line in references(turn.answer, names, escape)])
+
+
+def answer_text(answer: Answer) -> str:
+    """Return the answer with its markers, of a refusal what a person is told."""
+    return refusal_words(answer) if answer.refused else with_markers(answer)
 
 
 def references(answer: Answer, names: Names, escaped: Callable[[str], str]) -> list[str]:
@@ -103,7 +109,7 @@ def _turn(turn: Turn, names: Names) -> str:
         parts.append(f"Searched for: “{_one_line(turn.standalone_question)}”")
     if answer.rewriting:
         parts.append(f"*{_one_line(answer.rewriting)}*")
-    parts.append(escape(with_markers(answer)) or "No answer.")
+    parts.append(escape(answer_text(answer)) or "No answer.")
     if listed := references(answer, names, escape):
         title = "The nearest passages:" if answer.refused else "Sources:"
         parts += [title, "\n".join(f"- {line}" for line in listed)]

@@ -6,25 +6,24 @@ The texts that a model writes when it declines are recognised in `declining`.
 from __future__ import annotations
 
 import copy
+import json
 import math
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.reading.evidence import Evidence
 from pdfqa_core.types import LLM, Hit, Message, Progress, StopSignal
 
-RETRIEVAL, MODEL = "retrieval", "model"
+RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
 YES, NO = "Yes", "No"
 CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes or No."
-CONTENT_FREE = "N/A"
+CALIBRATIONS = Path(__file__).with_name("refusal_weights.json")
 _LEAST = 1e-12  # probabilities below count as this
-
-# Weight of the model's log-odds beside those of the search. Chosen, not fitted: the bundled model of 135 million
-# parameters cannot tell (`benchmarks/refusal.py` prints what its yes is worth), so that a fit on its replies would give
-# them none. Its log-odds lie within half a unit and change little; those of a model that can tell reach several units.
-MODEL_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +35,51 @@ class Answerability:
     notes: tuple[str, ...] = ()
 
     def reason(self, threshold: float) -> str:
-        """Return in words which signal speaks against an answer."""
-        search, model = self.signals.get(RETRIEVAL), self.signals.get(MODEL)
-        needed = f"needed {threshold:.2f}"
-        if search is not None and model is not None:
-            doubting = {
-                (True, True): "Both the search and the model doubt",
-                (True, False): "The search doubts",
-                (False, True): "The model doubts",
-            }.get((search < threshold, model < threshold), "Search and model are not sure enough")
-            return (
-                f"{doubting} that these passages answer the question (search {search:.2f}, model {model:.2f}, together "
-                f"{self.confidence:.2f}, {needed})."
-            )
-        who = "The model doubts" if model is not None else "The search doubts"
-        return f"{who} that these passages answer the question (confidence {self.confidence:.2f}, {needed})."
+        """Return the numbers behind a refusal, in words."""
+        parts = [f"{words} {self.signals[name]:.2f}" for name, words in _SIGNALS.items() if name in self.signals]
+        made_of = f", from {' and '.join(parts)}" if len(parts) > 1 else ""
+        return (
+            f"Confidence that these passages answer the question: {self.confidence:.2f}{made_of}; "
+            f"{threshold:.2f} was needed."
+        )
+
+
+_SIGNALS = {RETRIEVAL: "the search's", MODEL: "the model's yes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A logistic regression that makes one confidence of two signals, fitted by `benchmarks/refusal.py --fit`.
+
+    The log-odds of the confidence are `constant` + `search` x the log-odds of the retrieval confidence + `model` x the
+    log-odds of the model's yes. Where `model` is 0 the model cannot tell, and need not be asked.
+    """
+
+    search: float
+    model: float
+    constant: float
+
+    def confidence(self, retrieval: float, log_odds: float) -> float:
+        """Return the confidence in 0..1."""
+        return probability(self.constant + self.search * _logit(retrieval) + self.model * log_odds)
+
+
+@cache
+def calibrations() -> Mapping[tuple[str, str], Calibration]:
+    """Return the calibrations by way to refuse ("model", "combined") and name of the model, "" for any other model."""
+    rows = json.loads(CALIBRATIONS.read_text(encoding="utf-8"))
+    return {(row["refusal"], row["name"]): Calibration(row["search"], row["model"], row["constant"]) for row in rows}
+
+
+def calibration(refusal: str, model: str) -> Calibration:
+    """Return the calibration for a model by its catalogue name, title or file name; else that for any other model."""
+    known = calibrations()
+    names = [name for way, name in known if way == refusal and _letters(model).startswith(_letters(name))]
+    return known[refusal, max(names, key=len)]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 class Asking(Protocol):
@@ -74,39 +103,27 @@ def model_log_odds(
     """Return the log-odds of yes against no when the model is asked whether the passages hold the answer.
 
     Passages and question stand before CAN_ANSWER as in the `reader`'s own prompt, so that their keys and values are
-    evaluated once for both. The log-odds of a question without content about the same passages are
-    taken off, because a small model prefers one of the words whatever is asked. Source: Zhao et al. 2021, "Calibrate
-    before use". Raises ModelError if the engine gives no probabilities, StoppedError.
+    evaluated once for both. Raises ModelError if the engine gives no probabilities, StoppedError.
     """
     yield from reader.llm.prepare(stop)
     asker = copy.copy(reader)
     asker.instruction = CAN_ANSWER
-    evidence = asker.fitting(question, hits)
+    prompt = asker.messages(question, asker.fitting(question, hits))
     yield Progress("asking the model whether the passages answer it")
-
-    def log_odds(asked: str) -> float:
-        shares = reader.llm.choose(asker.messages(asked, evidence), (YES, NO), stop=stop)
-        return math.log(max(shares[YES], _LEAST)) - math.log(max(shares[NO], _LEAST))
-
-    bias = log_odds(CONTENT_FREE)
-    return log_odds(question) - bias
+    shares = reader.llm.choose(prompt, (YES, NO), stop=stop)
+    return math.log(max(shares[YES], _LEAST)) - math.log(max(shares[NO], _LEAST))
 
 
 def probability(log_odds: float) -> float:
     """Return log-odds as a probability in 0..1."""
-    return 1 / (1 + math.exp(-log_odds))
-
-
-def combined(retrieval: float, model: float) -> float:
-    """Return one confidence in 0..1 from the two signals: their log-odds added, the model's with MODEL_WEIGHT."""
-    return probability(_logit(retrieval) + MODEL_WEIGHT * _logit(model))
+    return 1 / (1 + math.exp(-max(-700.0, log_odds)))
 
 
 class Judge:
     """Judges by `refusal`: "retrieval", "model" or "combined".
 
-    `retrieval` gives the retrieval confidence in 0..1. Without a `reader` that has a model, or where its engine gives
-    no probabilities, the retrieval confidence counts alone.
+    `retrieval` gives the retrieval confidence in 0..1. It counts alone where the `reader` has no model, where the model
+    cannot tell (see `Calibration`), and where its engine gives no probabilities.
     """
 
     def __init__(
@@ -120,26 +137,22 @@ class Judge:
         self, question: str, hits: Sequence[Hit], *, stop: StopSignal | None = None
     ) -> Generator[Progress, None, Answerability]:
         """Yield Progress, return the judgement; one that was stopped has no signals."""
+        found = self.retrieval(question, hits)
+        alone = Answerability(found, {RETRIEVAL: found})
+        if self.reader is None:
+            return alone
+        weights = calibration(self.refusal, self.reader.llm.name)
+        if not weights.model:
+            return alone
         try:
-            model = None
-            if self.reader is not None:
-                model = probability((yield from model_log_odds(self.reader, question, hits, stop=stop)))
+            said = yield from model_log_odds(self.reader, question, hits, stop=stop)
         except StoppedError:
             return Answerability(0.0)
         except ModelError as error:
-            alone = self._by_retrieval(question, hits)
             note = f"Judged by the search alone, because the model could not be asked: {error.what}"
-            return Answerability(alone.confidence, alone.signals, (note,))
-        if model is None:
-            return self._by_retrieval(question, hits)
-        if self.refusal == MODEL:
-            return Answerability(model, {MODEL: model})
-        found = self.retrieval(question, hits)
-        return Answerability(combined(found, model), {RETRIEVAL: found, MODEL: model})
-
-    def _by_retrieval(self, question: str, hits: Sequence[Hit]) -> Answerability:
-        found = self.retrieval(question, hits)
-        return Answerability(found, {RETRIEVAL: found})
+            return Answerability(found, alone.signals, (note,))
+        signals = {RETRIEVAL: found} if weights.search else {}
+        return Answerability(weights.confidence(found, said), {**signals, MODEL: probability(said)})
 
 
 def _logit(p: float) -> float:

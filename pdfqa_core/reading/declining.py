@@ -1,10 +1,13 @@
-"""Whether a model's reply says that the passages do not answer the question."""
+"""Whether a model's reply says that the passages do not answer the question, and what people are told then."""
 
 from __future__ import annotations
 
 import re
 
 from pdfqa_core.text import sentences
+from pdfqa_core.types import Answer
+
+NOT_ANSWERED = "I found nothing in these pages that answers this."
 
 # Only the first sentence is looked at: an answer may end with what it does not cover. Each pattern stands for a way in
 # which instruction models decline; "not covered" and the like are left out, they are answers about insurance.
@@ -32,3 +35,8 @@ def declines(reply: str) -> bool:
     """Return whether the reply's first sentence declines to answer."""
     line = reply.strip().replace("’", "'").partition("\n")[0]
     return any(_DECLINE.search(line[start:end]) for start, end in sentences(line)[:1])
+
+
+def refusal_words(answer: Answer) -> str:
+    """Return what a person is told in the place of an answer: that there is none, or why nothing was searched."""
+    return NOT_ANSWERED if answer.hits else " ".join(answer.notes) or NOT_ANSWERED

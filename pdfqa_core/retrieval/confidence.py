@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from pdfqa_core.retrieval.analysis import NONE, Analyser
@@ -19,10 +21,10 @@ READ = 3  # hits whose sentences are compared with the question
 # Words that ask rather than name: a passage that answers "how many flats" need not say "many".
 ASKING = frozenset(("describe", "explain", "far", "list", "long", "many", "much", "often", "old", "tell"))
 
-# Weights of two logistic regressions, fitted by `benchmarks/refusal.py --fit` on Northwind's and CLAPnq's questions
-# with the bundled encoder, both data sets and both kinds of question weighing the same.
-NEAREST, COVERED, CONSTANT = 7.57, 1.61, -5.87
-COVERED_ALONE, CONSTANT_ALONE = 4.35, -3.28
+# Weights of two logistic regressions ("vectors" and "words", see `confidence`), fitted and written by
+# `benchmarks/refusal.py --fit` with the bundled encoder; data sets and both kinds of question weigh the same.
+WEIGHTS_FILE = Path(__file__).with_name("confidence_weights.json")
+WEIGHTS: Mapping[str, Mapping[str, float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 
 
 def confidence(
@@ -38,8 +40,14 @@ def confidence(
     if words is None:
         return 0.0
     if vectors is None:
-        return _logistic(COVERED_ALONE * words + CONSTANT_ALONE)
-    return _logistic(NEAREST * nearest(question, hits, vectors) + COVERED * words + CONSTANT)
+        return weighed(WEIGHTS["words"], covered=words)
+    return weighed(WEIGHTS["vectors"], covered=words, nearest=nearest(question, hits, vectors))
+
+
+def weighed(weights: Mapping[str, float], **features: float) -> float:
+    """Return the probability (0..1) of a logistic regression: the features times their weights, and the constant."""
+    x = weights["constant"] + sum(weights[name] * value for name, value in features.items())
+    return 1 / (1 + math.exp(-x))
 
 
 def covered(question: str, hits: Sequence[Hit], language: str = "english") -> float | None:
@@ -66,7 +74,3 @@ def nearest(question: str, hits: Sequence[Hit], vectors: TextVectors) -> float:
         return 0.0
     rows = vectors([question, *found])
     return max(0.0, float((rows[1:] @ rows[0]).max()))
-
-
-def _logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x))

@@ -18,8 +18,8 @@ from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import Models
 from pdfqa_core.pipeline import ask
-from pdfqa_core.reading import Checker, Meaning, answerability, readers
-from pdfqa_core.reading.best_sentence import best_sentence
+from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability, readers
+from pdfqa_core.reading.best_sentence import best_sentence, nearest_sentence
 from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.registry import Registry
@@ -58,7 +58,7 @@ class Asked:
 
     `document_ids` limits the search (empty: all documents); `history` are the (question, answer) pairs before it, the
     oldest first; `conversation_id` is empty for the first question of a conversation, `replaces` the id of the turn
-    whose place the new one takes.
+    whose place the new one takes. `anyway`: it is answered even if the evidence does not seem to.
     """
 
     owner: str
@@ -68,6 +68,7 @@ class Asked:
     document_ids: tuple[str, ...] = ()
     conversation_id: str = ""
     replaces: str = ""
+    anyway: bool = False
 
 
 @dataclass(slots=True)
@@ -190,10 +191,10 @@ class AnswerService:
         """Return what decides before reading whether the evidence answers the question; None: nothing does.
 
         Sentences are compared by meaning with the bundled encoder only: the confidence is calibrated on its cosines.
-        The model is asked only where the reader uses one.
+        The model is asked only where the reader uses one, and where a question can be refused at all.
         """
-        refusal = settings.reading.refusal
-        if refusal == "none":
+        refusal = settings.reading.refusal if settings.reading.confidence_threshold else answerability.RETRIEVAL
+        if settings.reading.refusal == "none":
             return None
         meaning = None if settings.retrieval.embedding_model else self._meaning(settings)
         vectors = meaning.vectors if meaning is not None else None
@@ -216,13 +217,14 @@ class AnswerService:
 
     def ask(
         self, owner: str, question: str, settings: Settings, *, conversation_id: str = "",
-        document_ids: Sequence[str] | None = None, replace_turn: str = "", task: str = "",
+        document_ids: Sequence[str] | None = None, replace_turn: str = "", anyway: bool = False, task: str = "",
     ) -> Iterator[Event]:  # fmt: skip
         """Answer a question in a conversation (a new one if no id is given) and store the turn.
 
         Yields the progress of indexing, the events of `pipeline.ask`, and last Stored. `document_ids` limits the search
         (empty: all documents; None: those of the conversation). With `replace_turn`, the last turn, the new one takes
-        its place, unless another turn was added meanwhile: then it stands behind that one. A stopped answer is stored
+        its place, unless another turn was added meanwhile: then it stands behind that one. With `anyway` the evidence
+        is not judged, and where the reader declines the nearest sentences are the answer. A stopped answer is stored
         as far as it was written, an abandoned one if anything was written.
         Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, a
         task of this name under way) and what the parts raise.
@@ -232,6 +234,7 @@ class AnswerService:
             raise UsageError("The question is empty.", "Type a question.")
         with self._tasks.start(task) as stop:
             asked = self._asked(owner, question, self._models.language.running(settings), conversation_id, replace_turn)
+            asked = replace(asked, anyway=anyway)
             if document_ids is not None:
                 asked = replace(asked, document_ids=tuple(document_ids))
             self._documents.require_documents(owner)
@@ -277,11 +280,16 @@ class AnswerService:
         planner = kinds.Planner(
             corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
         )
+        checker = self._checker(settings)
+        searched = index.rows(frozenset(asked.document_ids) if asked.document_ids else None)
         events = ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
             retrieve=planner.retrieve, plan=planner.plan,
             judge=self._judge(settings, reader), k=settings.retrieval.k,
-            threshold=settings.reading.confidence_threshold, settings_fingerprint=settings.fingerprint(), stop=stop,
+            threshold=settings.reading.confidence_threshold,
+            anyway=ExtractiveReader(passages=settings.reading.passages, checker=checker) if asked.anyway else None,
+            nearest=partial(nearest_sentence, meaning=checker.meaning), passages=len(searched),
+            settings_fingerprint=settings.fingerprint(), stop=stop,
         )  # fmt: skip
         with closing(events):
             for event in events:

@@ -194,7 +194,9 @@ class Handlers:
             return
         yield from self._ask(question, state, session, request)
 
-    def _ask(self, question: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+    def _ask(
+        self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False
+    ) -> Iterator[dict[Any, Any]]:
         parts, names = self.parts, self.services.documents.filenames(session.owner)
         searched, rewriting, text, phase, shown = question, "", "", "starting", 0.0
         hits: tuple[Hit, ...] = ()
@@ -209,7 +211,8 @@ class Handlers:
         try:
             answered = self.services.answers.ask(
                 session.owner, question, session.settings, conversation_id=state.conversation_id,
-                document_ids=session.scope, replace_turn=state.editing, task=str(request.session_hash),
+                document_ids=session.scope, replace_turn=state.editing, anyway=anyway,
+                task=str(request.session_hash),
             )  # fmt: skip
             for event in answered:
                 update: dict[Any, Any] = {}
@@ -257,7 +260,7 @@ class Handlers:
     def transcript_clicked(
         self, state: ChatState, session: Session, request: gr.Request, event: gr.EventData
     ) -> Iterator[dict[Any, Any]]:
-        """Show an answer's evidence, open a marker's page, ask a suggestion, retry or edit the last question."""
+        """Show an answer's evidence, open a marker's page, ask a suggestion, ask the last question again or edit it."""
         data = clicked(event)
         try:
             match data.get("action"):
@@ -268,7 +271,7 @@ class Handlers:
                         if isinstance(step, Progress):
                             yield {self.parts.live: work_html(step)}
                     yield self.show(state, session)
-                case "retry" | "edit" | "turn" | "cite" | "nearest" | "match" | "rate":
+                case "retry" | "anyway" | "edit" | "turn" | "cite" | "nearest" | "match" | "rate":
                     yield from self._turn_clicked(data, state, session, request)
                 case _:
                     yield {self.parts.live: ""}
@@ -286,6 +289,8 @@ class Handlers:
         match data["action"]:
             case "retry":
                 yield from self._ask(turn.question, replace(state, editing=turn.id), session, request)
+            case "anyway":
+                yield from self._ask(turn.question, replace(state, editing=turn.id), session, request, anyway=True)
             case "edit" if state.editing == turn.id:
                 yield {**self.show(replace(state, editing=""), session), self.parts.question: gr.Textbox(value="")}
             case "edit":
@@ -300,7 +305,9 @@ class Handlers:
                 state = replace(state, rank=citation.number, citation=int(data["citation"]))
                 yield self.show(state, session)
             case "nearest":
-                yield self.show(replace(state, rank=int(data["rank"])), session)
+                rank, near = int(data["rank"]), turn.answer.nearest
+                marked = near if near is not None and near.number == rank else None
+                yield self.show(replace(state, rank=rank, selected=marked), session)
             case "match":
                 yield self._matched(turn, data.get("text", ""), state, session)
             case "rate":

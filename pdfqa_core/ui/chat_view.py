@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from pdfqa_core.exports.conversations import support_counts, turn_markdown, turn_text, unfound_numbers
+from pdfqa_core.exports.conversations import REMOVED, support_counts, turn_markdown, turn_text, unfound_numbers
+from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
 from pdfqa_core.ui.components import day, render
-from pdfqa_core.ui.passage_text import passage_parts
+from pdfqa_core.ui.passage_text import PassagePart, passage_parts
 
 Names = Mapping[str, str]  # file names by document id
 
@@ -59,12 +60,14 @@ class AnswerPart:
 class TurnView:
     """A turn with what the transcript makes of it: how well it is supported, its facts, and its text for copying.
 
-    `nearest` are rank and place of the passages that a refusal points to.
+    Of a refusal: `nearest` are rank, place and text of the passages it points to, `closest` is the place of the
+    sentence that it quotes.
     """
 
     turn: Turn
     parts: tuple[AnswerPart, ...]
-    nearest: tuple[tuple[int, str], ...] = ()
+    nearest: tuple[tuple[int, str, tuple[PassagePart, ...]], ...] = ()
+    closest: str = ""
     support: str = ""
     all_supported: bool = False
     facts: tuple[str, ...] = ()
@@ -84,7 +87,7 @@ def place(hit: Hit, names: Names) -> str:
     """Return where a passage stands: "report.pdf, p. 7" or "p. 7-8"."""
     pages = hit.passage.pages
     numbers = f"p. {pages[0]}" if len(pages) == 1 else f"p. {pages[0]}–{pages[-1]}"
-    return f"{names.get(hit.passage.document_id, 'removed document')}, {numbers}"
+    return f"{names.get(hit.passage.document_id, REMOVED)}, {numbers}"
 
 
 def scores(hit: Hit) -> list[str]:
@@ -93,7 +96,12 @@ def scores(hit: Hit) -> list[str]:
 
 
 def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
-    """Return the answer cut at the ends of its sentences, each piece with its markers and its badge."""
+    """Return the answer cut at the ends of its sentences, each piece with its markers and its badge.
+
+    A refusal is one piece: what a person is told in the place of an answer.
+    """
+    if answer.refused:
+        return (AnswerPart(refusal_words(answer)),)
     places = {hit.rank: place(hit, names) for hit in answer.hits}
     marks: dict[int, list[Mark]] = {}
     for index, citation in enumerate(answer.citations):
@@ -104,7 +112,7 @@ def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
     for end in sorted({*marks, *checked, len(answer.text)}):
         sentence = checked.get(end)
         numbers = tuple((a - start, b - start) for a, b in sentence.numbers) if sentence else ()
-        badge = BADGES[sentence.support] if sentence and not answer.refused else None
+        badge = BADGES[sentence.support] if sentence else None
         if answer.text[start:end]:
             parts.append(AnswerPart(answer.text[start:end], tuple(marks.get(end, ())), badge, numbers))
         start = end
@@ -142,7 +150,7 @@ def _facts(answer: Answer) -> tuple[str, ...]:
         facts.append(f"{speed:.0f} tokens/s")
     if "total" in answer.seconds:
         facts.append(f"{answer.seconds['total']:.1f} s in all")
-    if answer.confidence is not None:
+    if answer.confidence is not None and not answer.refused:
         parts = ", ".join(f"{name} {value:.2f}" for name, value in answer.signals.items())
         facts.append(f"confidence {answer.confidence:.2f}" + (f" ({parts})" if len(answer.signals) > 1 else ""))
     if answer.model or answer.reader:
@@ -154,9 +162,20 @@ def turn_view(turn: Turn, names: Names) -> TurnView:
     """Return what the transcript shows of a stored turn."""
     answer = turn.answer
     parts = answer_parts(answer, names) or (AnswerPart("(stopped before the first word)" if answer.stopped else "—"),)
-    nearest = tuple((hit.rank, place(hit, names)) for hit in answer.hits[:NEAREST]) if answer.refused else ()
     texts = turn_text(turn, names), turn_markdown(turn, names)
-    return TurnView(turn, parts, nearest, *_support(answer), _facts(answer), *texts)
+    return TurnView(turn, parts, *_pointed_to(turn, names), *_support(answer), _facts(answer), *texts)
+
+
+def _pointed_to(turn: Turn, names: Names) -> tuple[tuple[tuple[int, str, tuple[PassagePart, ...]], ...], str]:
+    """Return the passages that a refusal points to, and the place of the sentence that it quotes."""
+    answer, near = turn.answer, turn.answer.nearest
+    if not answer.refused:
+        return (), ""
+    cards = tuple(
+        (hit.rank, place(hit, names), passage_parts(hit.passage.text, turn.standalone_question))
+        for hit in answer.hits[:NEAREST]
+    )
+    return cards, f"{names.get(near.span.document_id, REMOVED)}, p. {near.span.page}" if near else ""
 
 
 def transcript(

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from pdfqa_core.cli.chat import OFFER
+from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
 from tests.serving_fakes import PDF, QUESTIONS
@@ -148,7 +150,11 @@ def test_a_refusal_shows_the_nearest_passages(workspace, run):
     refused = run("ask", QUESTIONS["q14"]["question"], *options, "--json")
     assert (refused.status, refused.data["refused"]) == (0, True)
     plain = run("ask", QUESTIONS["q14"]["question"], *options).out
+    assert plain.startswith(f"{NOT_ANSWERED}\nClosest: “")
     assert "The nearest passages:\n[1] harbour-heat.pdf, p." in plain
+    assert refused.data["nearest"]["filename"] == "harbour-heat.pdf"
+    anyway = run("ask", QUESTIONS["q14"]["question"], *options, "--anyway", "--json")
+    assert (anyway.data["refused"], anyway.data["nearest"], anyway.data["confidence"]) == (False, None, None)
 
 
 def test_without_a_model_ask_answers_word_for_word_and_says_so(workspace, run, tmp_path):
@@ -178,6 +184,19 @@ def test_chat_goes_on_in_a_conversation_and_ends_at_an_empty_line(workspace, run
     assert done.out.count("every 15 minutes.") == 1
     with Store.open(workspace) as store:
         assert len(store.conversations.get(LOCAL_OWNER, first).turns) == 2
+
+
+def test_a_refused_question_is_answered_anyway_in_the_chat(workspace, run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"/anyway\n{METERS}\n/anyway\n/anyway\n"))
+    done = run("chat", *LITERAL, "--confidence-threshold", "1", "--json")
+    assert done.err.count("There is no refused question to answer.") == 2
+    (turn,) = done.data["turns"]
+    assert not turn["refused"]
+    with Store.open(workspace) as store:
+        (kept,) = store.conversations.get(LOCAL_OWNER, done.data["conversation_id"]).turns
+        assert kept.id == turn["turn_id"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{METERS}\n"))
+    assert OFFER in run("chat", *LITERAL, "--confidence-threshold", "1").out
 
 
 def test_a_question_that_fails_does_not_end_the_chat(workspace, run, monkeypatch):

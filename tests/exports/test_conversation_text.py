@@ -18,6 +18,7 @@ from pdfqa_core.exports.conversations import (
     turn_text,
     unfound_numbers,
 )
+from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Span, Support, Turn
 from tests.storage.conftest import NOW, turn
 
@@ -62,7 +63,7 @@ def test_a_copied_refusal_names_the_nearest_passages():
     refused = turn("t", "first", "second")
     refused = replace(refused, answer=replace(refused.answer, text="Insufficient context.", refused=True))
     assert turn_text(refused, {}).splitlines() == [
-        "Insufficient context.", "", "[1] removed document, p. 1", "[2] removed document, p. 2",
+        NOT_ANSWERED, "", "[1] removed document, p. 1", "[2] removed document, p. 2",
     ]  # fmt: skip
 
 

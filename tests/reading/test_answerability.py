@@ -1,13 +1,25 @@
+import math
+
 import pytest
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import GenerativeReader
-from pdfqa_core.reading.answerability import CAN_ANSWER, CONTENT_FREE, Answerability, Judge, combined, probability
+from pdfqa_core.reading.answerability import (
+    CAN_ANSWER,
+    Answerability,
+    Calibration,
+    Judge,
+    calibration,
+    calibrations,
+    probability,
+)
 from pdfqa_core.types import Progress
+from tests.conftest import FakeLLM
 from tests.reading.helpers import hits
 
 FOUND = hits("The plan began in 2010. The deductible is $2,000 per year.", "Employees get 25 days of leave.")
 QUESTION = "How high is the deductible?"
+WAYS = pytest.mark.parametrize("refusal", ["model", "combined"])
 
 
 def judged(judge, **options):
@@ -20,10 +32,6 @@ def judged(judge, **options):
             return end.value, seen
 
 
-def decisions(fake_llm, bias, answer):
-    fake_llm.decisions += [{"Yes": p, "No": 1 - p} for p in (bias, answer)]
-
-
 def test_retrieval_asks_no_model(fake_llm):
     found, seen = judged(Judge("retrieval", lambda q, h: 0.8, GenerativeReader(fake_llm)))
     assert found == Answerability(0.8, {"retrieval": 0.8})
@@ -31,44 +39,58 @@ def test_retrieval_asks_no_model(fake_llm):
     assert fake_llm.history == []
 
 
-def test_what_the_model_says_without_content_is_taken_off(fake_llm):
-    values = []
-    for bias, answer in ((0.5, 0.5), (0.9, 0.9), (0.5, 0.9), (0.9, 0.5)):
-        decisions(fake_llm, bias, answer)
-        found, seen = judged(Judge("model", lambda q, h: 0.0, GenerativeReader(fake_llm)))
-        assert Progress("asking the model whether the passages answer it") in seen
-        assert found.signals == {"model": found.confidence}
-        values.append(found.confidence)
-    assert values[0] == pytest.approx(values[1]) == pytest.approx(probability(0))
-    assert values[3] < values[0] < values[2]
+def test_the_model_alone_is_calibrated(fake_llm):
+    fake_llm.decide({"Yes": 0.9, "No": 0.1})
+    found, seen = judged(Judge("model", lambda q, h: 0.0, GenerativeReader(fake_llm)))
+    assert Progress("asking the model whether the passages answer it") in seen
+    assert found.signals == {"model": pytest.approx(0.9)}
+    assert found.confidence == pytest.approx(calibration("model", "fake").confidence(0.0, math.log(9)))
+
+
+def test_combined_needs_both_and_tells_both(fake_llm):
+    fake_llm.decide({"Yes": 0.9, "No": 0.1})
+    found, _ = judged(Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)))
+    assert found.signals == {"retrieval": 0.7, "model": pytest.approx(0.9)}
+    assert found.confidence == pytest.approx(calibration("combined", "fake").confidence(0.7, math.log(9)))
 
 
 def test_the_prompt_begins_like_that_of_the_answer(fake_llm):
     reader = GenerativeReader(fake_llm)
-    decisions(fake_llm, 0.5, 0.5)
     judged(Judge("model", lambda q, h: 0.0, reader))
-    without, asked = (messages[0].content for messages in fake_llm.history)
+    (asked,) = (messages[0].content for messages in fake_llm.history)
     own = reader.messages(QUESTION, reader.fitting(QUESTION, FOUND))[0].content
-    shared = own[: own.index(QUESTION) + len(QUESTION)]
-    assert asked.startswith(shared)
+    assert asked.startswith(own[: own.index(QUESTION) + len(QUESTION)])
     assert asked.endswith(CAN_ANSWER)
-    assert without == asked.replace(QUESTION, CONTENT_FREE)
 
 
-def test_combined_needs_both_and_tells_both(fake_llm):
-    decisions(fake_llm, 0.5, 0.9)
-    found, _ = judged(Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)))
-    assert set(found.signals) == {"retrieval", "model"}
-    assert found.confidence == pytest.approx(combined(0.7, found.signals["model"]))
+@WAYS
+def test_a_model_that_cannot_tell_is_not_asked(refusal):
+    class SmolLM2(FakeLLM):
+        name = "SmolLM2 135M Instruct"
+
+    llm = SmolLM2()
+    found, seen = judged(Judge(refusal, lambda q, h: 0.7, GenerativeReader(llm)))
+    assert (found.confidence, found.signals, seen, llm.history) == (0.7, {"retrieval": 0.7}, [], [])
 
 
-def test_each_signal_raises_the_combined_confidence():
-    assert combined(0.3, 0.5) < combined(0.5, 0.5) < combined(0.7, 0.5)
-    assert combined(0.5, 0.2) < combined(0.5, 0.5) < combined(0.5, 0.8)
-    assert 0 <= combined(0, 0) < combined(1, 1) <= 1
+@pytest.mark.parametrize("name", ["smollm2-135m", "SmolLM2 135M Instruct", "SmolLM2-135M-Instruct.F16"])
+def test_a_model_is_known_by_its_name_title_and_file(name):
+    assert calibration("combined", name) == calibrations()["combined", "smollm2-135m"]
+    assert calibration("combined", "another") == calibrations()["combined", ""]
 
 
-@pytest.mark.parametrize("refusal", ["model", "combined"])
+def test_every_calibration_rises_with_its_signals():
+    assert {("combined", ""), ("model", "")} <= set(calibrations())
+    for weights in calibrations().values():
+        assert weights.search >= 0 <= weights.model
+        assert weights.search + weights.model > 0
+    weights = Calibration(search=0.5, model=1.0, constant=-1.0)
+    assert weights.confidence(0.3, 0.0) < weights.confidence(0.7, 0.0) < weights.confidence(0.7, 1.0)
+    assert weights.confidence(0.5, 1.0) == pytest.approx(0.5)
+    assert 0 <= weights.confidence(0.0, -1e9) < weights.confidence(1.0, 1e9) <= 1
+
+
+@WAYS
 def test_an_engine_that_cannot_tell_leaves_it_to_the_search(fake_llm, refusal):
     def choose(messages, choices, *, stop=None):
         raise ModelError("no probabilities")
@@ -93,21 +115,11 @@ def test_a_stopped_judgement_says_nothing(fake_llm):
     assert found.signals == {}
 
 
-@pytest.mark.parametrize(
-    ("signals", "words"),
-    [
-        ({"retrieval": 0.2}, "The search doubts"),
-        ({"model": 0.2}, "The model doubts"),
-        ({"retrieval": 0.2, "model": 0.2}, "Both the search and the model doubt"),
-        ({"retrieval": 0.2, "model": 0.6}, "The search doubts"),
-        ({"retrieval": 0.6, "model": 0.2}, "The model doubts"),
-        ({"retrieval": 0.5, "model": 0.5}, "Search and model are not sure enough"),
-    ],
-)
-def test_the_signal_that_speaks_against_an_answer_is_named(signals, words):
-    reason = Answerability(0.3, signals).reason(0.45)
-    assert reason.startswith(words)
-    assert "0.30" in reason
-    assert "0.45" in reason
-    for value in signals.values() if len(signals) == 2 else ():
-        assert f"{value:.2f}" in reason
+def test_the_reason_holds_the_numbers():
+    both = Answerability(0.3, {"retrieval": 0.2, "model": 0.6}).reason(0.45)
+    assert "0.30, from the search's 0.20 and the model's yes 0.60; 0.45 was needed" in both
+    assert "from" not in Answerability(0.3, {"retrieval": 0.3}).reason(0.45)
+
+
+def test_probability_of_any_log_odds():
+    assert [probability(x) for x in (-1e9, 0, 1e9)] == [pytest.approx(0), 0.5, 1]

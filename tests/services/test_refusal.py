@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pdfqa_core.pipeline import ANSWERED_ANYWAY, NOTHING_TO_SEARCH
 from pdfqa_core.reading import ExtractiveReader
 from pdfqa_core.services import LOCAL_OWNER
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
@@ -23,8 +24,8 @@ def test_the_search_lets_a_known_question_through_and_turns_another_away(open_se
     assert not known.refused
     assert unknown.refused
     assert unknown.confidence == unknown.signals["retrieval"] < 0.45 < known.confidence
-    assert "The search doubts" in unknown.notes[0]
-    assert unknown.hits
+    assert unknown.nearest.quote in unknown.hits[unknown.nearest.number - 1].passage.text
+    assert known.nearest is None
     kept = services.conversations.list(LOCAL_OWNER)
     stored = [services.conversations.get(LOCAL_OWNER, one.id).turns[0].answer for one in kept]
     assert unknown.signals in [answer.signals for answer in stored]
@@ -39,14 +40,43 @@ def test_none_answers_every_question(open_services):
 @pytest.mark.parametrize("refusal", ["model", "combined"])
 def test_the_model_is_asked_about_the_passages_that_it_would_read(open_services, fake_llm, refusal):
     services = open_services(llm=fake_llm)
-    fake_llm.decisions += [{"Yes": 0.5, "No": 0.5}, {"Yes": 0.001, "No": 0.999}]
+    fake_llm.decide({"Yes": 0.001, "No": 0.999})
     fake_llm.enqueue(["All meters are read every 15 minutes."])
     answer = answered(services, METERS, BM25, refusal=refusal)
     assert set(answer.signals) == ({"model"} if refusal == "model" else {"model", "retrieval"})
-    prompts = [messages[-1].content for messages in fake_llm.history]
-    assert all("15 minutes" in prompt for prompt in prompts[:2])
-    assert METERS in prompts[1]
-    assert METERS not in prompts[0]
+    first = fake_llm.history[0][-1].content
+    assert "15 minutes" in first
+    assert METERS in first
+
+
+def test_a_refused_question_is_answered_anyway_in_its_place(open_services):
+    services = open_services(LITERAL)
+    strict = LITERAL.changed("reading", **NEEDED)
+    refused = stored_of(asked(services, UNKNOWN, strict))
+    again = stored_of(
+        asked(
+            services, UNKNOWN, strict, conversation_id=refused.conversation_id, replace_turn=refused.turn.id,
+            anyway=True,
+        )
+    )  # fmt: skip
+    assert not again.turn.answer.refused
+    assert again.turn.answer.notes == (ANSWERED_ANYWAY,)
+    (kept,) = services.conversations.get(LOCAL_OWNER, refused.conversation_id).turns
+    assert kept.id == again.turn.id
+
+
+def test_documents_without_passages_say_so(open_services):
+    answer = stored_of(asked(open_services(LITERAL), METERS, LITERAL, document_ids=["gone"])).turn.answer
+    assert answer.refused
+    assert answer.hits == ()
+    assert answer.notes == (NOTHING_TO_SEARCH,)
+
+
+def test_a_model_is_not_asked_where_nothing_is_refused(open_services, fake_llm):
+    fake_llm.enqueue(["All meters are read every 15 minutes."])
+    answer = stored_of(asked(open_services(llm=fake_llm), METERS, BM25.changed("reading", refusal="combined")))
+    assert set(answer.turn.answer.signals) == {"retrieval"}
+    assert len(fake_llm.history) == 1
 
 
 def test_the_extractive_reader_is_judged_by_the_search_alone(open_services, fake_llm):

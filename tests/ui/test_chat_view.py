@@ -8,6 +8,7 @@ from html import unescape
 import pytest
 
 from pdfqa_core.conversation.llm import LLMRewriter
+from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
 from pdfqa_core.ui.chat_view import (
     answer_parts,
@@ -73,17 +74,31 @@ def test_an_answer_stored_before_sentences_were_checked_is_shown_as_it_was():
     assert turn_view(replace(TURN, answer=old), NAMES).support == "1 of 2 cited sentences found in the evidence"
 
 
-def test_a_refusal_says_why_and_points_to_the_nearest_passages():
+def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_out():
+    near = Citation(2, "q", Span("d", 3, 11, 40), "The pump holds\n68 kg of <ammonia>.", False)
     answer = Answer(
         "Insufficient context.", hits=HITS, refused=True, confidence=0.1, signals={"retrieval": 0.2, "model": 0.05},
-        notes=("The model does not find the answer.",), sentences=(CheckedSentence(0, 21, Support.NOT_FOUND),),
+        notes=("Confidence 0.10.",), sentences=(CheckedSentence(0, 21, Support.NOT_FOUND),), nearest=near,
     )  # fmt: skip
     shown = html(answer)
-    assert shown.count("The model does not find the answer.") == 1
-    assert shown.count('data-action="nearest"') == 2
-    assert "confidence 0.10 (retrieval 0.20, model 0.05)" in shown
+    assert NOT_ANSWERED in shown
+    assert "Insufficient" not in shown
+    assert "“The pump holds 68 kg of &lt;ammonia&gt;.”" in shown
+    assert "report.pdf, p. 3" in shown
+    assert shown.count('class="passage"') == 2
+    assert shown.count('data-action="anyway"') == 1
+    assert shown.count("0.10") == 1
+    assert "<details" in shown[: shown.index("Confidence 0.10")]
     assert "badge" not in shown
-    assert "not found" not in shown
+    two = transcript([TURN, replace(TURN, answer=answer), TURN], NAMES, "t", 1)
+    assert 'data-action="anyway"' not in two  # only the last turn can be replaced
+
+
+def test_a_search_without_text_says_that_and_offers_nothing():
+    shown = html(Answer("Insufficient context.", refused=True, notes=("There is no text to search in.",)))
+    assert shown.count("There is no text to search in.") == 3  # shown, copied as text, copied as Markdown
+    for absent in (NOT_ANSWERED, "anyway", "<details", 'class="passage"'):
+        assert absent not in shown
 
 
 def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):

@@ -16,7 +16,7 @@ def test_the_curve_follows_the_slider_and_keeps_its_place(page: Page) -> None:
     page.get_by_role("tab", name="Retrieval").click()
     page.get_by_role("button", name="Answering").click()
     curve = page.locator("#refusal-curve")
-    curves = refusal_curves("retrieval")
+    curves = refusal_curves("combined")
     expect(curve.locator("polyline")).to_have_count(len(curves))
     number = page.locator("#recipe-confidence-threshold input[type=number]")
     slider = page.locator("#recipe-confidence-threshold input[type=range]")

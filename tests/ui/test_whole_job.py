@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from pdfqa_core.cli import main
+from pdfqa_core.reading.declining import NOT_ANSWERED
 from tests.ui.serving import SAMPLE, App, open_page, open_tab, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -168,14 +169,15 @@ def test_a_follow_up_says_what_was_searched_and_a_new_subject_is_searched_as_typ
     expect(page.locator("#chat-evidence .passage").first).to_contain_text("dB(A)")
 
 
-def test_what_the_document_does_not_say_ends_in_insufficient_context(page: Page):
+def test_what_the_document_does_not_say_is_not_answered(page: Page):
     turn = ask(page, SEABIRDS)
     answer = turn.locator(".answer.refused")
-    expect(answer).to_contain_text("Insufficient context.")
+    expect(answer).to_contain_text(NOT_ANSWERED)
     plain = page.locator("#chat-transcript .answer:not(.refused)").first
     look = "element => ['borderStyle', 'color', 'backgroundColor'].map(name => getComputedStyle(element)[name]).join()"
     assert answer.evaluate(look) != plain.evaluate(look)
     expect(turn.locator(".cite")).to_have_count(0)
+    expect(turn.get_by_role("button", name="Answer anyway")).to_be_visible()
     expect(page.locator("#chat-evidence .passage")).to_have_count(5)
 
 

@@ -235,7 +235,7 @@
   let selecting = 0, lastSelected = "";
   const words = (range) => {
     const piece = range.cloneContents();
-    piece.querySelectorAll(".cite, .badge, .why").forEach((one) => one.remove());
+    piece.querySelectorAll(".cite, .badge").forEach((one) => one.remove());
     return piece.textContent.replace(/\s+/g, " ").trim();
   };
   function selectedAnswer() {

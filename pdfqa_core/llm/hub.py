@@ -143,6 +143,7 @@ class Hub:
             raise self._unreachable(str(error) or type(error).__name__) from error
 
     def _unreachable(self, reason: str) -> SourceError:
+        reason = re.sub(r"^\[Errno -?\d+\] ", "", reason)
         return SourceError(
             f"{self.name} does not give it ({reason})",
             "Check the network and try again: it goes on where it ended. Or add a model file by its path.",

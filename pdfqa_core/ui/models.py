@@ -75,9 +75,11 @@ def _rounded(rate: float | None) -> str:
 
 
 def cards_html(services: Services) -> str:
-    """Return the cards of all known models."""
+    """Return the cards of all known models, those in use and wanted first."""
     used, files, demo = services.settings.llm, services.models.files, services.models.demo
     shown = [one for one in files.all(used) if not (demo and one.added)]
+    first = (used.model, services.models.language.wanted.model)
+    shown.sort(key=lambda one: first.index(one.name) if one.name in first else len(first))
     return render(
         "models_cards", files=shown, active=used.model if used.engine != "openai" else "", tones=TONES,
         downloads={one.name: files.downloads.get(one.name) for one in shown}, download_words=download_words,
@@ -114,6 +116,7 @@ def active_html(services: Services) -> str:
         note=language.note or ("" if status.state.usable else status.detail), switching=State.SWITCHING,
         tone="ok" if status.state == State.READY else "warn" if status.state.usable else "bad",
         small=used.model == read_catalogue()[0].name and not server,
+        wanted=language.wanted.model, wanted_title=title_of(language.wanted.model) if status.lacking else "",
         share=int(percent) if status.state.loading and percent.isdigit() else None,
     )  # fmt: skip
 

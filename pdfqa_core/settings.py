@@ -243,13 +243,13 @@ class ReadingSettings(SettingsGroup):
         ge=0, le=1,
     )  # fmt: skip
     citation_threshold: float = setting(
-        0.55, "Match with a passage from which on a sentence counts as supported.",
-        Looks("Supported from", "How well a sentence must match its passage", ANSWERING, 1, slider=(0, 1, 0.01)),
+        0.65, "Probability that a careful reader of the passages agrees with a sentence, from which on it has a tick.",
+        Looks("✓ from", "How sure it must be that the passage says this", ANSWERING, 1, slider=(0, 1, 0.01)),
         ge=0, le=1,
     )  # fmt: skip
     partly_threshold: float = setting(
-        0.45, "Match from which on a sentence is partly supported and cited.",
-        Looks("Partly supported from", "Below this it counts as not found", ANSWERING, 1, True, slider=(0, 1, 0.01)),
+        0.45, "Match with a passage from which on a sentence is cited; below it counts as not found.",
+        Looks("Cited from", "How well a sentence must match a passage", ANSWERING, 1, True, slider=(0, 1, 0.01)),
         ge=0, le=1,
     )  # fmt: skip
     check_meaning: bool = setting(

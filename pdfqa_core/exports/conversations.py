@@ -23,6 +23,18 @@ _LINE_START = re.compile(r"^(\d*)(?=[#+=:.)-])", re.MULTILINE)
 _ADDRESS = re.compile(r"(?<=[a-z])(?=://)|(?<=\bwww)(?=\.)", re.IGNORECASE)  # GitHub makes links of bare addresses
 
 
+_ONE = {
+    Support.SUPPORTED: "the passage says this",
+    Support.PARTLY: "partly in the passages",
+    Support.NOT_FOUND: "not found in the passages",
+}
+_SEVERAL = {
+    Support.SUPPORTED: "the passages say {}",
+    Support.PARTLY: "{} partly",
+    Support.NOT_FOUND: "{} not found in the passages",
+}
+
+
 def conversations_markdown(conversations: Iterable[Conversation], names: Names) -> bytes:
     """Return conversations as one Markdown text in UTF-8, `names` being the file names by document id.
 
@@ -61,13 +73,13 @@ def references(answer: Answer, names: Names, escaped: Callable[[str], str]) -> l
 
 
 def support_counts(answer: Answer) -> str:
-    """Return how many sentences the passages support, in words: "3 sentences: 2 supported, 1 not found"."""
+    """Return how many sentences the passages say, in words: "3 sentences: the passages say 2, 1 partly"."""
     counts = Counter(sentence.support for sentence in answer.sentences)
     if not counts:
         return ""
     if counts.total() == 1:
-        return f"1 sentence: {answer.sentences[0].support}"
-    parts = [f"{counts[support]} {support}" for support in Support if counts[support]]
+        return f"1 sentence: {_ONE[answer.sentences[0].support]}"
+    parts = [words.format(counts[support]) for support, words in _SEVERAL.items() if counts[support]]
     return f"{counts.total()} sentences: {', '.join(parts)}"
 
 

@@ -1,38 +1,42 @@
 """Whether the passages say what an answer says: each of its sentences is compared with theirs.
 
-Words and, where an encoder is passed in, meaning decide how well two sentences match. Neither tells "covered" from
-"not covered" or one name or number from another, so that a sentence counts as supported only if its numbers and names
-stand in the passage and the quote is negated where it is.
+Words and, where an encoder is passed in, meaning find the quote that matches a sentence best. Whether the passages say
+it is decided by its facts: a number counts only beside the words that it stands beside in the passages, see
+`alignment.py` and `verdicts.py`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pdfqa_core.reading.alignment import Aligned, align
 from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
+from pdfqa_core.reading.verdicts import agreement, signs
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import content_terms, sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, StopSignal, Support
 
-# By benchmarks/citations_threshold.py: the best F1 for SUPPORTED; for PARTLY, whose F1 is flat from 0.35 to 0.5, few of
-# those sentences that no passage says.
-SUPPORTED = 0.55
+# By benchmarks/verdicts.py: at most 5 % of the sentences with a swapped fact are SUPPORTED. PARTLY: few of those
+# sentences that no passage says.
+SUPPORTED = 0.65
 PARTLY = 0.45
 NAMED = 0.1  # how much worse than the best one a passage may match that the model named itself
 NEAR = 0.1  # how much worse than the best one a sentence of another page may match to be cited too
+IN_ROW = 0.6  # how well a number must fit a cell of a table for its row to be the quote
 
 FEW = 4  # content terms below which a sentence says too little to be compared without the question it answers
 
-_NEGATION = re.compile(r"\b(?:not|no|never|without|none|neither|nor|cannot)\b|n[’']t\b", re.IGNORECASE)
-_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")  # a capital within a sentence
 _LIST_MARK = re.compile(r"\s*(?:[-*•–·]|\(?\d{1,3}[.)]|#+)\s+")
 _PREAMBLE = re.compile(
-    r"\W*(?:(?:the|my) )?(?:final |correct )?answer(?: to (?:the|this|your) question)? is\W+(?:that )?", re.I
+    r"\W*(?:(?:according to|based on|as stated in) (?:the|this) (?:passages?|text|context|documents?|report)\W+)?"
+    r"(?:(?:(?:the|my) )?(?:final |correct )?answer(?: to (?:the|this|your) question)? is\W+(?:that )?)?",
+    re.I,
 )
+_VERDICT = re.compile(r"\W*(?:yes|no)\b[\s,.:;–-]*", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -58,14 +62,15 @@ def answer_sentences(text: str) -> list[tuple[int, int]]:
 class Checker:
     """Compares answers with passages.
 
-    `supported` and `partly` are the scores (0..1) from which on a sentence counts as such; `meaning` adds the
-    similarity of vectors to that of words.
+    `supported` is the probability (0..1) that a careful reader of the passages agrees with a sentence, from which on it
+    counts as supported; `partly` the match (0..1) with a quote from which on it is cited. `meaning` adds the similarity
+    of vectors to that of words.
     """
 
     def __init__(self, *, meaning: Meaning | None = None, supported: float = SUPPORTED, partly: float = PARTLY) -> None:
         self.meaning = meaning
         self.supported = supported
-        self.partly = min(partly, supported)
+        self.partly = partly
 
     def check(
         self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = (), question: str = "", *,
@@ -85,18 +90,23 @@ class Checker:
             return Checked(
                 sentences=tuple(CheckedSentence(a, b, Support.NOT_FOUND, _places(text, a, b)) for a, b in bounds)
             )
+        passages = [(hit.passage.text, hit.passage.heading) for hit in hits]
         claims = [_claim(text[a:b], question) for a, b in bounds]
         compared = self._matches(claims, candidates)
         citations, supports = [], []
         for (start, end), claim, matches in zip(bounds, claims, compared, strict=True):
+            sentence = text[start:end]
             named = frozenset(number for place, number in markers if start < place <= end)
-            short = claim != text[start:end]
+            short = claim != sentence
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
-            for place, found in enumerate(self._best(single if short else matches, named)):
-                support = self.support(text[start:end], found)
-                if is_set(stop) and support is Support.SUPPORTED:
+            own = _own(sentence)
+            aligned = align(own, passages, question, short=short)
+            fitting = [_in_row(found, hits, aligned) for found in (single if short else matches)]
+            for place, found in enumerate(self._best(fitting, named)):
+                support = self._support(own, found, aligned, passages, question)
+                if short and support is Support.SUPPORTED and not _says(own, found.quote):
                     support = Support.PARTLY
-                if short and support is Support.SUPPORTED and not _says(text[start:end], found.quote):
+                if is_set(stop) and support is Support.SUPPORTED:
                     support = Support.PARTLY
                 if place == 0:
                     supports.append(support)
@@ -114,6 +124,17 @@ class Checker:
         )
         return Checked(tuple(citations), checked)
 
+    def _support(
+        self, sentence: str, best: Match, aligned: Sequence[Aligned], passages: Sequence[tuple[str, str]], question: str
+    ) -> Support:
+        """Return how far the passages support a sentence whose best match is given; each fact must stand in them."""
+        if best.score < self.partly:
+            return Support.NOT_FOUND
+        if not is_statement(sentence, question) or any(one.own is None for one in aligned):
+            return Support.PARTLY
+        found = signs(sentence, best.quote.text, aligned, passages, question)
+        return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
+
     @staticmethod
     def _best(matches: Sequence[Match], named: frozenset[int]) -> list[Match]:
         """Return the best match, and the best of each other page that is nearly as good."""
@@ -127,14 +148,6 @@ class Checker:
         first, *others = best.values()
         return [first, *(found for found in others if score(found) >= score(first) - NEAR)]
 
-    def support(self, sentence: str, best: Match) -> Support:
-        """Return how far the best match supports the sentence."""
-        if best.score < self.partly:
-            return Support.NOT_FOUND
-        if best.score >= self.supported and not contradicts(sentence, best.quote):
-            return Support.SUPPORTED
-        return Support.PARTLY
-
     def _matches(self, texts: Sequence[str], candidates: Sequence[Quote]) -> list[list[Match]]:
         if self.meaning is None:
             return [[match(text, quote) for quote in candidates] for text in texts]
@@ -147,36 +160,43 @@ class Checker:
         ]
 
 
+def is_statement(sentence: str, question: str = "") -> bool:
+    """Return whether a sentence says something by itself: no heading, question, "Yes." or echo of the question does."""
+    if sentence.rstrip().endswith((":", "?")) or _VERDICT.match(sentence):
+        return False
+    said = set(terms(sentence))
+    return bool(said) and not said <= set(terms(question))
+
+
 def _claim(sentence: str, question: str) -> str:
     return f"{question} {_own(sentence)}" if question and len(content_terms(_own(sentence))) < FEW else sentence
 
 
 def _own(sentence: str) -> str:
-    """Return a sentence without "The answer is" before it."""
-    return _PREAMBLE.sub("", sentence, count=1) if _PREAMBLE.match(sentence) else sentence
+    """Return a sentence without "The answer is" or "According to the passage" before it."""
+    preamble = _PREAMBLE.match(sentence)
+    return sentence[preamble.end() :] if preamble else sentence
+
+
+def _in_row(found: Match, hits: Sequence[Hit], aligned: Sequence[Aligned]) -> Match:
+    """Return a match with a row of a table as good as a number of the sentence fits one of its cells."""
+    quote = found.quote
+    fits = [
+        one.own or 0.0
+        for one in aligned
+        if one.home is not None and one.home.cell and (one.own or 0.0) >= max(one.rival, IN_ROW)
+        and hits[one.passage] is quote.hit and quote.start <= one.home.fact.start < quote.end and len(quote.parts) == 1
+    ]  # fmt: skip
+    return replace(found, row=max(fits)) if fits else found
 
 
 def _says(sentence: str, quote: Quote) -> bool:
-    """Return whether a quote holds every word of a short sentence; a mere "Yes." is said by none."""
-    own = _own(sentence)
-    said = claimed(own)
-    words = "".join(letter for i, letter in enumerate(own) if not any(n.start <= i < n.end for n in said))
+    """Return whether a quote holds every word of a short sentence."""
+    said = claimed(sentence)
+    words = "".join(letter for i, letter in enumerate(sentence) if not any(n.start <= i < n.end for n in said))
     if not {number.key for number in said} <= stated(quote.text):
         return False
-    return bool(content_terms(own)) and all(term in quote.terms for term in content_terms(words))
-
-
-def contradicts(sentence: str, quote: Quote) -> bool:
-    """Return whether one of the two is negated and the other not, or the sentence's names or numbers are others.
-
-    Names and numbers may stand anywhere in the quote's passage, names in its heading too.
-    """
-    if bool(_NEGATION.search(sentence)) != bool(_NEGATION.search(quote.text)):
-        return True
-    passage = quote.hit.passage
-    if not {number.key for number in claimed(sentence)} <= stated(passage.text):
-        return True
-    return not set(terms(" ".join(_NAME.findall(sentence)))) <= set(terms(f"{passage.heading} {passage.text}"))
+    return bool(content_terms(sentence)) and all(term in quote.terms for term in content_terms(words))
 
 
 def _places(

@@ -42,17 +42,19 @@ class Match:
 
     `containment` is the share of the sentence's content terms that the quote holds, `f1` the harmonic mean of that
     share and the share of the quote's terms that the sentence uses (token F1, Rajpurkar et al. 2016), `similarity` the
-    cosine of their vectors (Reimers and Gurevych 2019), None without an encoder.
+    cosine of their vectors (Reimers and Gurevych 2019), None without an encoder; `row` how well a number of the
+    sentence fits the quote's cell of a table, 0 where it is none.
     """
 
     quote: Quote
     containment: float
     f1: float
     similarity: float | None = None
+    row: float = 0.0
 
     @property
     def score(self) -> float:
-        """0..1: the mean of the match of words (the mean of containment and F1) and of the similarity.
+        """0..1: the mean of the match of words (the mean of containment and F1) and of the similarity, or `row`.
 
         Without an encoder the similarity is estimated from the words, so that the same thresholds hold.
         """
@@ -61,7 +63,7 @@ class Match:
             similarity = LEAST_SIMILARITY + (1 - LEAST_SIMILARITY) * words if words else 0.0
         else:
             similarity = max(0.0, self.similarity)
-        return (1 - MEANING_WEIGHT) * words + MEANING_WEIGHT * similarity
+        return max(self.row, (1 - MEANING_WEIGHT) * words + MEANING_WEIGHT * similarity)
 
 
 def locate(passage: Passage, start: int, end: int) -> tuple[Span, int, int] | None:

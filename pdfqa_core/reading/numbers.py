@@ -10,16 +10,16 @@ _UNITS = (
     "eighteen nineteen"
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _WORDS = {word: float(value) for value, word in enumerate(_UNITS)} | {
     word: 10.0 * tens for tens, word in enumerate(_TENS, 2)
 }
-_MONTHS = (
+MONTHS = (
     "january february march april may june july august september october november december"
 ).split()  # a date in digits names the month by its number
 
 _SMALL = "|".join(_WORDS)
-_SCALE = "|".join(_SCALES)
+_SCALE = "|".join(SCALES)
 _NUMBER = re.compile(
     rf"(?<![\w.])(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st|nd|rd|th)?(?:\s+(?P<scale>{_SCALE})\b)?"
     rf"|\b(?P<words>(?:(?:{_SMALL})|an?(?=\s+(?:{_SCALE})\b))(?:[\s-]+(?:and\s+)?(?:{_SMALL}|{_SCALE})\b)*)\b",
@@ -27,17 +27,21 @@ _NUMBER = re.compile(
 )
 _PERCENT = re.compile(r"\s*(?:%|per\s?cent\b|percent\b)", re.IGNORECASE)
 _LIST_NUMBER = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.)]|#\d{1,3})(?=\s)", re.MULTILINE)
-_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b", re.IGNORECASE)
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The number written at `text[start:end]`, worth `value`; "20 %" and "20 percent" have `percent` set."""
+    """The number written at `text[start:end]`, worth `value`; "20 %" and "20 percent" have `percent` set.
+
+    `scale` is the word in the digits' value: 1e6 in "1.2 million".
+    """
 
     start: int
     end: int
     value: float
     percent: bool
+    scale: float = 1.0
 
     @property
     def key(self) -> tuple[float, bool]:
@@ -54,7 +58,9 @@ def numbers(text: str) -> list[Number]:
             continue
         percent = _PERCENT.match(text, match.end())
         value = _value(match)
-        found.append(Number(match.start(), percent.end() if percent else match.end(), value, percent is not None))
+        end = percent.end() if percent else match.end()
+        scale = SCALES[match["scale"].casefold()] if match["scale"] else 1.0
+        found.append(Number(match.start(), end, value, percent is not None, scale))
     return found
 
 
@@ -65,13 +71,13 @@ def claimed(text: str) -> list[Number]:
 
 def stated(text: str) -> frozenset[tuple[float, bool]]:
     """Return the keys of all numbers that a text states, months by their number among them."""
-    months = {(1.0 + _MONTHS.index(found[0].casefold()), False) for found in _MONTH.finditer(text)}
+    months = {(1.0 + MONTHS.index(found[0].casefold()), False) for found in _MONTH.finditer(text)}
     return frozenset(number.key for number in numbers(text)) | months
 
 
 def _value(match: re.Match[str]) -> float:
     if match["digits"]:
-        scale = _SCALES[match["scale"].casefold()] if match["scale"] else 1.0
+        scale = SCALES[match["scale"].casefold()] if match["scale"] else 1.0
         return round(float(match["digits"].replace(",", "")) * scale, 6)
     total, group = 0.0, 0.0
     for word in re.split(r"[\s-]+", match["words"].casefold()):
@@ -79,8 +85,8 @@ def _value(match: re.Match[str]) -> float:
             group = 1.0
         elif word == "hundred":
             group = max(group, 1.0) * 100
-        elif word in _SCALES:
-            total, group = total + max(group, 1.0) * _SCALES[word], 0.0
+        elif word in SCALES:
+            total, group = total + max(group, 1.0) * SCALES[word], 0.0
         elif word != "and":
             group += _WORDS[word]
     return total + group

@@ -77,8 +77,8 @@ class TurnView:
 
 NEAREST = 3  # passages that a refusal points to
 BADGES = {
-    Support.SUPPORTED: Badge("supported", "✓", "Supported: the passages say this."),
-    Support.PARTLY: Badge("partly", "~", "Partly supported: the passages say a part of this, or something near it."),
+    Support.SUPPORTED: Badge("supported", "✓", "The passage says this."),
+    Support.PARTLY: Badge("partly", "~", "Partly: the passages say a part of this, or something near it."),
     Support.NOT_FOUND: Badge("missing", "?", "Not found in the passages: check this before you use it."),
 }
 

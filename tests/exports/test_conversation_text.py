@@ -77,7 +77,7 @@ def test_markdown_shows_the_words_and_renders_nothing_of_them():
         "Searched for: “What does the *pump* cost?”",
         "![free](http://evil.test/x.png)",
         "<li>[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.”</li>",
-        "2 sentences: 1 supported, 1 not found; 1 number not found in the cited passages",
+        "2 sentences: the passages say 1, 1 not found in the passages; 1 number not found in the cited passages",
         "; answered by generative with fake_7B.",
     ):
         assert words in shown.replace("<em>", "").replace("</em>", "")
@@ -120,8 +120,8 @@ def test_any_text_stays_as_it_is(text: str):
 
 
 def test_words_on_how_much_is_supported():
-    assert support_counts(ANSWER) == "2 sentences: 1 supported, 1 not found"
-    assert support_counts(replace(ANSWER, sentences=ANSWER.sentences[:1])) == "1 sentence: supported"
+    assert support_counts(ANSWER) == "2 sentences: the passages say 1, 1 not found in the passages"
+    assert support_counts(replace(ANSWER, sentences=ANSWER.sentences[:1])) == "1 sentence: the passage says this"
     assert (support_counts(Answer("A.")), unfound_numbers(Answer("A."))) == ("", "")
     several = CheckedSentence(0, 1, Support.PARTLY, numbers=((0, 1), (2, 3)))
     assert unfound_numbers(Answer("A.", sentences=(several,))) == "2 numbers not found in the cited passages"

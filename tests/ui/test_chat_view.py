@@ -59,10 +59,11 @@ def test_each_sentence_has_its_markers_and_its_badge():
 def test_badges_and_marked_numbers_have_words_and_text_is_escaped():
     shown = html(ANSWER)
     assert shown.count('role="img"') == 3
-    for words in ("Supported: the passages say this.", "Not found in the passages", "stands in no cited passage"):
+    for words in ("The passage says this.", "Not found in the passages", "stands in no cited passage"):
         assert words in shown
     assert (
-        "3 sentences: 1 supported, 1 partly supported, 1 not found · 1 number not found in the cited passages" in shown
+        "3 sentences: the passages say 1, 1 partly, 1 not found in the passages · 1 number not found in the cited "
+        "passages" in shown
     )
     assert "&lt;b&gt;" in shown
     assert "<b>." not in shown

@@ -1,0 +1,150 @@
+"""The facts of a text that could be exchanged for others: numbers, ordinals, dates and names, each with its kind."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pdfqa_core.reading.numbers import MONTHS, SCALES, numbers
+from pdfqa_core.text import STOP_WORDS, terms
+
+Kind = Literal["number", "percent", "money", "ordinal", "date", "name"]
+
+_MONTH = rf"(?P<month>(?:{'|'.join(month.capitalize() for month in MONTHS)})\b)"  # "may" is mostly none
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
+_YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)(?:[–/-]\d\d)?(?![\w%]|[.,]\d)"
+_BARE_YEAR = rf"(?<![\w.,$€£–-]){_YEAR}"
+_DATES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b{_MONTH}\s+{_DAY}(?:,?\s+{_YEAR})?", rf"(?<![\w.,]){_DAY}\s+{_MONTH}(?:,?\s+{_YEAR})?",
+        rf"\b{_MONTH}(?:,?\s+{_YEAR})?", _BARE_YEAR,
+    )
+)  # fmt: skip
+_WORD = r"(?:[A-Z][\w’'&.-]*\w|[A-Z])"
+_NAME = re.compile(rf"\b{_WORD}(?:(?: (?:of|the|de|van|von|and|&))? {_WORD})*")
+_CURRENCY = re.compile(r"(?:[$€£¥]|\b(?:USD|EUR|GBP))\s*\(?$")
+_MONEY = re.compile(r"\s*(?:dollars?|euros?|cents?|pounds?|USD|EUR|GBP)\b", re.IGNORECASE)
+_UNIT = re.compile(
+    r"[\s-]*(?:(?:more|full|business|calendar|consecutive|working|additional|square|cubic|metric) )*"
+    r"(seconds?|minutes?|hours?|days?|weeks?|months?|quarters?|years?|km|kilomet(?:er|re)s?|miles?|met(?:er|re)s?|m|"
+    r"feet|foot|ft|inch(?:es)?|cm|mm|kg|kilograms?|grams?|g|tons?|tonnes?|lbs?|pounds?|kwh|mwh|gwh|kw|mw|watts?|"
+    r"°c|°f|k|db|hz|cents?|bps|acres?|hectares?|lit(?:er|re)s?|gallons?)\b",
+    re.IGNORECASE,
+)
+_SPELLINGS = {
+    "kilometre": "km", "kilometer": "km", "metre": "m", "meter": "m", "foot": "feet", "ft": "feet", "inche": "inch",
+    "kilogram": "kg", "gram": "g", "tonne": "ton", "lb": "pound", "litre": "liter",
+}  # fmt: skip
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_ORDINAL = re.compile(rf"(?<!per )(?<!at )\b(?:{'|'.join(_ORDINALS)})\b", re.IGNORECASE)
+_IN_SCALE = re.compile(r"\b(?:in|of|\$|US\$|€|£)[\s/]*(thousand|million|billion)s?\b|[$€£’']0{3}\b", re.IGNORECASE)
+_BEGINS = re.compile(r"(?:^|[.!?:|\n•“\"(]\s*)$")  # before the first word of a sentence, a line or a cell
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A number, ordinal, date or name at `text[start:end]`.
+
+    A number has its `value`, the known `unit` after it ("" without), and as `scale` the word that is in the value ("1.2
+    million": 1e6). A date has a `date` (year, month, day; 0: not said), a name its `words`. `initial`: the capital may
+    only be that of a sentence's first word.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    value: float = 0.0
+    unit: str = ""
+    scale: float = 1.0
+    date: tuple[int, int, int] = (0, 0, 0)
+    words: frozenset[str] = frozenset()
+    initial: bool = False
+
+    def same(self, other: Fact) -> bool:
+        """Return whether both say the same; of dates and names one may say less ("2018" and "June 2018")."""
+        if "name" in (self.kind, other.kind):
+            return self.kind == other.kind and (self.words <= other.words or other.words <= self.words)
+        if "date" in (self.kind, other.kind):
+            return self.kind == other.kind and (_within(self.date, other.date) or _within(other.date, self.date))
+        if any((self.kind == kind) != (other.kind == kind) for kind in ("percent", "ordinal")):
+            return False
+        return math.isclose(self.value, other.value) and (self.unit == other.unit or not (self.unit and other.unit))
+
+    def rivals(self, other: Fact) -> bool:
+        """Return whether the other could stand in this one's place and would say something else."""
+        if self.kind == other.kind == "date":
+            return any(mine and theirs and mine != theirs for mine, theirs in zip(self.date, other.date, strict=True))
+        return self.kind == other.kind and not self.same(other)
+
+
+def _within(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    return all(mine in (0, theirs) for mine, theirs in zip(one, other, strict=True))
+
+
+def facts(text: str) -> list[Fact]:
+    """Return the facts of a text in order; the word "one" is none."""
+    found: list[Fact] = []
+
+    def free(start: int, end: int) -> bool:
+        return not any(fact.start < end and start < fact.end for fact in found)
+
+    for pattern in _DATES:
+        for match in pattern.finditer(text):
+            if free(*match.span()):
+                found.append(Fact(*match.span(), "date", date=_date(match)))
+    for number in numbers(text):
+        start, end = number.start, number.end
+        if free(start, end) and text[start:end].casefold() != "one":
+            kind = _kind(text, start, end, number.percent)
+            found.append(Fact(start, end, kind, number.value, _unit(text, end), number.scale))
+    for match in _ORDINAL.finditer(text):
+        found.append(Fact(*match.span(), "ordinal", float(_ORDINALS.index(match[0].casefold()) + 1)))
+    for match in _NAME.finditer(text):
+        start, end = match.span()
+        initial = False
+        if _BEGINS.search(text, max(0, start - 3), start):
+            first = re.match(r"\S+\s*", match[0])
+            if first and first[0].strip().casefold() in STOP_WORDS:
+                start += first.end()
+            else:
+                initial = first is not None and first.end() == len(match[0])
+        if end - start > 1 and free(start, end) and not _UNIT.fullmatch(text, start, end):
+            found.append(Fact(start, end, "name", words=frozenset(terms(text[start:end])), initial=initial))
+    return sorted(found, key=lambda fact: fact.start)
+
+
+def _date(match: re.Match[str]) -> tuple[int, int, int]:
+    parts = match.groupdict()
+    month = MONTHS.index(parts["month"].casefold()) + 1 if parts.get("month") else 0
+    return int(parts.get("year") or 0), month, int(parts.get("day") or 0)
+
+
+def _kind(text: str, start: int, end: int, percent: bool) -> Kind:
+    if percent:
+        return "percent"
+    money = _CURRENCY.search(text, max(0, start - 5), start) or _MONEY.match(text, end)
+    return "money" if money else "number"
+
+
+def in_scale(fact: Fact, scale: float) -> Fact:
+    """Return a number of a table whose values are given in thousands or millions as what it is worth."""
+    if fact.kind not in ("number", "money") or fact.scale != 1.0:
+        return fact
+    return replace(fact, value=fact.value * scale, scale=scale)
+
+
+def scales(text: str) -> set[float]:
+    """Return the scales in which a text says that it gives its values ("in millions", "$000")."""
+    return {SCALES[match[1].casefold()] if match[1] else 1e3 for match in _IN_SCALE.finditer(text)}
+
+
+def _unit(text: str, end: int) -> str:
+    match = _UNIT.match(text, end)
+    if match is None:
+        return ""
+    unit = match[1].casefold()
+    unit = unit.removesuffix("s") if len(unit) > 3 or unit == "lbs" else unit
+    return _SPELLINGS.get(unit, unit)

@@ -145,8 +145,10 @@ class AnswerService:
                 name, why = fallback, str(error)
         return registry.get(name)(**registry.accepted(name, offered)), name, why
 
-    def reader_by_model(self, settings: Settings) -> str:
-        """Return the name of the reader that suits the model which answers."""
+    def reader_name(self, settings: Settings) -> str:
+        """Return the name of the reader that answers: the chosen one, else the one that suits the language model."""
+        if settings.reading.reader != BY_MODEL:
+            return settings.reading.reader
         llm = self._models.language.running(settings).llm
         known = llm.engine != "openai" and not is_path(llm.model)
         return entry(llm.model).reader if known else OWN_WORDS
@@ -160,14 +162,15 @@ class AnswerService:
         """
         reading, llm = settings.reading, settings.llm
         suited = profile(llm.engine, llm.model, llm.threads or default_threads(), llm.gpu_layers)
-        chosen = self.reader_by_model(settings) if reading.reader == BY_MODEL else reading.reader
         offered = {
             "passages": reading.passages or suited.passages, "prompt_tokens": reading.prompt_tokens or suited.tokens,
             "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "unsupported": reading.unsupported,
             "sampling": _sampling(llm), "type_of": None if reading.question_type == "auto" else reading.question_type,
             "instruction": reading.instruction, "checker": self._checker(settings),
         }  # fmt: skip
-        reader, name, why = self._made(readers, chosen, kinds.parameters(kind, offered), "extractive")
+        reader, name, why = self._made(
+            readers, self.reader_name(settings), kinds.parameters(kind, offered), "extractive"
+        )
         reader = kinds.reader_for(kind, reader, offered, titles or {})
         note = f"Answered word for word from the passages, because there is no language model: {why}"
         return reader, name, (note,) if why else ()

@@ -50,6 +50,7 @@ class Parts:
                         placeholder="Ask…", elem_id="chat-question",
                     )  # fmt: skip
                     self.send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")
+                    self.reader = live_html(elem_id="chat-reader")
                     self.stop = gr.Button(
                         "Stop", variant="stop", scale=0, visible=False, elem_id="chat-stop", elem_classes=["pq-stop"]
                     )
@@ -82,6 +83,7 @@ def build(services: Services, session: gr.State) -> Shown:
         event.then(guarded(handlers.offer), [parts.state, session], parts.follow_ups, **AT_ONCE)
     parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
     parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
+    parts.reader.click(guarded(handlers.reader_clicked), session, [session, parts.reader], **AT_ONCE)
     parts.scope.input(guarded(handlers.scope_changed), [parts.scope, parts.state, session], session, **AT_ONCE)
     return Shown(guarded(handlers.show), [parts.state, session], outputs)
 
@@ -143,6 +145,7 @@ class Handlers:
             self.parts.follow_ups: gr.skip() if turns else "",
             self.parts.question: gr.skip(),
             self.parts.send: gr.Button("Send", visible=True),
+            self.parts.reader: self._reader(session),
             self.parts.stop: gr.Button(visible=False),
             self.parts.evidence: self._evidence(turn, state, names),
             self.parts.page: self._page(turn, state, session),
@@ -180,6 +183,9 @@ class Handlers:
             ).html  # fmt: skip
         except PdfQAError as error:
             return error_html(error)
+
+    def _reader(self, session: Session) -> str:
+        return chat_view.reader_switch(self.services.answers.reader_name(session.settings))
 
     def _turn(self, state: ChatState, session: Session) -> Turn | None:
         return next((turn for turn in self._turns(state, session) if turn.id == state.turn_id), None)
@@ -366,6 +372,12 @@ class Handlers:
     def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:
         """Turn the page, keeping the marks of the chosen hit."""
         return self._page(self._turn(state, session), state, session, clicked(event))
+
+    def reader_clicked(self, session: Session, event: gr.EventData) -> tuple[Session, str]:
+        """Answer in quotes or in own words from the next question on, one that is asked again included."""
+        settings = session.settings.changed("reading", reader=clicked(event)["reader"])
+        session = replace(session, settings=settings)
+        return session, self._reader(session)
 
     def scope_changed(self, scope: list[str], state: ChatState, session: Session) -> Session:
         """Remember which documents are asked about, with the open conversation too."""

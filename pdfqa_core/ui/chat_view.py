@@ -75,6 +75,11 @@ class TurnView:
     markdown: str = ""
 
 
+# The readers that the switch beside the question box offers: name, label, what it means.
+READERS = (
+    ("extractive", "quotes", "Answers are sentences and rows of tables, word for word"),
+    ("generative", "own words", "The language model writes the answers"),
+)
 NEAREST = 3  # passages that a refusal points to
 BADGES = {
     Support.SUPPORTED: Badge("supported", "✓", "The passage says this."),
@@ -187,6 +192,11 @@ def transcript(
     """
     views = [turn_view(turn, names) for turn in turns]
     return render("transcript", views=views, current=current, documents=documents, suggestions=suggestions)
+
+
+def reader_switch(chosen: str) -> str:
+    """Return the switch between quotes and own words; `chosen` is the name of the reader that answers."""
+    return render("reader_switch", choices=READERS, chosen=chosen)
 
 
 def offered(questions: Sequence[str]) -> str:

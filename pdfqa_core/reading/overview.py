@@ -144,7 +144,7 @@ class OverviewReader:
 
     def _gist(self, hits: Sequence[Hit], written: _Written, stop: StopSignal | None) -> Generator[Event, None, str]:
         titles = list(dict.fromkeys(self.titles.get(hit.passage.document_id, "") for hit in hits))
-        shown = [f"{self._section(hit)}: {_first(hit).text}" for hit in hits]
+        shown = [f"{self._section(hit)}: {_first(hit).parts[0]}" for hit in hits]
         prompt = GIST.fill(text=quoted("\n".join(shown)), title=quoted("; ".join(titles)))
         line = yield from self._write(prompt, LONGEST_GIST, written, stop)
         if not _says(line, ""):
@@ -164,7 +164,7 @@ class OverviewReader:
             if supported and _says(line, heading):
                 return written.add(heading, line, checked.citations, checked.sentences)
         first = _first(hit)
-        line = " ".join(first.text.split())
+        line = " ".join(first.parts[0].split())
         citation = Citation(hit.rank, hit.passage.id, first.span, first.text, True, 0, len(line))
         return written.add(heading, line, [citation], [CheckedSentence(0, len(line), Support.SUPPORTED)])
 

@@ -71,7 +71,7 @@ class SectionReader:
         for quote in chosen:
             if is_set(stop):
                 break
-            line = " ".join(quote.text.split())
+            line = " ".join(quote.parts[0].split())
             piece = f"\n{line}" if text else line
             text += piece
             start = len(text) - len(line)

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from pdfqa_core.exports.conversations import REMOVED, support_counts, turn_markdown, turn_text, unfound_numbers
 from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
 from pdfqa_core.ui.components import day, render
@@ -39,12 +40,16 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """A piece of the answer, the markers and the badge behind it, and where in it numbers are that nobody cited has."""
+    """A piece of the answer, the markers and the badge behind it, and where in it numbers are that nobody cited has.
+
+    `table` is set where the piece is a quoted row of a table: the names of its columns, and its cells.
+    """
 
     text: str
     marks: tuple[Mark, ...] = ()
     badge: Badge | None = None
     numbers: tuple[tuple[int, int], ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
 
     @property
     def runs(self) -> tuple[tuple[str, bool], ...]:
@@ -119,9 +124,23 @@ def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
         numbers = tuple((a - start, b - start) for a, b in sentence.numbers) if sentence else ()
         badge = BADGES[sentence.support] if sentence else None
         if answer.text[start:end]:
-            parts.append(AnswerPart(answer.text[start:end], tuple(marks.get(end, ())), badge, numbers))
+            table = _quoted_row(answer, end) if answer.reader == "extractive" else ()
+            parts.append(AnswerPart(answer.text[start:end], tuple(marks.get(end, ())), badge, numbers, table))
         start = end
     return tuple(parts)
+
+
+def _quoted_row(answer: Answer, end: int) -> tuple[tuple[str, ...], ...]:
+    """Return column names and cells of the row of a table that is quoted up to `end`; nothing where none is."""
+    quotes = [citation for citation in answer.citations if citation.end == end and citation.quote.startswith("|")]
+    for quote in quotes:
+        text = next((hit.passage.text for hit in answer.hits if hit.rank == quote.number), "")
+        for row in (row for table in tables(text) for row in table.rows if row.values):
+            if text[row.start : row.end].strip() == quote.quote.strip():
+                names, cells = zip(*row.values, strict=True)
+                label = f"{row.under.rstrip(':')}: {row.label}" if row.under else row.label
+                return ("", *names), (label, *cells)
+    return ()
 
 
 def _support(answer: Answer) -> tuple[str, bool]:

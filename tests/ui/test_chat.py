@@ -33,6 +33,7 @@ def visitor(browser: Browser, demo: App) -> Iterator[Page]:
         ready(page)
         open_tab(page, "Chat")
         page.get_by_role("button", name="Try the sample").click()
+        page.get_by_role("radio", name="own words").click()
         page.locator("#chat-transcript").get_by_role("button", name=FLATS).click()
         expect(page.locator("#chat-transcript .turn")).to_have_count(1)
         yield page
@@ -111,6 +112,21 @@ def test_the_documents_asked_about_come_back_with_the_conversation(visitor: Page
     open_tab(visitor, "Chat")
     expect(visitor.locator("#chat-transcript .question")).to_contain_text(METERS)
     expect(chosen).to_have_count(1)
+
+
+def test_answers_are_quotes_from_the_switch_on_and_still_after_a_reload(visitor: Page):
+    visitor.get_by_role("radio", name="quotes").click()
+    expect(visitor.get_by_role("radio", name="quotes")).to_have_attribute("aria-checked", "true")
+    turn = visitor.locator("#chat-transcript .turn").last
+    turn.get_by_role("button", name=re.compile("retry|ask again", re.IGNORECASE)).click()
+    expect(turn.locator(".facts")).to_contain_text("extractive")
+    expect(visitor.locator("#chat-transcript .turn")).to_have_count(1)
+    visitor.reload()
+    open_tab(visitor, "Chat")
+    expect(visitor.get_by_role("radio", name="quotes")).to_have_attribute("aria-checked", "true")
+    visitor.get_by_role("radio", name="own words").click()
+    turn.get_by_role("button", name=re.compile("retry|ask again", re.IGNORECASE)).click()
+    expect(turn.locator(".facts")).to_contain_text("SmolLM2")
 
 
 def test_on_a_phone_all_tabs_can_be_seen_and_the_page_does_not_scroll(visitor: Page):

@@ -15,6 +15,7 @@ from pdfqa_core.ui.chat_view import (
     download,
     evidence,
     offered,
+    reader_switch,
     tokens_per_second,
     transcript,
     turn_view,
@@ -166,3 +167,27 @@ def test_parts_rebuild_the_text():
 def test_a_file_to_save_is_new_each_time():
     assert download("a.md", "<x>") != download("a.md", "<x>")
     assert "&lt;x&gt;" in download("a.md", "<x>")
+
+
+TABLE = "Net sales, in millions\n\n| | Q3 <b> | Q2 |\n| --- | --- | --- |\n| Europe | $ 19 | $ 18 |"
+
+
+def test_a_quoted_row_is_shown_as_a_table_with_its_header():
+    row = TABLE.splitlines()[-1]
+    said = "Europe: Q3 <b>: $ 19; Q2: $ 18"
+    passage = Passage("p", (Span("d", 3, 0, len(TABLE)),), TABLE)
+    answer = Answer(
+        said, (Citation(1, "p", Span("d", 3, 60, 80), row, True, 0, len(said)),), (Hit(passage, 1.0, 1, "bm25"),),
+        reader="extractive", sentences=(CheckedSentence(0, len(said), Support.SUPPORTED),),
+    )  # fmt: skip
+    (part,) = answer_parts(answer, NAMES)
+    assert part.table == (("", "Q3 <b>", "Q2"), ("Europe", "$ 19", "$ 18"))
+    shown = html(answer)
+    assert "<th>Q3 &lt;b&gt;</th>" in shown
+    assert "<td>$ 19</td>" in shown
+    assert answer_parts(replace(answer, reader="generative"), NAMES)[0].table == ()
+
+
+def test_the_switch_marks_the_reader_that_answers():
+    assert 'aria-checked="true" class="on" data-action="reader" data-reader="extractive"' in reader_switch("extractive")
+    assert 'aria-checked="true"' not in reader_switch("verse")

@@ -1,0 +1,56 @@
+"""Kinds of questions through the services: what is searched, who reads it, and the reader by model."""
+
+from __future__ import annotations
+
+from pdfqa_core.settings import BY_MODEL
+from pdfqa_core.types import Progress, Retrieved
+from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
+
+
+def test_a_document_is_summarised_section_by_section_without_being_judged(open_services):
+    services = open_services(LITERAL.changed("reading", confidence_threshold=1))
+    events = asked(services, "What is this document about?")
+    answer = stored_of(events).turn.answer
+    assert not answer.refused
+    assert answer.confidence is None
+    assert "1 Purpose: In 2019 the council of Kestrel Bay decided" in answer.text
+    assert len(answer.text.splitlines()) == len(answer.citations) == len(answer.hits)
+    assert sum(isinstance(event, Progress) and event.phase == "reading sections" for event in events) == len(
+        answer.hits
+    )
+
+
+def test_a_summary_of_a_document_with_the_model_begins_with_what_it_is_about(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    fake_llm.enqueue(["The report is about a heat pump."] + ["Bananas are yellow and sweet."] * 12)
+    answer = stored_of(asked(services, "Summarise this document")).turn.answer
+    assert answer.text.startswith("The report is about a heat pump.\n")
+    assert "Bananas" not in answer.text
+    assert (answer.reader, answer.model) == ("generative", "fake")
+
+
+def test_a_comparison_is_read_whole_by_the_models_with_its_instruction(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    fake_llm.enqueue(["The heat pump delivered 1,179 MWh in the first winter."] * 2)
+    answer = stored_of(asked(services, "Compare the first winter with the second winter")).turn.answer
+    assert "Searched for “first winter” and for “second winter”." in answer.notes
+    prompt = fake_llm.history[0][-1].content
+    assert "Compare the two" in prompt
+    assert prompt.count("Passage ") >= 3
+
+
+def test_kinds_can_be_turned_off(open_services):
+    services = open_services(LITERAL.changed("reading", kinds=False))
+    events = asked(services, "List all complaints")
+    assert all(hit.retriever != "section" for event in events if isinstance(event, Retrieved) for hit in event.hits)
+    assert stored_of(asked(open_services(LITERAL), "List all complaints")).turn.answer.hits[0].retriever == "section"
+
+
+def test_the_reader_follows_the_model_unless_one_is_chosen(open_services, fake_llm):
+    auto = BM25.changed("reading", reader=BY_MODEL)
+    tiny, large = auto.changed("llm", model="smollm2-135m"), auto.changed("llm", model="qwen2.5-1.5b")
+    services = open_services(tiny, llm=fake_llm)
+    assert services.answers.reader_name(tiny) == "extractive"
+    assert services.answers.reader_name(tiny.changed("reading", reader="generative")) == "generative"
+    assert stored_of(asked(services, METERS)).turn.answer.reader == "extractive"
+    assert open_services(large, llm=fake_llm).answers.reader_name(large) == "generative"

@@ -40,7 +40,7 @@ Nearest = Callable[[str, Sequence[Hit]], Citation | None]
 class Planned:
     """What was found for a question that one search does not answer, and who reads it.
 
-    `judged`: whether the passages may turn out not to answer it. `notes` are sentences for the user.
+    `judged`: whether the passages may turn out not to answer it. `notes` are for the user: what was searched for.
     """
 
     hits: tuple[Hit, ...]
@@ -95,8 +95,7 @@ def ask(
         return Done(
             replace(
                 answer,
-                rewriting=rewritten.note,
-                notes=(*(planned.notes if planned is not None else ()), *answer.notes),
+                rewriting=" ".join(filter(None, (rewritten.note, *(planned.notes if planned is not None else ())))),
                 stopped=answer.stopped or is_set(stop),
                 settings_fingerprint=settings_fingerprint,
                 seconds={**answer.seconds, **seconds, "total": time.perf_counter() - began},

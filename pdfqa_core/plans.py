@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Protocol
 
-from pdfqa_core.chunking.sections import Section, opening, outline, parts, sections
+from pdfqa_core.chunking.sections import Section, is_contents, opening, outline, parts, sections
 from pdfqa_core.reading.kinds import Kind, Request
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.reading.meaning import Meaning
@@ -76,10 +76,15 @@ def found(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
         return _openings(tuple(corpus.titles), corpus)
     if request.kind is Kind.COMPARISON:
         return _compared(request, query, max(k, LEAST_COMPARED), corpus)
-    hits = corpus.search(query, k)
     if request.kind is Kind.ORDINARY:
-        return Found(request.kind, tuple(hits))
-    return _section(request, query, hits, corpus)
+        return Found(request.kind, tuple(corpus.search(query, k)))
+    return _section(request, query, _searched(query, k, corpus), corpus)
+
+
+def _searched(query: Query, k: int, corpus: Corpus, document_ids: Sequence[str] = ()) -> list[Hit]:
+    """Return hits that are not of a table of contents: it names everything that is listed or compared."""
+    hits = corpus.search(query, k, document_ids)
+    return [hit for hit in hits if not is_contents(hit.passage.heading.rpartition(": ")[2])]
 
 
 def named(text: str, names: Mapping[str, str], least: int = 2) -> tuple[str, ...]:
@@ -134,10 +139,10 @@ def _compared(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
     ]
     scoped = all(apart)
     searches = [
-        corpus.search(Query(f"{side} {request.aspect}".strip()), k, sorted(apart[place]) if scoped else ())
+        _searched(Query(f"{side} {request.aspect}".strip()), k, corpus, sorted(apart[place]) if scoped else ())
         for place, side in enumerate(request.subjects)
     ]
-    hits = interleaved([*searches, corpus.search(query, k)], k)
+    hits = interleaved([*searches, _searched(query, k, corpus)], k)
     sides = " and for ".join(f"“{side}”" for side in request.subjects)
     return Found(Kind.COMPARISON, tuple(hits), (f"Searched for {sides}.",))
 

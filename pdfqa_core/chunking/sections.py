@@ -77,6 +77,11 @@ def sections(pages: Sequence[Page]) -> tuple[Section, ...]:
     return tuple(found)
 
 
+def is_contents(heading: str) -> bool:
+    """Whether a heading is that of a table of contents."""
+    return _CONTENTS.match(heading) is not None
+
+
 def outline(pages: Sequence[Page]) -> tuple[Section, ...]:
     """Return the top sections that have text, in reading order.
 
@@ -121,7 +126,7 @@ def _firsts(section: Section) -> _Taken:
     opens = True
     for piece in section.pieces:
         if piece.is_heading:
-            opens = not _CONTENTS.match(piece.text)
+            opens = not is_contents(piece.text)
             if opens:
                 taken.add(piece, 0, len(piece.text), spare=MORE_HEADINGS)
         elif opens:
@@ -209,7 +214,7 @@ def _own(text: str, parent: str) -> str:
 
 def _says(section: Section) -> bool:
     """Whether a section has a sentence, and is no table of contents."""
-    if _CONTENTS.match(section.heading):
+    if is_contents(section.heading):
         return False
     return any(
         not piece.is_heading and len(words(piece.text[slice(*_first_sentence(piece.text))])) >= SHORTEST

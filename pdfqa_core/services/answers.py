@@ -97,7 +97,7 @@ class _Draft:
 
     def noted(self, answer: Answer) -> Answer:
         """Return the answer with notes on how it was made."""
-        rewriting = " ".join(part for part in (self.rewriter_missing, self.rewriting) if part)
+        rewriting = " ".join(part for part in (self.rewriter_missing, answer.rewriting) if part)
         return replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
 
     def unfinished(self, *notes: str) -> Answer:

@@ -33,7 +33,7 @@ def test_a_comparison_is_read_whole_by_the_models_with_its_instruction(open_serv
     services = open_services(llm=fake_llm)
     fake_llm.enqueue(["The heat pump delivered 1,179 MWh in the first winter."] * 2)
     answer = stored_of(asked(services, "Compare the first winter with the second winter")).turn.answer
-    assert "Searched for “first winter” and for “second winter”." in answer.notes
+    assert "Searched for “first winter” and for “second winter”." in answer.rewriting
     prompt = fake_llm.history[0][-1].content
     assert "Compare the two" in prompt
     assert prompt.count("Passage ") >= 3

@@ -95,9 +95,10 @@ class GenerativeReader:
     def messages(self, question: str, evidence: Evidence | None, history: History = ()) -> list[Message]:
         """Return the prompt for the question: evidence, the turn before, question, instruction, in this order."""
         instruction = self.instruction or self.form.instructions[self.type_of or question_type(question)]
-        return self._prompt(question, evidence, history, instruction)
+        return self.prompt(question, evidence, history, instruction)
 
-    def _prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
+    def prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
+        """Return the prompt with any instruction at its end."""
         shown = zip(evidence.in_order(), evidence.texts(), strict=True) if evidence is not None else ()
         passages = "\n\n".join(
             PASSAGE.fill(number=str(number), text=quoted(self._headed(hit, text)))
@@ -197,7 +198,7 @@ class GenerativeReader:
         if not found[-1].flaw or is_set(stop):
             return found
         yield Progress("asking for a quote")
-        messages = self._prompt(question, evidence, history, QUOTE)
+        messages = self.prompt(question, evidence, history, QUOTE)
         found.append((yield from self._attempt(question, evidence, messages, reading, stop)))
         if not found[-1].flaw or is_set(stop):
             return found
@@ -216,9 +217,9 @@ class GenerativeReader:
         kind = self.type_of or question_type(question)
         if kind != "boolean" or self.instruction or self.form.verdict is None:
             return self.messages(question, evidence, history)
-        odds = yield from log_odds(self.llm, self._prompt(question, evidence, history, IS_IT_SO), stop=stop)
+        odds = yield from log_odds(self.llm, self.prompt(question, evidence, history, IS_IT_SO), stop=stop)
         instruction = self.form.verdict.instruction(odds) or self.form.instructions[kind]
-        return self._prompt(question, evidence, history, instruction)
+        return self.prompt(question, evidence, history, instruction)
 
     def _attempt(
         self, question: str, evidence: Evidence, messages: list[Message], reading: str, stop: StopSignal | None

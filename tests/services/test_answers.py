@@ -11,6 +11,7 @@ from pdfqa_core.models import ModelStatus, State
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage.conversations import OVERTAKEN
+from pdfqa_core.text import sentences
 from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Support, Token
 from tests.conftest import FakeLLM
 from tests.services.helpers import (
@@ -48,6 +49,19 @@ def test_an_answer_is_told_and_stored(open_services, fake_llm):
     assert (conversation.title, conversation.turns) == (METERS, (stored.turn,))
     assert stored.turn.number == 1
     assert "15 minutes" in fake_llm.history[0][-1].content
+
+
+def test_passages_are_shown_and_read_in_whole_sentences(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    fake_llm.enqueue(["All meters are read every 15 minutes."])
+    answer = stored_of(asked(services, METERS)).turn.answer
+    assert 0 < len(answer.read) < len(answer.hits) or answer.read == tuple(hit.rank for hit in answer.hits)
+    (document,) = {span.document_id for hit in answer.hits for span in hit.passage.spans}
+    pages = {page.number: page.text for page in services.documents.pages(LOCAL_OWNER, document, BM25)}
+    for hit in answer.hits:
+        begin, end = hit.passage.spans[0], hit.passage.spans[-1]
+        assert not any(start < begin.start < stop for start, stop in sentences(pages[begin.page])), hit.passage.text
+        assert not any(start < end.end < stop for start, stop in sentences(pages[end.page])), hit.passage.text
 
 
 def test_what_the_passages_say_of_an_answer_is_stored(open_services, fake_llm):

@@ -89,8 +89,8 @@ PLAIN = Form(
 )
 
 _FULLY = (
-    "Answer in one to three full sentences, close to the wording of the passages. Give every item, number, condition "
-    "and exception that belongs to the answer."
+    "Write the answer in one to three full sentences, close to the wording of the passages, with all details that "
+    "belong to it."
 )
 
 # For Qwen2.5-Coder 1.5B, which the same instruction serves for all questions. Offered a way out ("if the passages do

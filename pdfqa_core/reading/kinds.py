@@ -64,12 +64,12 @@ _ASKING = _any(
     rf"{_any('can', 'could', 'would', 'will')} (?:you|u) {_SOFTLY}",
     rf"{_any('can', 'could', 'may')} (?:i|we) {_any('get', 'have', 'see')} (?=an? |the )",
     r"i(?: would|['’]d)? (?:like|want|need)(?: (?:you )?to(?: (?:see|know|have|get|read))?)? ",
-    rf"{_any('give', 'show', 'tell', 'write', 'send', 'make', 'provide', 'get', 'prepare', 'create', 'generate')}"
+    r"(?:give|show|tell|write|send|make|provide|get|prepare|create|produce|generate)"
     r"(?: me| us)?(?: with)? ",
 )
 _POLITE = re.compile(rf"^\W*(?:{_FILLER}\b\W*)*(?:{_ASKING})*{_SOFTLY}", re.IGNORECASE)
 _FORM = (
-    r"in (?:(?:an?|one|two|three|\d+|simple|plain|few|your own|short) )+"
+    r"in (?:(?:an?|one|two|three|four|five|six|ten|\d+|simple|plain|few|your own|short) )+"
     + _any("sentences?", "words?", "paragraphs?", "lines?", "terms", "language", "bullet points", "bullets", "points")
 )  # fmt: skip
 _THANKS = _any("please", "thanks", "thank you", "for me", "for us", "briefly", "in short", _FORM)
@@ -81,8 +81,9 @@ _ENDING = re.compile(rf"(?:[\s,]+{_THANKS})*[\s?.!]*$", re.IGNORECASE)
 _WHOLE = (
     _maybe("(?:all|each|both)(?: of)?")
     + _maybe("the", "this", "that", "these", "those", "my", "our", "your")
-    + f"(?:{_any('whole', 'entire', 'full', 'uploaded', 'attached', 'given', 'above', 'long', 'pdf', 'selected')} )*"
+    + f"(?:{_any('whole', 'entire', 'full', 'uploaded', 'attached', 'given', 'above', 'long', 'selected')} )*"
     + _any(
+        "pdf (?:documents?|files?)",
         "documents?", "docs?", "pdfs?", "files?", "papers?", "reports?", "texts?", "articles?", "handbooks?",
         "filings?",
         "books?", "brochures?", "manuals?", "contracts?", "thesis", "study", "leaflets?", "materials?", "contents?",
@@ -112,14 +113,19 @@ _POINTS = _any(
     "takeaways?",
 )  # fmt: skip
 _TREAT = _any(
-    "about", "covers?", "say", "contain", "talk about", "discuss", "deal with", "tell us", "describe", "treat"
+    "about", "covers?", "says?", "contains?", "talk about", "discuss", "deal with", "tell us", "describe", "treat"
 )
 _IS = _any("['’]?s", " is", " are", "['’]re")
 _TOPICS = _any("what", "which") + " " + _any("topics?", "subjects?", "themes?", "areas?", "sections?", "issues?")
 
 _SUMMARY = _rules(
-    rf"{_any(_SUMMARISE, 'describe', 'explain', 'review', 'introduce')} {_ALL}(?: to (?:me|us))?",
+    rf"{_any(_SUMMARISE, 'describe', 'explain', 'review', 'introduce', 'break down')} {_ALL}(?: to (?:me|us))?",
+    rf"break {_WHOLE} down",
+    rf"explain what {_WHOLE} {_TREAT}",
+    rf"what information (?:do|does) {_WHOLE} {_TREAT}",
+    rf"what (?:can|could) (?:i|we) (?:find|read|learn) in {_WHOLE}",
     rf"(?:(?:an? |the )?{_SUMMARY_OF}|tl;?dr|(?:summari[sz]e|sum up)(?: (?:it|this)(?: all)?)?)(?: of (?:it|this))?",
+    r"sum (?:it|this) up",
     rf"(?:what{_IS} )?(?:an? |the )?{_SUMMARY_OF} (?:of|about|for|on) (?:(?:the )?{_POINTS} (?:of|in|from) )?{_ALL}",
     rf"what{_IS} {_WHOLE}(?: all)? about",
     rf"(?:me )?(?:about {_WHOLE}|what {_WHOLE} (?:(?:is|are)(?: all)? about|says?|covers?|contains?))",
@@ -155,14 +161,14 @@ _LINKS = (
 )  # fmt: skip
 _IN = rf"(?:,? (?P<link>{_any(*_LINKS)}) (?P<aspect>.+))?$"
 _SIDES = r"(?P<a>.+?),? (?:and|vs\.?|versus|or)(?: (?:that|those|the one|the ones) of)? (?P<b>.+?)"
-_HOW = "(?:how|where|in what way)s?"
+_HOW = "(?:explain )?(?:how|where|in (?:what|which) (?:ways?|respects?))"
 _MAIN = f"(?:{_any('main', 'key', 'biggest', 'major', 'exact', 'most important', 'essential', 'basic')} )*"
 _DIFFERENCES = _any(
     "differences?", "similarit(?:y|ies)", "distinctions?", "comparison", r"\w+ and (?:similari|differen)\w+"
 )
 _DIFFERENCE_OF = (
     r"(?:(?:explain|describe|list)(?: (?:to )?me)? )?(?:what(?:['’]?s| is| are| were| was) )?"
-    rf"(?:the |any |is there an? |are there )?{_MAIN}{_DIFFERENCES}(?: in (?P<of>[\w\s,'’-]+?))? "
+    rf"(?:the |an? |any |is there an? |are there )?{_MAIN}{_DIFFERENCES}(?: in (?P<of>[\w\s,'’-]+?))? "
     r"(?:between|of) (?:both )?"
 )
 _WITH = _any("and", "with", "to", r"vs\.?", "versus", "against", "or")
@@ -177,7 +183,7 @@ _SAME = _any("both", "each", "(?:in |of |from |at )?the same", "(?:located|based
 _COMPARISON = (
     *_rules(
         _DIFFERENCE_OF + _SIDES,
-        rf"{_HOW} {_AUXILIARY} {_SIDES} (?:differ|compare|different|compared)(?: (?:from|to|with) each other)?",
+        rf"{_HOW} (?:{_AUXILIARY} )?{_SIDES} (?:differ|compare|different|compared)(?: (?:from|to|with) each other)?",
         rf"{_HOW} {_AUXILIARY} (?P<a>.+?) {_any('differ(?:ent)?', 'compare')} (?:from|to|with|against) (?P<b>.+?)",
         r"(?:compare|contrast|compare and contrast) (?:(?:the )?(?P<of>[\w\s,'’-]+?) (?:of|between) )?(?:both )?"
         rf"(?P<a>.+?),? {_WITH} (?P<b>.+?)",
@@ -209,8 +215,9 @@ _WHOLE_LIST = (
     f"(?:{_any('full', 'complete', 'entire', 'exhaustive', 'comprehensive', 'bullet(?:ed|-point)?', 'numbered')} )*"
 )
 _LIST = _rules(
-    rf"{_any(_TO_LIST, 'name', 'specify', '(?:write|note|put) down')} (?:me )?(?:all|every|each|everything)\b",
+    rf"(?:{_TO_LIST}|name|mention|specify|(?:write|note|put) down) (?:me )?(?:all|every|each|everything)\b",
     rf"{_TO_LIST} (?:me )?(?:(?:the|its|their|his|her|your|our) )?(?!this\b|it\b|them\b|and\b)\w",
+    r"the names of (?:all|each|every)\b",
     r"(?:what|who|which) (?:are|were) (?:all|each)(?: of)? (?:the|its|their|these|those|different)\b",
     rf"(?:what(?:['’]s| is) )?(?:an?|the) {_WHOLE_LIST}list(?:ing)? of\b",
     r"what all (?:is|are|was|were|does|do)\b",

@@ -16,7 +16,7 @@ from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
-from pdfqa_core.reading.guard import Opening, flaw, unlabelled
+from pdfqa_core.reading.guard import Opening, flaw, plainly
 from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
@@ -39,6 +39,7 @@ from pdfqa_core.types import (
     Usage,
 )
 
+UNSUPPORTED = "said nothing that the passages say"
 MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
 _SENTENCE_ENDS = frozenset(".!?\n")
 
@@ -70,9 +71,10 @@ class GenerativeReader:
     model's family is asked: an instruction by the type of the question (`type_of`, None: found by a rule), unless there
     is an `instruction`. A yes-or-no question is decided by the model's probabilities where the form has thresholds for
     them, and the model then writes why. `checker` compares the answer with the passages.
-    What is no answer (see `guard`) or has no support at all is never kept: the model is asked once more, for a quote,
-    and if that fails too the nearest sentences are the answer. `unsupported` says what becomes of a single sentence
-    that no passage supports: "marked", or "quoted": the nearest sentence of a passage takes its place.
+    What is no answer (see `guard`) or has no support at all is never kept: the model is asked once more, for a quote.
+    If that is no answer either, the nearest sentences are; if it has no support either, the passages do not answer.
+    `unsupported` says what becomes of a single sentence that no passage supports: "marked", or "quoted": the nearest
+    sentence of a passage takes its place.
     The model's progress (loading, waiting, reading) is passed on.
     """
 
@@ -94,7 +96,7 @@ class GenerativeReader:
 
     def messages(self, question: str, evidence: Evidence | None, history: History = ()) -> list[Message]:
         """Return the prompt for the question: evidence, the turn before, question, instruction, in this order."""
-        instruction = self.instruction or self.form.instructions[self.type_of or question_type(question)]
+        instruction = self.instruction or self.form.instruction(question, self.type_of or question_type(question))
         return self.prompt(question, evidence, history, instruction)
 
     def prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
@@ -164,7 +166,7 @@ class GenerativeReader:
         for attempt in found[:-1]:
             notes.append(f"What the model wrote first was put aside: it {attempt.flaw}.")
         kept = found[-1]
-        if kept.usage is None:
+        if kept.usage is None and not kept.declined:
             notes.append("These are the sentences of the passages that are nearest to the question.")
         usage = _sum([attempt.usage for attempt in found if attempt.usage is not None])
         if kept.usage is not None and kept.usage.finish_reason == "length":
@@ -202,6 +204,8 @@ class GenerativeReader:
         found.append((yield from self._attempt(question, evidence, messages, reading, stop)))
         if not found[-1].flaw or is_set(stop):
             return found
+        if found[-1].flaw == UNSUPPORTED:
+            return [*found, _Attempt("", None, declined=True)]
         reader = ExtractiveReader(passages=self.passages, checker=self.checker)
         for event in reader.read(question, evidence.hits, stop=stop):
             if isinstance(event, Done):
@@ -218,7 +222,7 @@ class GenerativeReader:
         if kind != "boolean" or self.instruction or self.form.verdict is None:
             return self.messages(question, evidence, history)
         odds = yield from log_odds(self.llm, self.prompt(question, evidence, history, IS_IT_SO), stop=stop)
-        instruction = self.form.verdict.instruction(odds) or self.form.instructions[kind]
+        instruction = self.form.verdict.instruction(odds) or self.form.instruction(question, kind)
         return self.prompt(question, evidence, history, instruction)
 
     def _attempt(
@@ -227,7 +231,7 @@ class GenerativeReader:
         """Let the model write, and check what it wrote."""
         headings = [hit.passage.heading for hit in evidence.in_order()]
         reply, usage, first_token = yield from self._write(messages, [question, *headings], reading, stop)
-        text, markers = strip_markers(unlabelled(reply.strip()))
+        text, markers = strip_markers(plainly(reply.strip()))
         text = text.strip()
         if declines(text):
             return _Attempt(text, usage, first_token=first_token, declined=True)
@@ -239,7 +243,7 @@ class GenerativeReader:
         named = [(place, ranks[number]) for place, number in markers if number in ranks]
         checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
         if all(sentence.support is Support.NOT_FOUND for sentence in checked.sentences):
-            wrong = "said nothing that the passages say"
+            wrong = UNSUPPORTED
         elif self.unsupported == QUOTED and not is_set(stop):
             text, checked = yield from self._with_quotes(text, checked, evidence, question, stop)
         return _Attempt(text, usage, checked, first_token, time.perf_counter() - since, wrong)

@@ -14,13 +14,23 @@ _PROMPT = re.compile(
 )
 _ANNOUNCED = re.compile(r"\b(?:answer|passages?|question)\b[^.!?\n]*:?\W*$", re.IGNORECASE)
 _LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
+_PASSAGES = r"(?:the )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
+_SOURCE = re.compile(
+    rf"(?:(?<=^)|(?<=[.!?]\s))(?:(?:according to|based on|in|as stated in) {_PASSAGES},?"
+    rf"|{_PASSAGES} (?:also )?(?:states?|says?|mentions?|explains?|notes?|indicates?) that)\s+(?P<first>\w)",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(r"\W*(?:yes|no|not)\b", re.IGNORECASE)
 HEADING_WORDS = 12  # a line that ends without a full stop is taken for a heading up to this many
 
 
-def unlabelled(text: str) -> str:
-    """Return a text without "Answer:" before it."""
-    return _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+def plainly(text: str) -> str:
+    """Return a text without "Answer:" before it, and its sentences without "According to passage 2," and the like.
+
+    Passages have other numbers on the page than in a prompt.
+    """
+    text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+    return _SOURCE.sub(lambda found: found["first"].upper(), text)
 
 
 def flaw(text: str, question: str, headings: Sequence[str] = ()) -> str:

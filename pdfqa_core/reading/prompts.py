@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Formatter
 
-from pdfqa_core.reading.question_type import QuestionType
+from pdfqa_core.reading.question_type import QuestionType, asks_twice
 
 
 class Prompt:
@@ -43,6 +43,9 @@ EARLIER_WORDS = 60  # of the answer given
 
 # Asked for its next token only, see `yes_or_no`.
 IS_IT_SO = "Answer the question with Yes or No, by what the passages above say."
+
+# Behind the instruction where a question asks for several things.
+PARTS = "Answer every part of the question."
 
 # A second try, where the first said nothing that the passages say.
 QUOTE = "Copy the one or two sentences of the passages above that answer the question, word for word."
@@ -75,6 +78,10 @@ class Form:
     instructions: Mapping[QuestionType, str]
     headings: bool = False
     verdict: Verdict | None = None
+
+    def instruction(self, question: str, kind: QuestionType) -> str:
+        """Return the instruction for a question; one that asks for two things is told to answer both."""
+        return f"{self.instructions[kind]} {PARTS}" if asks_twice(question) else self.instructions[kind]
 
 
 # The fall-back, made for SmolLM2-135M. Asked to begin with yes or no it writes "Yes." and nothing else, whatever the

@@ -29,6 +29,16 @@ _DESCRIBED = re.compile(
     r"relationship|considering)\b",
     re.IGNORECASE,
 )
+_TWICE = re.compile(
+    r"\b(?:and|or)\s+(?:(?:in|at|to|for|by|of|on|with|from)\s+)?(?:what|which|how|when|where|who|whom|whose|why)\b"
+    r"|\?\s+\S.*\?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def asks_twice(question: str) -> bool:
+    """Return whether a question asks for two things ("Which refrigerant is used, and how much of it?")."""
+    return _TWICE.search(question) is not None
 
 
 def question_type(question: str) -> QuestionType:

@@ -290,7 +290,7 @@ class AnswerService:
             retrieve=planner.retrieve, plan=planner.plan,
             judge=self._judge(settings, reader), k=settings.retrieval.k,
             threshold=settings.reading.confidence_threshold,
-            anyway=ExtractiveReader(passages=settings.reading.passages, checker=checker) if asked.anyway else None,
+            anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
             nearest=partial(nearest_sentence, meaning=checker.meaning), passages=len(searched),
             settings_fingerprint=settings.fingerprint(), stop=stop,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
-from pdfqa_core.reading.prompts import FORMS, IS_IT_SO, PLAIN, QUOTE, Form, Verdict
+from pdfqa_core.reading.prompts import FORMS, IS_IT_SO, PARTS, PLAIN, QUOTE, Form, Verdict
 from pdfqa_core.types import Progress, Support, Token, Usage
 from tests.conftest import FakeLLM
 from tests.reading.helpers import Agreeing, hit, hits, read
@@ -220,13 +220,30 @@ def test_what_is_no_answer_is_asked_for_again_as_a_quote(fake_llm, reply):
     assert Progress("asking for a quote") in events
 
 
-@pytest.mark.parametrize("reply", FLAWED)
+@pytest.mark.parametrize("reply", FLAWED[:-1])
 def test_after_two_of_them_the_nearest_sentences_are_the_answer(fake_llm, reply):
     fake_llm.enqueue([reply, reply])
     _, answer, _ = read(GenerativeReader(fake_llm), "How much is the deductible?", hits(PLAN))
     assert answer.text == "The deductible is $2,000 per year."
     assert [citation.verified for citation in answer.citations] == [True]
     assert "nearest to the question" in answer.notes[-1]
+
+
+def test_what_twice_has_no_support_is_a_refusal(fake_llm):
+    fake_llm.enqueue([FLAWED[-1], "Dragons sleep until June."])
+    _, answer, _ = read(GenerativeReader(fake_llm), "How much is the deductible?", hits(PLAN))
+    assert answer.refused
+    assert answer.citations == ()
+    assert len(answer.notes) == 2
+
+
+def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):
+    fake_llm.enqueue(
+        ["According to Passage 2, the deductible is $2,000. Passage 1 states that the plan began in 2010."]
+    )
+    answer = read(GenerativeReader(fake_llm), "How much, and what began?", hits(PLAN))[1]
+    assert answer.text == "The deductible is $2,000. The plan began in 2010."
+    assert fake_llm.history[0][0].content.endswith(PARTS)
 
 
 def test_without_a_sentence_to_quote_it_is_a_refusal(fake_llm):

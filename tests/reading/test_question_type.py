@@ -1,6 +1,6 @@
 import pytest
 
-from pdfqa_core.reading.question_type import question_type
+from pdfqa_core.reading.question_type import asks_twice, question_type
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,17 @@ from pdfqa_core.reading.question_type import question_type
 )  # fmt: skip
 def test_the_type_of_a_question(question, expected):
     assert question_type(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "twice"),
+    [
+        ("Which refrigerant does the heat pump use, and how much of it?", True),
+        ("When was it built? And what did it cost?", True),
+        ("Who pays and to whom?", True),
+        ("How much is the deductible of the Standard and the Plus plan?", False),
+        ("Is it so?", False),
+    ],
+)
+def test_a_question_that_asks_for_two_things(question, twice):
+    assert asks_twice(question) is twice

@@ -289,11 +289,11 @@ def write(weights: Weighed, model: str, rows: Sequence[Asked]) -> None:
     WEIGHTS_FILE.write_text(
         json.dumps({"vectors": weights.vectors, "words": weights.words}, indent=1) + "\n", encoding="utf-8"
     )
-    names = (model, "") if model == Settings().llm.model else (model,)  # the default one stands for those not measured
-    known = [row for row in json.loads(CALIBRATIONS.read_text("utf-8")) if row["name"] not in names]
-    for name in names:
-        for way in ("model", "combined"):
-            known.append({"refusal": way, "name": name, **asdict(getattr(weights, way))})
+    made = [("model", model), ("combined", model)]
+    if model == Settings().llm.model:
+        made.append(("model", ""))  # for a model that was not measured, where it is asked alone; else the search judges
+    known = [row for row in json.loads(CALIBRATIONS.read_text("utf-8")) if (row["refusal"], row["name"]) not in made]
+    known += [{"refusal": way, "name": name, **asdict(getattr(weights, way))} for way, name in made]
     known.sort(key=lambda row: (row["name"], row["refusal"]))
     CALIBRATIONS.write_text(lines(known), encoding="utf-8")
     curves = []

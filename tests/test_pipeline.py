@@ -121,7 +121,7 @@ def test_a_note_of_the_judgement_stands_in_the_answer(fake_llm):
     def choose(messages, choices, *, stop=None):
         raise ModelError("no probabilities")
 
-    fake_llm.choose = choose
+    fake_llm.choose, fake_llm.name = choose, "qwen2.5-coder-1.5b"
     fake_llm.enqueue(["The deductible is $2,000 per year."])
     reader = GenerativeReader(fake_llm)
     answer = run(reader=reader, judge=Judge("combined", lambda q, h: 0.9, reader), threshold=0.5)[-1].answer

@@ -72,7 +72,10 @@ def calibrations() -> Mapping[tuple[str, str], Calibration]:
 
 
 def calibration(refusal: str, model: str) -> Calibration:
-    """Return the calibration for a model by its catalogue name, title or file name; else that for any other model."""
+    """Return the calibration for a model by its catalogue name, title or file name; else that for any other model.
+
+    In "combined" the search judges alone where the model was not measured: how much its yes means differs by model.
+    """
     known = calibrations()
     names = [name for way, name in known if way == refusal and _letters(model).startswith(_letters(name))]
     return known[refusal, max(names, key=len)]

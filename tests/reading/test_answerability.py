@@ -14,7 +14,6 @@ from pdfqa_core.reading.answerability import (
     probability,
 )
 from pdfqa_core.types import Progress
-from tests.conftest import FakeLLM
 from tests.reading.helpers import hits
 
 FOUND = hits("The plan began in 2010. The deductible is $2,000 per year.", "Employees get 25 days of leave.")
@@ -47,11 +46,12 @@ def test_the_model_alone_is_calibrated(fake_llm):
     assert found.confidence == pytest.approx(calibration("model", "fake").confidence(0.0, math.log(9)))
 
 
-def test_combined_needs_both_and_tells_both(fake_llm):
+def test_combined_is_calibrated_for_the_model(fake_llm):
+    fake_llm.name = "qwen2.5-coder-1.5b"
     fake_llm.decide({"Yes": 0.9, "No": 0.1})
     found, _ = judged(Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)))
-    assert found.signals == {"retrieval": 0.7, "model": pytest.approx(0.9)}
-    assert found.confidence == pytest.approx(calibration("combined", "fake").confidence(0.7, math.log(9)))
+    assert found.signals["model"] == pytest.approx(0.9)
+    assert found.confidence == pytest.approx(calibration("combined", fake_llm.name).confidence(0.7, math.log(9)))
 
 
 def test_the_prompt_begins_like_that_of_the_answer(fake_llm):
@@ -63,14 +63,14 @@ def test_the_prompt_begins_like_that_of_the_answer(fake_llm):
     assert asked.endswith(CAN_ANSWER)
 
 
-@WAYS
-def test_a_model_that_cannot_tell_is_not_asked(refusal):
-    class SmolLM2(FakeLLM):
-        name = "SmolLM2 135M Instruct"
-
-    llm = SmolLM2()
-    found, seen = judged(Judge(refusal, lambda q, h: 0.7, GenerativeReader(llm)))
-    assert (found.confidence, found.signals, seen, llm.history) == (0.7, {"retrieval": 0.7}, [], [])
+@pytest.mark.parametrize(
+    ("refusal", "name"),
+    [("model", "SmolLM2 135M Instruct"), ("combined", "SmolLM2 135M Instruct"), ("combined", "new")],
+)
+def test_a_model_that_cannot_tell_or_was_not_measured_is_not_asked(fake_llm, refusal, name):
+    fake_llm.name = name
+    found, seen = judged(Judge(refusal, lambda q, h: 0.7, GenerativeReader(fake_llm)))
+    assert (found.confidence, found.signals, seen, fake_llm.history) == (0.7, {"retrieval": 0.7}, [], [])
 
 
 @pytest.mark.parametrize("name", ["smollm2-135m", "SmolLM2 135M Instruct", "SmolLM2-135M-Instruct.F16"])
@@ -95,7 +95,7 @@ def test_an_engine_that_cannot_tell_leaves_it_to_the_search(fake_llm, refusal):
     def choose(messages, choices, *, stop=None):
         raise ModelError("no probabilities")
 
-    fake_llm.choose = choose
+    fake_llm.choose, fake_llm.name = choose, "qwen2.5-coder-1.5b"
     found, _ = judged(Judge(refusal, lambda q, h: 0.7, GenerativeReader(fake_llm)))
     assert (found.confidence, found.signals) == (0.7, {"retrieval": 0.7})
     assert "no probabilities" in found.notes[0]

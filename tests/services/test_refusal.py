@@ -39,11 +39,13 @@ def test_none_answers_every_question(open_services):
 
 @pytest.mark.parametrize("refusal", ["model", "combined"])
 def test_the_model_is_asked_about_the_passages_that_it_would_read(open_services, fake_llm, refusal):
+    fake_llm.name = "qwen2.5-coder-1.5b"
     services = open_services(llm=fake_llm)
     fake_llm.decide({"Yes": 0.001, "No": 0.999})
     fake_llm.enqueue(["All meters are read every 15 minutes."])
     answer = answered(services, METERS, BM25, refusal=refusal)
-    assert set(answer.signals) == ({"model"} if refusal == "model" else {"model", "retrieval"})
+    assert answer.refused
+    assert "model" in answer.signals
     first = fake_llm.history[0][-1].content
     assert "15 minutes" in first
     assert METERS in first

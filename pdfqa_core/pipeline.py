@@ -144,7 +144,7 @@ def ask(
                 continue
             answer = _judged(event.answer, hits, found)
             if anyway is not None and not answer.stopped:
-                answer = replace(answer, notes=(ANSWERED_ANYWAY, *answer.notes))
+                answer = _anyway(answer, standalone, nearest)
             seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
             if "first_token" in answer.seconds:
                 seconds["write"] = answer.seconds["read"] - answer.seconds["first_token"]
@@ -155,6 +155,16 @@ def ask(
 def _nothing(passages: int | None) -> str:
     """Return why there are no hits, in words."""
     return NOTHING_TO_SEARCH if passages == 0 else NOTHING_FOUND
+
+
+def _anyway(answer: Answer, question: str, nearest: Nearest | None) -> Answer:
+    """Return the answer with a note that it was asked for; in the place of a refusal stands the nearest sentence."""
+    answer = replace(answer, notes=(ANSWERED_ANYWAY, *answer.notes))
+    near = nearest(question, answer.hits) if answer.refused and nearest is not None else None
+    if near is None:
+        return answer
+    text = " ".join(near.quote.split())
+    return replace(answer, text=text, refused=False, citations=(replace(near, verified=True, end=len(text)),))
 
 
 def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) -> Answer:

@@ -221,3 +221,12 @@ def test_closing_the_stream_closes_the_engines_stream(fake_llm):
     next(event for event in events if isinstance(event, Token))
     events.close()
     assert closed == [True]
+
+
+def test_anyway_gives_the_nearest_sentence_where_nobody_answers():
+    options = {"anyway": ExtractiveReader(), "nearest": nearest_sentence}
+    answer = run("What of zebras?", **options)[-1].answer
+    assert not answer.refused
+    assert answer.nearest is None
+    assert [answer.text] == [citation.quote for citation in answer.citations]
+    assert (answer.citations[0].start, answer.citations[0].end) == (0, len(answer.text))

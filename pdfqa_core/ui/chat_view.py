@@ -195,9 +195,12 @@ def _pointed_to(turn: Turn, names: Names) -> tuple[tuple[tuple[int, str, tuple[P
     answer, near = turn.answer, turn.answer.nearest
     if not answer.refused:
         return (), ""
+    places: dict[str, Hit] = {}  # of overlapping passages the best
+    for hit in answer.hits:
+        places.setdefault(place(hit, names), hit)
     cards = tuple(
-        (hit.rank, place(hit, names), passage_parts(hit.passage.text, turn.standalone_question))
-        for hit in answer.hits[:NEAREST]
+        (hit.rank, where, passage_parts(hit.passage.text, turn.standalone_question))
+        for where, hit in list(places.items())[:NEAREST]
     )
     return cards, f"{names.get(near.span.document_id, REMOVED)}, p. {near.span.page}" if near else ""
 

@@ -87,7 +87,7 @@ def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_ou
     assert "Insufficient" not in shown
     assert "“The pump holds 68 kg of &lt;ammonia&gt;.”" in shown
     assert "report.pdf, p. 3" in shown
-    assert shown.count('class="passage"') == 2
+    assert shown.count('class="passage"') == 1  # both passages are of one page
     assert shown.count('data-action="anyway"') == 1
     assert shown.count("0.10") == 1
     assert "<details" in shown[: shown.index("Confidence 0.10")]

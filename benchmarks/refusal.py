@@ -1,14 +1,15 @@
 """How well questions without an answer in the documents are turned away: by the search, by the model, by both.
 
 Data: refusal_data.py (Northwind, CLAPnq, MT-RAG, aapl_10q, PubMedQA). In each set and kind of question the even ones
-are for choosing (weights, threshold, the prompt's words), the odd ones for reporting.
+are one half, the odd ones the other.
 
-Prints, for each way to refuse and each set, on the odd half: balanced accuracy with its 95 % bootstrap interval, the
-share of the answerable questions that is turned away, of those whose page was among the passages read too, AUC and n;
-last the ratio to the search alone as it was weighed before. `--fit` fits the weights on the even half, reports with
-them, and writes them, and the curves of the page, beside the code. Signals are appended to files in `--cache`, so that
-a run goes on where one ended; remove the files to measure again. `--seconds` ends asking the model after that time, all
-sets in turn; what it was not asked about is left out of the ways that need it.
+Prints, for each way to refuse and each set: balanced accuracy with its 95 % bootstrap interval, the share of the
+answerable questions that is turned away, of those whose page was among the passages read too, AUC and n; last the ratio
+to the search alone as it was weighed before. With `--fit` each half is judged by weights fitted on the other one, and
+weights fitted on both are written beside the code, with the curves of the page; without, by the weights that are
+there. Signals are appended to files in `--cache`, so that a run goes on where one ended; remove the files to measure
+again. `--seconds` ends asking the model after that time, all sets in turn; what it was not asked about is left out of
+the ways that need it.
 
     python benchmarks/refusal.py [--quick] [--cache DIR] [--per N] [--model NAME] [--seconds N] [--sets A,B] [--fit]
 """
@@ -20,7 +21,7 @@ import datetime
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -32,7 +33,7 @@ from refusal_data import DATASETS, Item, present
 
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.llm import LlamaCpp
-from pdfqa_core.llm.catalogue import resolve
+from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.reading import GenerativeReader, Meaning, answerability
 from pdfqa_core.reading.answerability import CALIBRATIONS, Calibration, calibration
 from pdfqa_core.reading.refusal_curve import DATA as CURVES
@@ -52,7 +53,7 @@ HELD = ("northwind", "aapl_10q")
 
 @dataclass(frozen=True)
 class Asked:
-    """A question and what was measured of it; `even`: it is one of those to choose by."""
+    """A question and what was measured of it; `even`: the half that it belongs to."""
 
     dataset: str
     kind: str
@@ -168,8 +169,21 @@ class Weighed:
         return weights.confidence(search, row.log_odds or 0.0)
 
 
-def shipped(model: str) -> Weighed:
-    return Weighed(WEIGHTS["vectors"], WEIGHTS["words"], calibration("model", model), calibration("combined", model))
+Halves = Mapping[bool, Weighed]  # the weights by which the even (True) and the odd questions are judged
+
+
+def shipped(model: str) -> Halves:
+    found = Weighed(WEIGHTS["vectors"], WEIGHTS["words"], calibration("model", model), calibration("combined", model))
+    return {True: found, False: found}
+
+
+def crossed(rows: Sequence[Asked]) -> Halves:
+    """Return for each half weights that were fitted on the other one."""
+    return {even: fitted([row for row in rows if row.even is not even]) for even in (True, False)}
+
+
+def confidences(way: str, rows: Sequence[Asked], halves: Halves) -> np.ndarray:
+    return np.array([halves[row.even].confidence(way, row) for row in rows])
 
 
 def regression(x: Sequence[Sequence[float]], rows: Sequence[Asked]) -> tuple[list[float], float]:
@@ -222,7 +236,7 @@ def usable(way: str, rows: Sequence[Asked]) -> list[Asked]:
     return [row for row in rows if row.log_odds is not None] if way in ("model", "combined") else list(rows)
 
 
-def report(name: str, rows: Sequence[Asked], weights: Weighed, threshold: float) -> dict[str, float]:
+def report(name: str, rows: Sequence[Asked], halves: Halves, threshold: float) -> dict[str, float]:
     """Print a line for each way to refuse; return their balanced accuracies, and that of the search as it was."""
     from sklearn.metrics import roc_auc_score
 
@@ -234,14 +248,10 @@ def report(name: str, rows: Sequence[Asked], weights: Weighed, threshold: float)
         known = np.array([row.answerable for row in of])
         at = BEFORE_AT if way == "before" else threshold
         old = dict(zip(("nearest", "covered", "constant"), BEFORE, strict=True))
-        values = np.array(
-            [
-                weighed(old, covered=row.covered, nearest=row.nearest)
-                if way == "before"
-                else weights.confidence(way, row)
-                for row in of
-            ]
-        )
+        if way == "before":
+            values = np.array([weighed(old, covered=row.covered, nearest=row.nearest) for row in of])
+        else:
+            values = confidences(way, of, halves)
         found[way] = balanced(values, known, at)
         low, high = interval(values, known, at)
         lost = [value < at for value, row in zip(values, of, strict=True) if row.answerable]
@@ -255,26 +265,26 @@ def report(name: str, rows: Sequence[Asked], weights: Weighed, threshold: float)
     return found
 
 
-def by_kind(rows: Sequence[Asked], weights: Weighed, threshold: float, way: str) -> None:
+def by_kind(rows: Sequence[Asked], halves: Halves, threshold: float, way: str) -> None:
     """Print which share of each kind of question is answered."""
     kinds: dict[tuple[str, str], list[bool]] = {}
     for row in usable(way, rows):
-        kinds.setdefault((row.dataset, row.kind), []).append(weights.confidence(way, row) >= threshold)
-    print(f"\nAnswered by kind ({way}, the odd half):")
+        kinds.setdefault((row.dataset, row.kind), []).append(halves[row.even].confidence(way, row) >= threshold)
+    print(f"\nAnswered by kind ({way}):")
     for (dataset, kind), answered in kinds.items():
         print(f"  {dataset:<10} {kind:<18} {np.mean(answered):.2f}  n {len(answered)}")
 
 
-def thresholds(rows: Sequence[Asked], weights: Weighed, way: str) -> None:
-    """Print what thresholds are worth on the half to choose by: the mean over the sets, and what HELD loses."""
-    print(f"\nThresholds on the even half ({way}): mean balanced accuracy, turned away of the answerable of {HELD}")
+def thresholds(rows: Sequence[Asked], halves: Halves, way: str) -> None:
+    """Print what thresholds are worth: the mean over the sets, and what HELD loses."""
+    print(f"\nThresholds ({way}): mean balanced accuracy, turned away of the answerable of {HELD}")
     of = usable(way, rows)
     for threshold in np.arange(0.2, 0.71, 0.05):
         scores, lost = [], {}
         for name in dict.fromkeys(row.dataset for row in of):
             mine = [row for row in of if row.dataset == name]
             known = np.array([row.answerable for row in mine])
-            values = np.array([weights.confidence(way, row) for row in mine])
+            values = confidences(way, mine, halves)
             scores.append(balanced(values, known, threshold))
             lost[name] = float((values[known] < threshold).mean())
         losses = ", ".join(f"{lost[name]:.2f}" for name in HELD if name in lost)
@@ -284,13 +294,13 @@ def thresholds(rows: Sequence[Asked], weights: Weighed, way: str) -> None:
 # ------------------------------------------------------------------ writing
 
 
-def write(weights: Weighed, model: str, rows: Sequence[Asked]) -> None:
-    """Write weights and curves beside the code; those of other models stay."""
+def write(weights: Weighed, model: str, rows: Sequence[Asked], halves: Halves) -> None:
+    """Write weights, and the curves of the halves, beside the code; the weights of other models stay."""
     WEIGHTS_FILE.write_text(
         json.dumps({"vectors": weights.vectors, "words": weights.words}, indent=1) + "\n", encoding="utf-8"
     )
     made = [("model", model), ("combined", model)]
-    if model == Settings().llm.model:
+    if model == DEFAULT:
         made.append(("model", ""))  # for a model that was not measured, where it is asked alone; else the search judges
     known = [row for row in json.loads(CALIBRATIONS.read_text("utf-8")) if (row["refusal"], row["name"]) not in made]
     known += [{"refusal": way, "name": name, **asdict(getattr(weights, way))} for way, name in made]
@@ -302,7 +312,7 @@ def write(weights: Weighed, model: str, rows: Sequence[Asked]) -> None:
             of = [row for row in usable(way, rows) if row.dataset == name]
             if not of:
                 continue
-            values = np.array([weights.confidence(way, row) for row in of])
+            values = confidences(way, of, halves)
             known_ones = np.array([row.answerable for row in of])
             below = [values < n / STEPS for n in range(STEPS + 1)]
             curves.append(
@@ -318,7 +328,7 @@ def write(weights: Weighed, model: str, rows: Sequence[Asked]) -> None:
                 }
             )
     CURVES.write_text(lines(curves), encoding="utf-8")
-    print(f"\nweights and {len(curves)} curves (of the odd half) written beside the code")
+    print(f"\nweights and {len(curves)} curves written beside the code")
 
 
 def lines(rows: Sequence[Any]) -> str:
@@ -331,11 +341,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="folder of the measured signals; a new one unless given")
     parser.add_argument("--per", type=int, default=100, help="questions of each set and kind")
     parser.add_argument("--sets", default="", help="data sets, by commas; all that are there unless given")
-    parser.add_argument("--model", default=Settings().llm.model, help="name in the catalogue")
+    parser.add_argument("--model", default=DEFAULT, help="name in the catalogue")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1e9, help="ask the model for at most this long; 0: not at all")
     parser.add_argument("--models-dir", type=Path, default=ROOT / "models")
-    parser.add_argument("--fit", action="store_true", help="fit the weights on the even half and write them")
+    parser.add_argument(
+        "--fit", action="store_true", help="judge each half by weights of the other, write those of both"
+    )
     return parser.parse_args()
 
 
@@ -358,19 +370,19 @@ def main() -> None:
         turns = spread([list(in_turn(found)) for found in sets.values()])
         asked_model(turns, reader, model, time.monotonic() + options.seconds)
     rows = [row for found in sets.values() for row in joined(found, model)]
-    even, odd = [row for row in rows if row.even], [row for row in rows if not row.even]
-    weights = fitted(even) if options.fit else shipped(options.model)
-    way = "combined" if any(row.log_odds is not None for row in odd) else "retrieval"
+    halves = crossed(rows) if options.fit else shipped(options.model)
+    way = "combined" if any(row.log_odds is not None for row in rows) else "retrieval"
     threshold = Settings().reading.confidence_threshold
-    thresholds(even, weights, way)
-    print(f"\nBalanced accuracy on the odd half at {threshold}:")
-    found = {name: report(name, [row for row in odd if row.dataset == name], weights, threshold) for name in names}
-    by_kind(odd, weights, threshold, way)
+    thresholds([row for row in rows if row.even], halves, way)
+    print(f"\nBalanced accuracy at {threshold}:")
+    found = {name: report(name, [row for row in rows if row.dataset == name], halves, threshold) for name in names}
+    by_kind(rows, halves, threshold, way)
     if timed := [row["seconds"] for row in model.rows.values()]:
         print(f"\nreading the passages and asking: median {median(timed):.1f} s, n {len(timed)}")
     if options.fit:
+        weights = fitted(rows)
         print(f"\n{weights}")
-        write(weights, options.model, odd)
+        write(weights, options.model, rows, halves)
     both = [(scores[way], scores["before"]) for scores in found.values() if way in scores and "before" in scores]
     ratio = np.mean([now for now, _ in both]) / np.mean([then for _, then in both]) if both else float("nan")
     print(f"\nbalanced accuracy, mean of {len(both)} sets, {way} / the search alone as it was: {ratio:.2f}")

@@ -11,6 +11,9 @@ shows a search polluted by its history. Then how often a new topic is recognised
 against the opening question, and any human form, of another. The same for MT-RAG, which has no human rewritings: its
 tasks with gold passages, from their second turn on.
 
+Settings of the llm rewriter are chosen on CAsT 2019 (every second conversation) and 2020, whose passages are not here:
+the follow-ups search for their own human form among all human forms, an easy task for the question as typed.
+
 The model's replies are kept in a file (--keep); a run that was interrupted goes on. Last line: the share of the way
 from raw to human that the default rewriter goes with the default retriever.
 
@@ -42,7 +45,7 @@ from pdfqa_core.conversation.llm import CHOSEN_NOTE, beside  # noqa: E402
 from pdfqa_core.conversation.relation import Relation, relation  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, summarise  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, retrievers  # noqa: E402
-from pdfqa_core.settings import Settings  # noqa: E402
+from pdfqa_core.settings import Settings, models_path  # noqa: E402
 from pdfqa_core.streaming import complete  # noqa: E402
 from pdfqa_core.types import (  # noqa: E402
     GREEDY,
@@ -60,6 +63,7 @@ from pdfqa_core.types import (  # noqa: E402
 )
 
 DATA = ROOT.parent / "shared" / "data" / "conversations"
+TUNING = DATA.parent / "rewriting"
 KEEP = ROOT / "data" / "benchmarks"
 RETRIEVERS = ("hybrid", "bm25", "dense")
 QUICK = 4  # conversations
@@ -177,6 +181,23 @@ def read_cast(file: Path, most: int | None) -> list[Turn]:
     return turns
 
 
+def read_tuning(folder: Path) -> list[Turn]:
+    """Return the turns of CAsT 2020 and of every second conversation of 2019; what answers one is its human form."""
+    lines = (folder / "cast2019_resolved.tsv").read_text("utf-8").splitlines()
+    resolved = dict(line.split("\t", 1) for line in lines)
+    turns = []
+    conversations = json.loads((folder / "cast2020_manual.json").read_text("utf-8"))
+    conversations += json.loads((folder / "cast2019_topics.json").read_text("utf-8"))[::2]
+    for place, conversation in enumerate(conversations):
+        history: History = ()
+        for turn in conversation["turn"]:
+            key = f"{conversation['number']}_{turn['number']}"
+            raw, human = turn["raw_utterance"].strip(), turn.get("manual_rewritten_utterance") or resolved[key]
+            turns.append(Turn(place, raw, human.strip(), frozenset([human.strip()]), history))
+            history += ((raw, ""),)
+    return turns
+
+
 def read_mtrag(file: Path) -> list[Turn]:
     turns = []
     for place, row in enumerate(map(json.loads, file.read_text("utf-8").splitlines())):
@@ -274,7 +295,8 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=KEEP, help="folder for the model's replies")
     parser.add_argument("--minutes", type=float, default=0, help="end after so many; go on with the same --keep")
     parser.add_argument("--model", default=Settings().llm.model)
-    parser.add_argument("--models-dir", type=Path, default=ROOT / "models")
+    parser.add_argument("--models-dir", type=Path, default=models_path(Settings().llm))
+    parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--no-llm", action="store_true", help="leave the llm rewriter out")
     chosen = parser.parse_args()
     if not (chosen.data / "cast2021_manual.json").is_file():
@@ -300,6 +322,11 @@ def measure(chosen: argparse.Namespace) -> None:
         systems["llm"] = lambda turn: rewritten[turn].query
     systems["  a person in its place"] = lambda turn: by_hand(turn, with_meaning, encode).query
     systems["human"] = lambda turn: turn.human
+    if rewritten:
+        tuning = read_tuning(TUNING)
+        asked = [turn for turn in tuning if turn.history and relation_of(turn, encode) is Relation.FOLLOW_UP]
+        rewritten |= ask_model(chosen, asked, encode)
+        table("CAsT 2019, 2020, follow-ups", asked, systems, index_of(tuning, encoder))
     index = index_of(turns, encoder)
     found = table("CAsT 2021", turns, systems, index)
     mixed = between(turns)
@@ -329,7 +356,7 @@ def ask_model(chosen: argparse.Namespace, turns: Sequence[Turn], encode: Any) ->
         from pdfqa_core.llm import LlamaCpp
         from pdfqa_core.llm.catalogue import resolve
 
-        return LlamaCpp(resolve(chosen.model, chosen.models_dir), name=chosen.model)
+        return LlamaCpp(resolve(chosen.model, chosen.models_dir), name=chosen.model, threads=chosen.threads)
 
     chosen.keep.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + 60 * chosen.minutes if chosen.minutes else float("inf")

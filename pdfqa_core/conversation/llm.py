@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 from pdfqa_core.conversation.base import rewriters
 from pdfqa_core.conversation.candidates import candidates
@@ -72,13 +74,13 @@ def flaw(rewritten: str, question: str, history: History) -> str:
 
     It may not if it is empty, has more than three times the words of the question and 20 more, lacks a topic word of
     the question or has no others, repeats an earlier question, has five words in a row from an answer that no question
-    has, or has topic words that nobody used. Words are compared without the s of a plural.
+    has, or has topic words that nobody used. Words are compared by their stems (Snowball, English).
     """
     if not rewritten:
         return "is empty"
     if len(rewritten.split()) > _longest(question):
         return "is too long"
-    topic, asked = _singular(rewritten), _singular(question)
+    topic, asked = _stems(rewritten), _stems(question)
     if asked.keys() - topic.keys():
         return f"lacks {_listed(asked, topic)}"
     if not topic.keys() - asked.keys():
@@ -90,8 +92,8 @@ def _borrowed(rewritten: str, question: str, history: History) -> str:
     """Return why what a rewritten question adds may not be used; empty if it may."""
     if any(terms(rewritten) == terms(before) for before, _ in history):
         return "repeats an earlier question"
-    topic = _singular(rewritten)
-    said = {term for text in (question, *(text for pair in history for text in pair)) for term in _singular(text)}
+    topic = _stems(rewritten)
+    said = {term for text in (question, *(text for pair in history for text in pair)) for term in _stems(text)}
     if topic.keys() - said:
         return f"adds {_listed(topic, said)}"
     own = _runs(question) | {run for before, _ in history for run in _runs(before)}
@@ -103,9 +105,16 @@ def _longest(question: str) -> int:
     return 3 * len(question.split()) + 20
 
 
-def _singular(text: str) -> dict[str, str]:
-    """Return the topic words of a text without the s of a plural, and how they are written."""
-    return {re.sub(r"(['’]s|(?<=\w\w\w)s)$", "", term): term for term in topic_terms(text)}
+def _stems(text: str) -> dict[str, str]:
+    """Return the stems of the topic words of a text, and how the words are written."""
+    return {_stemmer().stem(re.sub(r"['’]s$", "", term)): term for term in topic_terms(text)}
+
+
+@cache
+def _stemmer() -> Any:
+    from nltk.stem.snowball import SnowballStemmer
+
+    return SnowballStemmer("english")
 
 
 def _listed(words: dict[str, str], known: Collection[str]) -> str:

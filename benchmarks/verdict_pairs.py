@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from northwind import GOLD, ROOT, read
+from northwind import GOLD, read
 from tables_aapl import CELLS, CHOSEN_LATER
 from verdict_questions import around, markdown, table_of
 
@@ -34,6 +34,7 @@ UNITS = (
     ("minutes", "hours"), ("thousand", "million"), ("meters", "kilometers"), ("feet", "meters"), ("km", "miles"),
     ("miles", "feet"), ("months", "weeks"),
 )  # fmt: skip
+LATER = 1000  # number from which on sources count as later ones
 TEMPLATES = (
     "{label} was {value} for {column}.", "In {column}, {label} was {value}.", "The {label} for {column} is {value}.",
     "{label} amounted to {value} in {column}.",
@@ -58,13 +59,20 @@ class Pair:
     others: tuple[str, ...] = ()  # the passages of the changed one, where they are others
 
     @property
-    def even(self) -> bool:
-        """Whether it belongs to the half that is used for tuning."""
-        return self.group % 2 == 0
+    def half(self) -> str:
+        """Return "even" (for tuning), "odd" (for reporting), or "later": sources that were not looked at before."""
+        return "later" if self.group >= LATER else ("even", "odd")[self.group % 2]
+
+    @property
+    def source(self) -> tuple[str, int]:
+        """What the pairs of one answer or table share."""
+        return self.data, self.group
 
 
 @dataclass(frozen=True)
 class Source:
+    """A question, the answer that a person wrote, and the passages it was written from."""
+
     question: str
     answer: str
     passages: tuple[str, ...]
@@ -84,8 +92,17 @@ def pairs(shared: Path, *, quick: bool = False) -> list[Pair]:
     sets.append(list(of_tables(shared, 24 if quick else 110, rng)))
     if not quick:
         sets.append(list(of_filings(shared, rng)))
+        sets.append(list(later(shared, random.Random(8))))
     mixed = [((n + 0.5) / len(found), pair) for found in sets for n, pair in enumerate(found)]
     return [pair for _, pair in sorted(mixed, key=lambda entry: entry[0])]
+
+
+def later(shared: Path, rng: random.Random) -> Iterator[Pair]:
+    """Yield the pairs of 150 more answers of MT-RAG."""
+    found = mtrag(shared)[120:270]
+    passages = [source.passages for source in found]
+    for number, source in enumerate(found, LATER):
+        yield from of_source("mtrag", number, source, passages, rng)
 
 
 def sources(shared: Path, quick: bool) -> dict[str, list[Source]]:
@@ -95,11 +112,6 @@ def sources(shared: Path, quick: bool) -> dict[str, list[Source]]:
     ]
     if quick:
         return {"clapnq": clapnq}
-    mtrag = [
-        Source(row["input"][-1]["text"], row["targets"][0]["text"], tuple(c["text"] for c in row["contexts"][:3]))
-        for row in rows(shared / "conversations" / "mtrag_un_reference.jsonl")
-        if "ANSWERABLE" in row["answerability"] and row["contexts"]
-    ][:120]
     pages = read(shared / "northwind")
     northwind = [
         Source(
@@ -108,7 +120,15 @@ def sources(shared: Path, quick: bool) -> dict[str, list[Source]]:
         )
         for row in rows(shared / "northwind" / "questions_50.jsonl")
     ]  # fmt: skip
-    return {"clapnq": clapnq, "mtrag": mtrag, "northwind": northwind}
+    return {"clapnq": clapnq, "mtrag": mtrag(shared)[:120], "northwind": northwind}
+
+
+def mtrag(shared: Path) -> list[Source]:
+    return [
+        Source(row["input"][-1]["text"], row["targets"][0]["text"], tuple(c["text"] for c in row["contexts"][:3]))
+        for row in rows(shared / "conversations" / "mtrag_un_reference.jsonl")
+        if "ANSWERABLE" in row["answerability"] and row["contexts"]
+    ]
 
 
 def rows(file: Path) -> list[dict]:
@@ -264,6 +284,3 @@ def of_filings(shared: Path, rng: random.Random) -> Iterator[Pair]:
         lines = [line for line in text.splitlines() if line.startswith("|")]
         table = [[part.strip() for part in line.strip().strip("|").split("|")] for line in lines if "---" not in line]
         yield from of_cell("aapl_10q", group, table, text, rng)
-
-
-__all__ = ["ROOT", "Pair", "pairs"]

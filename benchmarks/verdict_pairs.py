@@ -183,7 +183,7 @@ def near(text: str, sentence: str) -> str:
 
 def changes(sentence: str, passages: str, rng: random.Random) -> Iterator[tuple[str, str, tuple[int, int]]]:
     """Yield (kind, changed sentence, changed place): a number, period and name, a negation, a qualifier, a unit."""
-    own, there = facts(sentence), facts(passages)
+    own, there = ([fact for fact in facts(text) if not fact.initial] for text in (sentence, passages))
     for kind, names in (("number", ("number", "percent", "money")), ("period", ("date",)), ("name", ("name",))):
         options = [
             (fact, others)

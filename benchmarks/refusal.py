@@ -28,19 +28,21 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from northwind import ROOT
 from refusal_data import DATASETS, Item, present
 
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import DEFAULT, resolve
-from pdfqa_core.reading import GenerativeReader, Meaning, answerability
+from pdfqa_core.llm.hardware import default_threads
+from pdfqa_core.llm.profile import profile
+from pdfqa_core.reading import Checker, GenerativeReader, Meaning, answerability
 from pdfqa_core.reading.answerability import CALIBRATIONS, Calibration, calibration
+from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.reading.refusal_curve import DATA as CURVES
 from pdfqa_core.reading.refusal_curve import STEPS
 from pdfqa_core.retrieval import Encoder
 from pdfqa_core.retrieval.confidence import WEIGHTS, WEIGHTS_FILE, covered, nearest, weighed
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import LLMSettings, Settings, models_path
 
 WAYS = ("words alone", "retrieval", "model", "combined")
 BEFORE, BEFORE_AT = (7.57, 1.61, -5.87), 0.45  # nearest, covered, constant of the search alone, and its threshold
@@ -344,7 +346,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--model", default=DEFAULT, help="name in the catalogue")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1e9, help="ask the model for at most this long; 0: not at all")
-    parser.add_argument("--models-dir", type=Path, default=ROOT / "models")
+    parser.add_argument("--models-dir", type=Path, default=models_path(LLMSettings()))
     parser.add_argument(
         "--fit", action="store_true", help="judge each half by weights of the other, write those of both"
     )
@@ -365,8 +367,11 @@ def main() -> None:
     model = Kept(cache / f"model_{options.model}.jsonl")
     if options.seconds > 0:
         llm = LlamaCpp(resolve(options.model, options.models_dir), name=options.model, threads=options.threads)
-        reading = Settings().reading
-        reader = GenerativeReader(llm, passages=reading.passages, prompt_tokens=reading.prompt_tokens)
+        suited = profile("llama_cpp", options.model, options.threads or default_threads())
+        reader = GenerativeReader(
+            llm, passages=suited.passages, prompt_tokens=suited.tokens, form=FORMS[suited.prompts],
+            checker=Checker(meaning=Meaning(encoder.encode)),
+        )  # fmt: skip
         turns = spread([list(in_turn(found)) for found in sets.values()])
         asked_model(turns, reader, model, time.monotonic() + options.seconds)
     rows = [row for found in sets.values() for row in joined(found, model)]
@@ -385,7 +390,7 @@ def main() -> None:
         write(weights, options.model, rows, halves)
     both = [(scores[way], scores["before"]) for scores in found.values() if way in scores and "before" in scores]
     ratio = np.mean([now for now, _ in both]) / np.mean([then for _, then in both]) if both else float("nan")
-    print(f"\nbalanced accuracy, mean of {len(both)} sets, {way} / the search alone as it was: {ratio:.2f}")
+    print(f"\nbalanced accuracy, mean of the sets ({len(both)}), {way} / the search alone as it was: {ratio:.2f}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
-from pdfqa_core.reading.checking import Checker
+from pdfqa_core.reading.checking import Checker, is_statement
 from pdfqa_core.reading.evidence import first
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.relevance import relevance
@@ -26,13 +26,16 @@ from pdfqa_core.types import (
     Token,
 )
 
+HEADING_WORDS = 10  # a line without a full stop is taken for a heading up to this many
+
 
 @readers.register("extractive", "the best sentences, word for word")
 class ExtractiveReader:
     """Answers with at most `count` sentences of the first `passages` hits, in their order, each of them cited.
 
     The sentences are the most relevant ones (see `relevance`); those that share no content term with the question are
-    not given. Of `checker` only the meaning is used: what is literal is supported.
+    not given, nor are headings and questions, unless there is nothing else. A row of a table is given with the names of
+    its columns. Of `checker` only the meaning is used: what is literal is supported.
     """
 
     llm = None
@@ -81,5 +84,14 @@ class ExtractiveReader:
             key = tuple(sorted(quote.terms))  # overlapping passages hold the same sentence twice
             if wanted & set(quote.terms) and (key not in scored or score > scored[key][0]):
                 scored[key] = (score, place, quote)
-        best = sorted(scored.values(), key=lambda entry: -entry[0])[: self.count]
+        said = {key: found for key, found in scored.items() if _says_something(found[2], question)}
+        best = sorted((said or scored).values(), key=lambda entry: -entry[0])[: self.count]
         return [quote for _, _, quote in sorted(best, key=lambda entry: entry[1])]
+
+
+def _says_something(quote: Quote, question: str) -> bool:
+    """Return whether a quote is a sentence or a row of a table, not a heading or a question."""
+    if quote.parts[0] != quote.text:
+        return True
+    ended = quote.text.rstrip().endswith((".", "!", ";", '"', "”", ")"))
+    return is_statement(quote.text, question) and (ended or len(quote.text.split()) > HEADING_WORDS)

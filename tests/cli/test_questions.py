@@ -85,7 +85,7 @@ def test_search_finds_a_gold_page_of_the_sample(workspace, run, item):
     assert found.status == 0
     assert set(found.data["hits"][0]) >= {"rank", "score", "filename", "document_id", "pages", "text", "parts"}
     assert set(item["pages"]) & {page for hit in found.data["hits"] for page in hit["pages"]}
-    assert [hit["rank"] for hit in found.data["hits"]] == [1, 2, 3, 4, 5]
+    assert [hit["rank"] for hit in found.data["hits"]] == [1, 2, 3, 4, 5][: len(found.data["hits"])]
     assert {hit["filename"] for hit in found.data["hits"]} == {"harbour-heat.pdf"}
 
 

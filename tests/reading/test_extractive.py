@@ -58,3 +58,9 @@ def test_a_stop_gives_what_there_is():
     assert answer.stopped
     assert not answer.refused
     assert answer.text == ""
+
+
+def test_headings_and_questions_are_no_quotes_unless_there_is_nothing_else():
+    page = "Deductible of the plan\n\nHow high is the deductible?\n\nIt is a sum per year, the deductible."
+    assert read(ExtractiveReader(), "deductible", hits(page))[1].text == "It is a sum per year, the deductible."
+    assert read(ExtractiveReader(), "deductible", hits("Deductible of the plan"))[1].text == "Deductible of the plan"

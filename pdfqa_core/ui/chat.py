@@ -83,7 +83,10 @@ def build(services: Services, session: gr.State) -> Shown:
         event.then(guarded(handlers.offer), [parts.state, session], parts.follow_ups, **AT_ONCE)
     parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
     parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
-    parts.reader.click(guarded(handlers.reader_clicked), session, [session, parts.reader], **AT_ONCE)
+    # in the queue: a change of the session is noticed, and so kept in the browser, only there
+    parts.reader.click(
+        guarded(handlers.reader_clicked), session, [session, parts.reader], concurrency_limit=None, **QUIET
+    )
     parts.scope.input(guarded(handlers.scope_changed), [parts.scope, parts.state, session], session, **AT_ONCE)
     return Shown(guarded(handlers.show), [parts.state, session], outputs)
 

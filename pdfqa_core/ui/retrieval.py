@@ -100,12 +100,13 @@ class Handlers:
             stats=stats,
         )
 
-    def show(self, session: Session) -> tuple[str, gr.Dropdown]:
-        """Return the preview and the choice of documents."""
+    def show(self, session: Session) -> tuple[str, gr.Dropdown, Any]:
+        """Return the preview, the choice of documents, and the reader, which the chat may have changed."""
         documents = [d for d in self.services.documents.list(session.owner) if d.state.usable]
         chosen = [d.id for d in documents if d.id in session.scope]
         choices = [(d.title or d.filename, d.id) for d in documents]
-        return self.preview(session), gr.Dropdown(choices=choices, value=chosen)
+        reader = gr.update(value=session.settings.reading.reader)
+        return self.preview(session), gr.Dropdown(choices=choices, value=chosen), reader
 
     def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""
@@ -278,4 +279,5 @@ def build(services: Services, session: gr.State) -> Shown:
     hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    return Shown(handlers.show, [session], [preview, scope], Shown(handlers.fill, [session], form.all))
+    reader = form.fields[("reading", "reader")]
+    return Shown(handlers.show, [session], [preview, scope, reader], Shown(handlers.fill, [session], form.all))

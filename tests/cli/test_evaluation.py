@@ -245,7 +245,8 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     checks = {row["name"]: row for row in done.data["checks"]}
     assert list(checks) == [
         "machine", "packages", "workspace", "reading PDFs", "OCR", "sentences (nltk)", "search by words (rank-bm25)",
-        "search in large indexes (hnswlib)", "tables (pandas)", "agreement (scikit-learn)", "encoder", "language model",
+        "search in large indexes (hnswlib)", "tables (pandas)", "agreement (scikit-learn)", "encoder",
+        "models folder", "language model",
     ]  # fmt: skip
     for package in ("rank-bm25", "nltk", "pandas", "hnswlib", "scikit-learn"):
         assert f"{package} {version(package)}" in checks["packages"]["detail"]
@@ -263,5 +264,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 12
+    assert done.out.count("ok  ") == 13
     assert "NO " not in done.out

@@ -105,7 +105,7 @@ def test_settings_and_preferences(services, kept):
 def test_the_search_uses_the_index_that_is_there(pdfqa, kept):
     then = kept.json("search.json")
     files = {path: path.stat().st_mtime_ns for path in (kept.workspace / "indexes").rglob("*") if path.is_file()}
-    hits = json.loads(pdfqa("search", then["question"], "--json"))["hits"]
+    hits = json.loads(pdfqa("search", then["question"], "--no-merge-overlaps", "--json"))["hits"]
     assert has(hits, then["hits"])
     assert {
         path: path.stat().st_mtime_ns for path in (kept.workspace / "indexes").rglob("*") if path.is_file()
@@ -115,7 +115,8 @@ def test_the_search_uses_the_index_that_is_there(pdfqa, kept):
 def test_conversations_with_their_citations(pdfqa, kept):
     assert has(lines(pdfqa("export", "conversations", "--output", "-")), kept.lines("conversations.jsonl"))
     markdown = pdfqa("export", "conversations", "--format", "markdown", "--output", "-")
-    assert markdown == (kept.expected / "conversations.md").read_bytes()
+    then = (kept.expected / "conversations.md").read_bytes()
+    assert markdown == then.replace(b"3 sentences: 3 supported", b"3 sentences: the passages say 3")  # in today's words
 
 
 def test_a_conversation_goes_on(services, kept):

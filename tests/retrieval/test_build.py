@@ -28,7 +28,7 @@ def index():
 
 
 def parameters(**changes):
-    return RetrievalSettings(**changes).model_dump()
+    return RetrievalSettings(**{"merge_overlaps": False, **changes}).model_dump()
 
 
 @pytest.mark.parametrize("name", retrievers.names())

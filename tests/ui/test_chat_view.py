@@ -188,6 +188,25 @@ def test_a_quoted_row_is_shown_as_a_table_with_its_header():
     assert answer_parts(replace(answer, reader="generative"), NAMES)[0].table == ()
 
 
+def test_a_quoted_row_stands_between_quoted_sentences():
+    row, text = TABLE.splitlines()[-1], "Before it. Europe: Q3 <b>: $ 19; Q2: $ 18 After it."
+    passage = Passage("p", (Span("d", 3, 0, len(TABLE)),), TABLE)
+    starts = [(0, 10), (11, 11 + len("Europe: Q3 <b>: $ 19; Q2: $ 18")), (text.index("After"), len(text))]
+    quotes = ["Before it.", row, "After it."]
+    answer = Answer(
+        text,
+        tuple(
+            Citation(1, "p", Span("d", 3, 60, 80), quote, True, a, b)
+            for quote, (a, b) in zip(quotes, starts, strict=True)
+        ),
+        (Hit(passage, 1.0, 1, "bm25"),), reader="extractive",
+        sentences=tuple(CheckedSentence(a, b, Support.SUPPORTED) for a, b in starts),
+    )  # fmt: skip
+    shown = html(answer)
+    assert shown.count("<table") == shown.count("</table>") == 1
+    assert shown.index("Before it.") < shown.index("<table") < shown.index("</table>") < shown.index("After it.")
+
+
 def test_the_switch_marks_the_reader_that_answers():
     assert 'aria-checked="true" class="on" data-action="reader" data-reader="extractive"' in reader_switch("extractive")
     assert 'aria-checked="true"' not in reader_switch("verse")

@@ -70,11 +70,11 @@ import urllib.request
 from pathlib import Path
 
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import read_settings
 from pdfqa_core.types import Document
 from pdfqa_core.ui import build_page, launch
 
-with Services.open(Path(sys.argv[1]), Settings()) as services:
+with Services.open(Path(sys.argv[1]), read_settings(Path(sys.argv[1]))) as services:
     address = launch(build_page(services), services, port=0)
     page = urllib.request.urlopen(address, timeout=60).status
     events = services.documents.ingest(LOCAL_OWNER, [Path(sys.argv[2])])
@@ -82,7 +82,9 @@ with Services.open(Path(sys.argv[1]), Settings()) as services:
     while services.models.language.status.state.loading:
         time.sleep(0.1)
     question = "Which refrigerant does the heat pump use, and how much of it?"
-    *_, stored = services.answers.ask(LOCAL_OWNER, question, services.settings)
+    *_, stored = services.answers.ask(
+        LOCAL_OWNER, question, services.settings.changed("reading", reader="generative")
+    )
     status, answer = services.models.language.status, stored.turn.answer
 print(json.dumps({
     "page": page, "state": read[0].state, "model": status.state, "detail": status.detail, "text": answer.text,

@@ -129,6 +129,8 @@ def ask(page: Page, question: str) -> Locator:
 def test_the_evidence_comes_before_the_answer_and_a_marker_leads_to_the_page(page: Page):
     open_tab(page, "Chat")
     expect(page.locator("#chat-transcript")).to_contain_text("Ask about 1 document")
+    page.get_by_role("radio", name="own words").click()
+    expect(page.get_by_role("radio", name="own words")).to_have_attribute("aria-checked", "true")
     page.evaluate(
         """() => {
           const wanted = {evidence: '#chat-evidence .passage', answer: '#chat-live .answer',

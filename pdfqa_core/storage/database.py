@@ -6,7 +6,9 @@ crash of the program and of the machine. Readers never wait for the writer.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -25,6 +27,7 @@ from pdfqa_core.storage.failures import database_failures
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 T = TypeVar("T")
+RETRY = 0.01  # seconds between two tries to switch to the write-ahead log
 _MIGRATING = threading.Lock()  # Alembic keeps the running migration in module variables
 
 
@@ -129,12 +132,9 @@ def _sqlite_engine(url: URL, busy_seconds: float, begin: str, pool: Mapping[str,
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # transactions begin where `begin` below says, not where sqlite3 guesses
-        for pragma in (
-            f"busy_timeout = {int(busy_seconds * 1000)}",
-            "journal_mode = WAL",
-            "synchronous = FULL",
-            "foreign_keys = ON",
-        ):
+        connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}").close()
+        _write_ahead(connection, busy_seconds)
+        for pragma in ("synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}").close()
 
     @event.listens_for(engine, "begin")
@@ -142,6 +142,23 @@ def _sqlite_engine(url: URL, busy_seconds: float, begin: str, pool: Mapping[str,
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Switch a database to its write-ahead log; SQLite does not wait by itself where another connection does the same.
+
+    Raises sqlite3.OperationalError if the database is locked for longer than `busy_seconds`.
+    """
+    give_up = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(RETRY)
+        else:
+            return
 
 
 def _server_engine(url: URL) -> Engine:

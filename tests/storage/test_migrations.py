@@ -141,12 +141,12 @@ def test_several_threads_open_a_new_workspace_at_once(tmp_path: Path) -> None:
             store.owners.set_preference(threading.current_thread().name, "theme", "dark")
             opened.append(threading.current_thread().name)
 
-    threads = [threading.Thread(target=open_store) for _ in range(4)]
+    threads = [threading.Thread(target=open_store) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(opened) == 4
+    assert len(opened) == 8
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect()], ids=["sqlite", "postgresql"])

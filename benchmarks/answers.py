@@ -6,7 +6,8 @@ four 10-Q filings, numbers compared as numbers), `sample` (the 15 of the sample 
 of --data, which is not part of the project; the sample always is.
 
 Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
-the default, refusal and checking included. Measures, each with its 95 % bootstrap interval and n: ROUGE-L F and token
+the default, refusal and checking included. On `northwind` also `recorded`: another system's answers, which come with
+the questions. Measures, each with its 95 % bootstrap interval and n: ROUGE-L F and token
 F1 against the reference, share of questions with a gold page among the passages read (a refused question reads none),
 precision and recall of the cited pages, recall of the reference's numbers, share of right
 answers (sample), of refused ones, of sentences that the passages are said to say, seconds to the first token and of the
@@ -26,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from northwind import GOLD, ROOT
 from pdfqa_core.metrics.rouge import rouge_l
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.metrics.token_f1 import token_f1
+from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.numbers import claimed, stated
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
@@ -44,6 +46,7 @@ from pdfqa_core.types import Answer, Stored, Support
 SHARED = ROOT.parent / "shared" / "data"
 SYSTEMS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "smollm2-135m", "extractive")
 DEFAULT, BASELINE = SYSTEMS[0], SYSTEMS[2]
+RECORDED = "recorded"
 CLAPNQ = 120
 SOURCE = "SOURCE(S):"
 MEASURES = (
@@ -72,6 +75,7 @@ class DataSet:
     files: tuple[Path, ...]
     items: tuple[Item, ...]
     by_rule: bool = False  # answers are right or wrong
+    recorded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # another system's answers, by question id
 
 
 # ------------------------------------------------------------------ data
@@ -86,7 +90,17 @@ def northwind(folder: Path) -> DataSet:
         )
         for place, row in enumerate(rows)
     )  # fmt: skip
-    return DataSet("northwind", tuple(sorted((folder / "northwind").glob("*.pdf"))), items)
+    file = folder / "northwind" / "recorded_answers_50.jsonl"
+    told = [json.loads(line)["answer"] for line in file.read_text("utf-8").splitlines()]
+    recorded = {
+        item.id: {
+            "answer": GOLD.sub("", answer).strip(), "refused": declines(answer), "supports": [],
+            "cited": sorted({(name, int(page)) for name, page in GOLD.findall(answer)}),
+            "first token s": None, "seconds": None,
+        }
+        for item, answer in zip(items, told, strict=True)
+    }  # fmt: skip
+    return DataSet("northwind", tuple(sorted((folder / "northwind").glob("*.pdf"))), items, recorded=recorded)
 
 
 def aapl(folder: Path) -> DataSet:
@@ -224,12 +238,11 @@ def measured(row: Mapping[str, Any], item: Item, by_rule: bool) -> dict[str, flo
     supports = row["supports"]
     answered = item.answerable
     good = right(row, item)
+    read = {(name, int(page)) for name, page in row["read"]} if "read" in row else None
     return {
         "ROUGE-L F": (rouge_l(row["answer"], [item.reference]) or 0.0) if answered else None,
         "token F1": (token_f1(row["answer"], [item.reference]) or 0.0) if answered else None,
-        "gold page read": float(any((name, int(page)) in item.pages for name, page in row["read"]))
-        if item.pages
-        else None,
+        "gold page read": float(bool(read & item.pages)) if item.pages and read is not None else None,
         "citation P": (len(cited & item.pages) / len(cited) if cited else 0.0) if item.pages else None,
         "citation R": len(cited & item.pages) / len(item.pages) if item.pages else None,
         "numbers R": len(numbers & stated(row["answer"])) / len(numbers) if numbers and answered else None,
@@ -295,7 +308,7 @@ def compared(name: str, chosen: argparse.Namespace, keep: Path) -> dict[str, flo
         return {}
     data = SETS[name](chosen.data)
     if chosen.quick:
-        data = DataSet(data.name, data.files, data.items[:3], data.by_rule)
+        data = replace(data, items=data.items[:3])
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for system in chosen.system:
         kept = keep / f"{name}-{system}.jsonl"
@@ -305,7 +318,7 @@ def compared(name: str, chosen: argparse.Namespace, keep: Path) -> dict[str, flo
         if any(item.follow_up_of for item in data.items) and len(rows[system]) < len(data.items):
             rows[system] = {}  # a follow-up needs the conversation that it belongs to
             kept.unlink(missing_ok=True)
-        left = DataSet(data.name, data.files, tuple(item for item in data.items if item.id not in rows[system]))
+        left = replace(data, items=tuple(item for item in data.items if item.id not in rows[system]))
         if not left.items:
             continue
         keep.mkdir(parents=True, exist_ok=True)
@@ -315,6 +328,8 @@ def compared(name: str, chosen: argparse.Namespace, keep: Path) -> dict[str, flo
                 file.write(json.dumps(rows[system][item.id]) + "\n")
             if chosen.show:
                 print(f"{system} {item.id} {item.question}\n  {row['answer']} {row['supports']}\n  = {item.reference}")
+    if data.recorded:
+        rows[RECORDED] = dict(data.recorded)
     report(data, rows)
     means = {}
     for system, found in rows.items():

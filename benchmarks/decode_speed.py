@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.reading import GenerativeReader  # noqa: E402
+from pdfqa_core.settings import LLMSettings, models_path  # noqa: E402
 from pdfqa_core.types import Done, Hit, Passage, Progress, Span, Token  # noqa: E402
 
 CONTEXT = 4096
@@ -91,7 +92,7 @@ def main() -> None:
 
     from llama_cpp import Llama
 
-    path = resolve(chosen.model, ROOT / "models")
+    path = resolve(chosen.model, models_path(LLMSettings()))
     app = LlamaCpp(path, context_size=CONTEXT, threads=chosen.threads)
     app.load()
     direct = Llama(

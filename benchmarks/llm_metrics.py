@@ -23,14 +23,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pdfqa_core.llm import LlamaCpp
-from pdfqa_core.llm.catalogue import resolve
+from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.metrics.entailment import EntailmentItem, EntailmentScores, LLMTagger, PairScore, entailment_scores
 from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import CachedLLM, Decision
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.models.metrics import remembering
-from pdfqa_core.settings import LLMSettings
+from pdfqa_core.settings import LLMSettings, models_path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -149,8 +149,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20, help="rows of each part")
     parser.add_argument("--minutes", type=float, default=60.0, help="begin no further row after so long")
     parser.add_argument("--keep", type=Path, help="folder where replies are kept")
-    parser.add_argument("--model", default=LLMSettings().model)
-    parser.add_argument("--models-dir", type=Path, default=ROOT / "models")
+    parser.add_argument("--model", default=DEFAULT)
+    parser.add_argument("--models-dir", type=Path, default=models_path(LLMSettings()))
     chosen = parser.parse_args()
     if not (chosen.data / "northwind" / "recorded_answers_50.jsonl").is_file():
         raise SystemExit(f"There are no recorded answers below {chosen.data}. Give the folder with --data.")

@@ -54,7 +54,7 @@ def turn_markdown(turn: Turn, names: Names) -> str:
 
 
 def answer_text(answer: Answer) -> str:
-    """Return the answer with its markers, of a refusal what a person is told."""
+    """Return the answer with its markers; for a refusal the words shown in its place."""
     return refusal_words(answer) if answer.refused else with_markers(answer)
 
 

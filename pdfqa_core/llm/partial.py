@@ -18,7 +18,7 @@ from pdfqa_core.types import Progress
 PARTIAL = "partial"  # the folder of unfinished files, where nothing looks for models
 SPARE = 200_000_000  # bytes of disk that stay free
 PACE = 5.0  # seconds over which the speed is taken
-SHORTEST = 0.1  # seconds of it from which on the time left is told
+SHORTEST = 0.1  # seconds that a speed must have been measured over before the time left is shown
 CHUNK = 1 << 20  # bytes that are read at once
 
 

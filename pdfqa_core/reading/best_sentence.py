@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdfqa_core.reading.matching import match, quotes, vectors_of
+from pdfqa_core.reading.matching import Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.types import Citation, Hit
@@ -19,6 +19,14 @@ def best_sentence(text: str, hits: Sequence[Hit], meaning: Meaning | None = None
     None if none reaches LEAST. `meaning` adds the similarity of vectors to that of words. The citation's `start` and
     `end` stay 0: the selection need not be a sentence of an answer. Raises what the encoder raises.
     """
+    quote = best_quote(text, hits, meaning)
+    if quote is None:
+        return None
+    return Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, verified=True)
+
+
+def best_quote(text: str, hits: Sequence[Hit], meaning: Meaning | None = None) -> Quote | None:
+    """Return the same sentence as the quote that it is, with a row of a table in words."""
     text = " ".join(text.split())
     candidates = [quote for hit in hits for quote in quotes(hit, longest=1)]
     if not text or not candidates:
@@ -28,10 +36,7 @@ def best_sentence(text: str, hits: Sequence[Hit], meaning: Meaning | None = None
         cosines = [float(cosine) for cosine in vectors_of(candidates, meaning) @ meaning.vectors([text])[0]]
     found = [match(text, quote, cosine) for quote, cosine in zip(candidates, cosines, strict=True)]
     best = max(found, key=lambda one: (one.score, -one.quote.hit.rank))
-    if best.score < LEAST:
-        return None
-    quote = best.quote
-    return Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, verified=True)
+    return best.quote if best.score >= LEAST else None
 
 
 def nearest_sentence(question: str, hits: Sequence[Hit], meaning: Meaning | None = None) -> Citation | None:

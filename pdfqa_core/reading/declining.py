@@ -1,4 +1,4 @@
-"""Whether a model's reply says that the passages do not answer the question, and what people are told then."""
+"""Whether a model's reply says that the passages do not answer the question, and the words that stand in the place of the answer."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def declines(reply: str) -> bool:
 
 
 def refusal_words(answer: Answer) -> str:
-    """Return what a person is told in the place of an answer: that there is none, or why nothing was searched."""
+    """Return the words shown in the place of an answer: that there is none, or why nothing was searched."""
     return NOT_ANSWERED if answer.hits else " ".join(answer.notes) or NOT_ANSWERED

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
-from pdfqa_core.reading.best_sentence import best_sentence
+from pdfqa_core.reading.best_sentence import best_quote
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
@@ -163,8 +163,8 @@ class GenerativeReader:
         yield Progress(reading)
         found = yield from self._answered(question, evidence, history, reading, stop)
         stopped = is_set(stop)
-        for attempt in found[:-1]:
-            notes.append(f"What the model wrote first was put aside: it {attempt.flaw}.")
+        for when, attempt in zip(("first", "then"), found[:-1], strict=False):
+            notes.append(f"What the model wrote {when} was put aside: it {attempt.flaw}.")
         kept = found[-1]
         if kept.usage is None and not kept.declined:
             notes.append("These are the sentences of the passages that are nearest to the question.")
@@ -256,9 +256,10 @@ class GenerativeReader:
         for sentence in reversed(checked.sentences):
             if sentence.support is Support.NOT_FOUND:
                 wrong = text[sentence.start : sentence.end]
-                nearest = best_sentence(wrong, evidence.hits, self.checker.meaning)
-                quote = " ".join(nearest.quote.split()) if nearest is not None else wrong
-                changed = changed[: sentence.start] + ("" if quote in changed else quote) + changed[sentence.end :]
+                nearest = best_quote(wrong, evidence.hits, self.checker.meaning)
+                quote = " ".join(nearest.parts[0].split()) if nearest is not None else wrong
+                before, after = changed[: sentence.start], changed[sentence.end :]
+                changed = f"{before.rstrip(' ')}{after}" if quote in changed else f"{before}{quote}{after}"
         changed = changed.strip()
         if changed == text:
             return text, checked

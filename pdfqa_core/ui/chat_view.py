@@ -108,7 +108,7 @@ def scores(hit: Hit) -> list[str]:
 def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
     """Return the answer cut at the ends of its sentences, each piece with its markers and its badge.
 
-    A refusal is one piece: what a person is told in the place of an answer.
+    A refusal is one piece: the words shown in the place of an answer.
     """
     if answer.refused:
         return (AnswerPart(refusal_words(answer)),)

@@ -1,9 +1,11 @@
-"""Yes or no: the model's probabilities against its own first word, on PubMedQA.
+"""Yes or no: the model's probabilities, with thresholds, against always taking the likelier of the two.
 
-Questions with yes or no as their answer, beside their abstract. The two thresholds on the log-odds are chosen on the
-even questions and reported on the odd ones: outside of them a verdict has to be right in at least --precision of the
-cases, between them the model is left to its own words. Last the ratio of the balanced accuracy of one threshold and of
-always saying what the log-odds alone say (threshold 0).
+Data: PubMedQA's questions with yes or no as their answer, beside the abstract without its conclusion (`results`) and
+with it (`conclusion`, as a paper has it), and SciFact's claims of the validation list, asked as questions beside the
+abstract that supports or contradicts them (`scifact`). As many with yes as with no, drawn with one seed. The two
+thresholds on the log-odds are chosen on the even questions of `conclusion` and reported on its odd ones and on all of
+the others: outside of them a verdict has to be right in at least --precision of the cases, between them the model is
+left to its own words. Last the ratio of the balanced accuracy of one threshold and of threshold 0, on SciFact.
 
     python benchmarks/yes_or_no.py [--quick] [--model NAME_OR_PATH] [--items N] [--keep FILE] [--threads N]
 """
@@ -14,11 +16,13 @@ import argparse
 import json
 import random
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from northwind import ROOT
+from retrieval_scifact import load, table
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from pdfqa_core.llm import LlamaCpp
@@ -31,21 +35,48 @@ from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Hit, Passage, Span
 
-DATA = ROOT.parent / "shared" / "data" / "pubmedqa" / "ori_pqal.json"
+DATA = ROOT.parent / "shared" / "data"
+PUBMEDQA, SCIFACT = DATA / "pubmedqa" / "ori_pqal.json", DATA / "scifact" / "scifact.zip"
+Item = tuple[str, str, str, bool]  # id, question, text, whether the answer is yes
 QUICK = 6
 
 
-def items(count: int) -> list[tuple[str, str, str, bool]]:
-    """Return (id, question, abstract, yes) of as many questions with yes as with no, drawn with one seed."""
-    data = json.loads(DATA.read_text("utf-8"))
-    drawn = random.Random(0)
-    found = []
-    for answer in ("yes", "no"):
-        keys = sorted(key for key, row in data.items() if row["final_decision"] == answer)
-        for key in drawn.sample(keys, min(count // 2, len(keys))):
-            found.append((key, data[key]["QUESTION"], "\n\n".join(data[key]["CONTEXTS"]), answer == "yes"))
-    drawn.shuffle(found)
-    return found
+def pubmedqa(conclusion: bool) -> list[Item]:
+    """Return the questions with a clear answer, beside their abstracts."""
+    data = json.loads(PUBMEDQA.read_text("utf-8"))
+    return [
+        (
+            key, row["QUESTION"], "\n\n".join([*row["CONTEXTS"], *([row["LONG_ANSWER"]] if conclusion else [])]),
+            row["final_decision"] == "yes",
+        )
+        for key, row in sorted(data.items()) if row["final_decision"] in ("yes", "no")
+    ]  # fmt: skip
+
+
+def scifact() -> list[Item]:
+    """Return the claims that one abstract supports or contradicts, as questions."""
+    corpus, _ = load(SCIFACT)
+    texts = {passage.document_id: passage.text for passage in corpus}
+    with zipfile.ZipFile(SCIFACT) as archive:
+        rows = [row for row in table(archive, "claims_validation.csv") if row["evidence_label"]]
+    return [
+        (
+            f"{row['id']}-{row['evidence_doc_id']}", f"Is it true that {row['claim'].rstrip('.')}?",
+            texts[row["evidence_doc_id"]], row["evidence_label"] == "SUPPORT",
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def drawn(found: Sequence[Item], count: int) -> list[Item]:
+    """Return as many items with yes as with no, in a drawn order."""
+    draw = random.Random(0)
+    kept = []
+    for answer in (True, False):
+        those = [item for item in found if item[3] is answer]
+        kept += draw.sample(those, min(count // 2, len(those)))
+    draw.shuffle(kept)
+    return kept
 
 
 def odds_of(reader: GenerativeReader, question: str, abstract: str) -> float:
@@ -58,13 +89,11 @@ def odds_of(reader: GenerativeReader, question: str, abstract: str) -> float:
     return found
 
 
-def thresholds(odds: Sequence[float], yes: Sequence[bool], precision: float) -> tuple[float, float]:
+def thresholds(odds: np.ndarray, yes: np.ndarray, precision: float) -> tuple[float, float]:
     """Return (yes from, no below): the least and the greatest with at least this precision on the outer side."""
-    values = np.array(odds)
-    truth = np.array(yes)
-    ordered = np.sort(values)
-    up = [t for t in ordered if truth[values >= t].mean() >= precision]
-    down = [t for t in ordered if (values < t).any() and (~truth[values < t]).mean() >= precision]
+    ordered = np.sort(odds)
+    up = [t for t in ordered if yes[odds >= t].mean() >= precision]
+    down = [t for t in ordered if (odds < t).any() and (~yes[odds < t]).mean() >= precision]
     return (min(up) if up else float("inf")), (max(down) if down else float("-inf"))
 
 
@@ -77,38 +106,41 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="file for the log-odds")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
-    if not DATA.is_file():
-        sys.exit(f"The questions are not here: {DATA}")
+    if not (PUBMEDQA.is_file() and SCIFACT.is_file()):
+        sys.exit(f"The questions are not here: {PUBMEDQA}, {SCIFACT}")
     llm = LlamaCpp(resolve(chosen.model, models_path(LLMSettings())), name=chosen.model, threads=chosen.threads)
     reader = GenerativeReader(llm, form=FORMS["qwen2.5"])
     known = json.loads(chosen.keep.read_text("utf-8")) if chosen.keep and chosen.keep.exists() else {}
-    drawn = items(QUICK if chosen.quick else chosen.items)
-    for key, question, abstract, _ in drawn:
-        if key not in known:
-            known[key] = odds_of(reader, question, abstract)
-            if chosen.keep:
-                chosen.keep.write_text(json.dumps(known), "utf-8")
-    odds, yes = [known[key] for key, *_ in drawn], [row[3] for row in drawn]
-    report(odds, yes, chosen.precision)
+    sets: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for name, found in (("conclusion", pubmedqa(True)), ("results", pubmedqa(False)), ("scifact", scifact())):
+        items = drawn(found, QUICK if chosen.quick else chosen.items)
+        for key, question, text, _ in items:
+            if f"{name} {key}" not in known:
+                known[f"{name} {key}"] = odds_of(reader, question, text)
+                if chosen.keep:
+                    chosen.keep.write_text(json.dumps(known), "utf-8")
+        sets[name] = np.array([known[f"{name} {key}"] for key, *_ in items]), np.array([item[3] for item in items])
+    odds, yes = sets["conclusion"]
+    up, down = thresholds(odds[::2], yes[::2], chosen.precision)
+    one = max(sorted(odds[::2]), key=lambda t: balanced_accuracy_score(yes[::2], odds[::2] >= t))
+    print(f"yes from {up:.2f}, no below {down:.2f}, one threshold {one:.2f}: chosen on {len(odds[::2])} even questions")
+    report("conclusion, odd", odds[1::2], yes[1::2], up, down, one)
+    report("results", *sets["results"], up, down, one)
+    single, zero = report("scifact", *sets["scifact"], up, down, one)
+    print(f"one threshold / threshold 0, balanced accuracy on SciFact: {single / zero:.2f}")
 
 
-def report(odds: Sequence[float], yes: Sequence[bool], precision: float) -> None:
-    """Print what the thresholds of the even questions do on the odd ones."""
-    tune, tuned = odds[::2], yes[::2]
-    held, truth = np.array(odds[1::2]), np.array(yes[1::2])
-    up, down = thresholds(tune, tuned, precision)
-    best = max(sorted(tune), key=lambda t: balanced_accuracy_score(tuned, np.array(tune) >= t))
-    print(f"{len(tune)} even, {len(held)} odd questions; AUC of the odd ones {roc_auc_score(truth, held):.3f}")
-    print(f"yes from {up:.2f}, no below {down:.2f}: chosen on the even ones for a precision of {precision}")
-    for name, sure in (("yes", held >= up), ("no", held < down)):
-        right = truth[sure] == (name == "yes")
-        said = summarise([float(one) for one in right]) if len(right) else None
-        shown = f"{said.mean:.3f} [{said.low:.3f}, {said.high:.3f}]" if said else "-"
-        print(f"  {name}: {len(right)} of {len(held)}, right {shown}")
-    one = balanced_accuracy_score(truth, held >= best)
-    naive = balanced_accuracy_score(truth, held >= 0)
-    print(f"one threshold at {best:.2f}: balanced accuracy {one:.3f}; at 0: {naive:.3f}")
-    print(f"one threshold / threshold 0, balanced accuracy: {one / naive:.2f}")
+def report(name: str, odds: np.ndarray, yes: np.ndarray, up: float, down: float, one: float) -> tuple[float, float]:
+    """Print what the thresholds do; return the balanced accuracy of the one threshold and of 0."""
+    print(f"\n{name}: {len(odds)} questions, AUC {roc_auc_score(yes, odds):.3f}")
+    for said, sure in (("yes", odds >= up), ("no", odds < down)):
+        right = yes[sure] == (said == "yes")
+        mean = summarise([float(value) for value in right]) if len(right) else None
+        shown = f"{mean.mean:.3f} [{mean.low:.3f}, {mean.high:.3f}]" if mean else "-"
+        print(f"  {said}: {len(right)} of {len(odds)}, right {shown}")
+    single, zero = (float(balanced_accuracy_score(yes, odds >= t)) for t in (one, 0.0))
+    print(f"  balanced accuracy: one threshold {single:.3f}, threshold 0 {zero:.3f}")
+    return single, zero
 
 
 if __name__ == "__main__":

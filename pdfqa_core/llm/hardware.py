@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import threading
 import time
 from dataclasses import dataclass
@@ -63,6 +64,15 @@ class Fit(StrEnum):
     FITS = "fits"
     TIGHT = "tight"
     TOO_LARGE = "too large"
+
+
+def repacking_pays() -> bool:
+    """Return whether llama.cpp's kernels for weights that it lays out anew read prompts faster on this processor.
+
+    On x86 with AVX-512 they are the slower ones (benchmarks/prompt_speed.py); those for ARM processors are what makes
+    prompts fast there (ggml-org/llama.cpp, pull request 18096).
+    """
+    return platform.machine().lower() not in ("x86_64", "amd64")
 
 
 def needed_memory(file_size: int, dimensions: Dimensions, context_size: int, batch_size: int) -> int:

@@ -20,7 +20,7 @@ from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
 from pdfqa_core.llm.grammar import grammar_of
-from pdfqa_core.llm.hardware import physical_cores
+from pdfqa_core.llm.hardware import physical_cores, repacking_pays
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.template import ChatTemplate, template_source
 from pdfqa_core.llm.ticket_lock import TicketLock
@@ -38,7 +38,8 @@ class LlamaCpp:
 
     `model` is the GGUF file, or a function that finds (or makes) it when it is needed. `threads` 0: one per physical
     core. `gpu_layers` -1: all. `context_size` is in tokens; it becomes smaller when the model was trained on less.
-    `batch_size` prompt tokens are evaluated at once: more need more memory.
+    `batch_size` prompt tokens are evaluated at once: more need more memory. `repack`: weights are laid out anew for
+    llama.cpp's own kernels; None: where they are the faster ones.
     `chat_template` is the name of one in `template.TEMPLATES`, "" the one in the model file.
     Raises UsageError if there is no such template.
     """
@@ -47,15 +48,15 @@ class LlamaCpp:
 
     def __init__(
         self, model: Path | Callable[[], Path], *, name: str = "", context_size: int = 4096, threads: int = 0,
-        gpu_layers: int = 0, batch_size: int = BATCH, chat_template: str = "",
+        gpu_layers: int = 0, batch_size: int = BATCH, chat_template: str = "", repack: bool | None = None,
     ) -> None:  # fmt: skip
         self._template_source = template_source(chat_template)
         self._find = model if callable(model) else lambda: model
         self.name = name or (model.stem if isinstance(model, Path) else "model")
         self.context_size = context_size
-        self._wanted = {
+        self._wanted: dict[str, Any] = {
             "context_size": context_size, "threads": threads or physical_cores(), "gpu_layers": gpu_layers,
-            "batch_size": batch_size,
+            "batch_size": batch_size, "repack": repacking_pays() if repack is None else repack,
         }  # fmt: skip
         self.lock = TicketLock()
         self._loading = threading.RLock()  # held while the model is loaded, freed or used outside a stream
@@ -72,7 +73,8 @@ class LlamaCpp:
     @property
     def threads(self) -> int:
         """How many threads compute."""
-        return self._wanted["threads"]
+        threads: int = self._wanted["threads"]
+        return threads
 
     def load(self, report: Callable[[Progress], None] = lambda step: None, stop: StopSignal | None = None) -> None:
         """Load the model unless it is loaded; `report` is called with Progress in percent.

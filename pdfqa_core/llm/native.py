@@ -91,11 +91,13 @@ def _free(lib: Any, context: Any, model: Any) -> None:
 class NativeModel:
     """A loaded model with one context, and the tokens whose keys and values the context holds.
 
+    `repack`: llama.cpp lays weights out anew for kernels of its own, which takes memory for a copy of them.
     Raises ModelError if the file does not load, StoppedError if `on_progress` returns False.
     """
 
     def __init__(
         self, path: Path, *, context_size: int, threads: int, gpu_layers: int = 0, batch_size: int = BATCH,
+        repack: bool = False,
         on_progress: Callable[[float], bool] = lambda share: True,
     ) -> None:  # fmt: skip
         self._lib = lib = library()
@@ -109,6 +111,7 @@ class NativeModel:
 
         parameters = lib.llama_model_default_params()
         parameters.n_gpu_layers = 0x7FFFFFFF if gpu_layers < 0 else gpu_layers
+        parameters.use_extra_bufts = repack
         parameters.progress_callback = progress
         _recent_errors.clear()
         model = lib.llama_model_load_from_file(str(path).encode(), parameters)

@@ -1,4 +1,4 @@
-"""Whether a model's reply says that the passages do not answer the question, and the words that stand in the place of the answer."""
+"""Whether a model's reply says that the passages do not answer the question, and the words shown in its place then."""
 
 from __future__ import annotations
 

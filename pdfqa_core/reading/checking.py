@@ -11,7 +11,7 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from pdfqa_core.reading.alignment import Aligned, align
+from pdfqa_core.reading.alignment import Aligned, align, stems
 from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
@@ -132,6 +132,8 @@ class Checker:
             return Support.NOT_FOUND
         if not is_statement(sentence, question) or any(one.own is None for one in aligned):
             return Support.PARTLY
+        if claimed(sentence) and _asked_else(sentence, passages, question):
+            return Support.PARTLY
         found = signs(sentence, best.quote.text, aligned, passages, question)
         return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
 
@@ -166,6 +168,16 @@ def is_statement(sentence: str, question: str = "") -> bool:
         return False
     said = set(terms(sentence))
     return bool(said) and not said <= set(terms(question))
+
+
+def _asked_else(sentence: str, passages: Sequence[tuple[str, str]], question: str) -> bool:
+    """Return whether a sentence repeats a word of the question that no passage has.
+
+    Beside a number that is a wrong subject: the air's temperature asked for, the sea's given. Of 177 true sentences
+    with numbers that had a tick one loses it (benchmarks/verdicts.py, even sources).
+    """
+    repeated = set(stems(sentence)) & set(stems(question))
+    return bool(repeated) and not repeated <= {word for text, head in passages for word in stems(f"{head} {text}")}
 
 
 def _claim(sentence: str, question: str) -> str:

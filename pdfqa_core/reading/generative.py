@@ -72,7 +72,8 @@ class GenerativeReader:
     is an `instruction`. A yes-or-no question is decided by the model's probabilities where the form has thresholds for
     them, and the model then writes why. `checker` compares the answer with the passages.
     What is no answer (see `guard`) or has no support at all is never kept: the model is asked once more, for a quote.
-    If that is no answer either, the nearest sentences are; if it has no support either, the passages do not answer.
+    If that is no answer either, the passages do not answer where one of the two had no support, else the nearest
+    sentences do.
     `unsupported` says what becomes of a single sentence that no passage supports: "marked", or "quoted": the nearest
     sentence of a passage takes its place.
     The model's progress (loading, waiting, reading) is passed on.
@@ -204,7 +205,7 @@ class GenerativeReader:
         found.append((yield from self._attempt(question, evidence, messages, reading, stop)))
         if not found[-1].flaw or is_set(stop):
             return found
-        if found[-1].flaw == UNSUPPORTED:
+        if UNSUPPORTED in (attempt.flaw for attempt in found):
             return [*found, _Attempt("", None, declined=True)]
         reader = ExtractiveReader(passages=self.passages, checker=self.checker)
         for event in reader.read(question, evidence.hits, stop=stop):

@@ -30,6 +30,15 @@ def marked(text, found=None):
     return [text[a:b] for sentence in check(text, found).sentences for a, b in sentence.numbers]
 
 
+def test_a_number_of_something_else_than_was_asked_about_is_not_supported():
+    sea = hits("In January 2024 the mean temperature of the sea was 7.9 degrees.")
+    question = "What was the mean {} temperature in January 2024?"
+    for what, support in (("sea", Support.SUPPORTED), ("air", Support.PARTLY)):
+        text = f"The mean {what} temperature in January 2024 was 7.9 degrees."
+        (sentence,) = run(Checker(), text, sea, question=question.format(what)).sentences
+        assert sentence.support is support
+
+
 def test_each_sentence_gets_the_sentence_that_says_it():
     text = "The deductible is $2,000. Leave must be requested two weeks ahead."
     checked = check(text)

@@ -229,8 +229,9 @@ def test_after_two_of_them_the_nearest_sentences_are_the_answer(fake_llm, reply)
     assert "nearest to the question" in answer.notes[-1]
 
 
-def test_what_twice_has_no_support_is_a_refusal(fake_llm):
-    fake_llm.enqueue([FLAWED[-1], "Dragons sleep until June."])
+@pytest.mark.parametrize("replies", [(FLAWED[-1], "Dragons sleep until June."), (FLAWED[-1], ""), ("", FLAWED[-1])])
+def test_what_has_no_support_and_no_quote_is_a_refusal(fake_llm, replies):
+    fake_llm.enqueue(list(replies))
     _, answer, _ = read(GenerativeReader(fake_llm), "How much is the deductible?", hits(PLAN))
     assert answer.refused
     assert answer.citations == ()

@@ -83,10 +83,7 @@ def odds_of(reader: GenerativeReader, question: str, abstract: str) -> float:
     """Return the model's log-odds of yes against no."""
     hit = Hit(Passage("p", (Span("doc", 1, 0, len(abstract)),), abstract), 1.0, 1, "")
     evidence = reader.fitting(question, [hit])
-    found = result_of(log_odds(reader.llm, reader.prompt(question, evidence, (), IS_IT_SO)))
-    if found is None:
-        raise SystemExit("The engine gives no probabilities.")
-    return found
+    return result_of(log_odds(reader.llm, reader.prompt(question, evidence, (), IS_IT_SO), "asking"))
 
 
 def thresholds(odds: np.ndarray, yes: np.ndarray, precision: float) -> tuple[float, float]:
@@ -112,7 +109,7 @@ def main() -> None:
     reader = GenerativeReader(llm, form=FORMS["qwen2.5"])
     known = json.loads(chosen.keep.read_text("utf-8")) if chosen.keep and chosen.keep.exists() else {}
     sets: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, found in (("conclusion", pubmedqa(True)), ("results", pubmedqa(False)), ("scifact", scifact())):
+    for name, found in (("conclusion", pubmedqa(True)), ("scifact", scifact()), ("results", pubmedqa(False))):
         items = drawn(found, QUICK if chosen.quick else chosen.items)
         for key, question, text, _ in items:
             if f"{name} {key}" not in known:

@@ -17,13 +17,12 @@ from typing import Protocol
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.reading.evidence import Evidence
+from pdfqa_core.reading.yes_or_no import LEAST, log_odds
 from pdfqa_core.types import LLM, Hit, Message, Progress, StopSignal
 
 RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
-YES, NO = "Yes", "No"
 CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes or No."
 CALIBRATIONS = Path(__file__).with_name("refusal_weights.json")
-_LEAST = 1e-12  # probabilities below count as this
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +111,8 @@ def model_log_odds(
     asker = copy.copy(reader)
     asker.instruction = CAN_ANSWER
     prompt = asker.messages(question, asker.fitting(question, hits))
-    yield Progress("asking the model whether the passages answer it")
-    shares = reader.llm.choose(prompt, (YES, NO), stop=stop)
-    return math.log(max(shares[YES], _LEAST)) - math.log(max(shares[NO], _LEAST))
+    doing = "asking the model whether the passages answer it"
+    return (yield from log_odds(reader.llm, prompt, doing, stop=stop))
 
 
 def probability(log_odds: float) -> float:
@@ -159,5 +157,5 @@ class Judge:
 
 
 def _logit(p: float) -> float:
-    p = min(1 - _LEAST, max(_LEAST, p))
+    p = min(1 - LEAST, max(LEAST, p))
     return math.log(p / (1 - p))

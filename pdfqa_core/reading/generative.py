@@ -222,8 +222,14 @@ class GenerativeReader:
         kind = self.type_of or question_type(question)
         if kind != "boolean" or self.instruction or self.form.verdict is None:
             return self.messages(question, evidence, history)
-        odds = yield from log_odds(self.llm, self.prompt(question, evidence, history, IS_IT_SO), stop=stop)
-        instruction = self.form.verdict.instruction(odds) or self.form.instruction(question, kind)
+        instruction = self.form.instruction(question, kind)
+        try:
+            messages = self.prompt(question, evidence, history, IS_IT_SO)
+            odds = yield from log_odds(self.llm, messages, "weighing yes and no", stop=stop)
+        except ModelError:  # no probabilities: its own words decide
+            pass
+        else:
+            instruction = f"{self.form.verdict.words(odds)} {instruction}".strip()
         return self.prompt(question, evidence, history, instruction)
 
     def _attempt(

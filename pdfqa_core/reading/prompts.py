@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Formatter
 
 from pdfqa_core.reading.question_type import QuestionType, asks_twice
@@ -51,20 +51,23 @@ PARTS = "Answer every part of the question."
 QUOTE = "Copy the one or two sentences of the passages above that answer the question, word for word."
 
 
+# What a model is told before the instruction where its log-odds of yes against no decide a question.
+IT_IS_SO = 'The answer is yes: begin with "Yes" and give the reason.'
+IT_IS_NOT_SO = 'The answer is no: begin with "No" and say what the passages say instead.'
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a model is told to write where its log-odds of yes against no decide a question."""
+    """From which log-odds of yes against no on a model means yes, and below which it means no."""
 
     yes_from: float
     no_below: float
-    yes: str
-    no: str
 
-    def instruction(self, log_odds: float | None) -> str:
-        """Return the instruction; "" where the log-odds lie between the two thresholds or are not known."""
-        if log_odds is None or self.no_below <= log_odds < self.yes_from:
-            return ""
-        return self.yes if log_odds >= self.yes_from else self.no
+    def words(self, log_odds: float) -> str:
+        """Return what the model is told; "" between the two thresholds, where its own words decide."""
+        if log_odds >= self.yes_from:
+            return IT_IS_SO
+        return IT_IS_NOT_SO if log_odds < self.no_below else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,10 @@ _FULLY = (
 # not answer, write: Not stated") it takes it for one answerable question in three.
 QWEN = Form({"extractive": _FULLY, "abstractive": _FULLY, "boolean": _FULLY}, headings=True)
 
-FORMS: Mapping[str, Form] = {"plain": PLAIN, "qwen2.5": QWEN}
+# Thresholds by benchmarks/yes_or_no.py, on the even questions of PubMedQA.
+QWEN_CODER_1_5B = replace(QWEN, verdict=Verdict(1.83, 1.83))
+
+FORMS: Mapping[str, Form] = {"plain": PLAIN, "qwen2.5": QWEN, "qwen2.5-coder-1.5b": QWEN_CODER_1_5B}
 
 
 # Marks by which chat templates part messages. Text from a PDF must not carry them into a prompt.

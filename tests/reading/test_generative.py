@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
-from pdfqa_core.reading.prompts import FORMS, IS_IT_SO, PARTS, PLAIN, QUOTE, Form, Verdict
+from pdfqa_core.reading.prompts import FORMS, IS_IT_SO, IT_IS_NOT_SO, IT_IS_SO, PARTS, PLAIN, QUOTE, Form, Verdict
 from pdfqa_core.types import Progress, Support, Token, Usage
 from tests.conftest import FakeLLM
 from tests.reading.helpers import Agreeing, hit, hits, read
@@ -270,11 +270,12 @@ def test_a_sentence_without_support_gives_way_to_a_quote_where_that_is_set(fake_
         assert len(answer.sentences) == 2
 
 
-VERDICT = Form(PLAIN.instructions, verdict=Verdict(1.0, -1.0, "Begin with Yes.", "Begin with No."))
+VERDICT = Form(PLAIN.instructions, verdict=Verdict(1.0, -1.0))
+FREELY = PLAIN.instructions["boolean"]
 
 
 @pytest.mark.parametrize(
-    ("yes", "ending"), [(0.9, "Begin with Yes."), (0.1, "Begin with No."), (0.5, PLAIN.instructions["boolean"])]
+    ("yes", "ending"), [(0.9, f"{IT_IS_SO} {FREELY}"), (0.1, f"{IT_IS_NOT_SO} {FREELY}"), (0.5, f"\n\n{FREELY}")]
 )
 def test_yes_or_no_is_decided_by_probabilities_where_they_are_clear(fake_llm, yes, ending):
     fake_llm.decide({"Yes": yes, "No": 1 - yes})
@@ -282,6 +283,17 @@ def test_yes_or_no_is_decided_by_probabilities_where_they_are_clear(fake_llm, ye
     read(GenerativeReader(fake_llm, form=VERDICT, checker=Agreeing()), "Is there a deductible?", hits(PLAN))
     assert fake_llm.history[0][0].content.endswith(IS_IT_SO)
     assert fake_llm.history[1][0].content.endswith(ending)
+
+
+def test_without_probabilities_the_models_own_words_decide(fake_llm):
+    def choose(messages, choices, *, stop=None):
+        raise ModelError("gives none", "")
+
+    fake_llm.choose = choose
+    fake_llm.enqueue(["The deductible is $2,000 per year."])
+    _, answer, _ = read(GenerativeReader(fake_llm, form=VERDICT), "Is there a deductible?", hits(PLAN))
+    assert answer.text == "The deductible is $2,000 per year."
+    assert fake_llm.history[0][0].content.endswith(f"\n\n{FREELY}")
 
 
 def test_the_turn_before_stands_behind_the_passages(fake_llm):

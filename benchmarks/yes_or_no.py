@@ -2,10 +2,11 @@
 
 Data: PubMedQA's questions with yes or no as their answer, beside the abstract without its conclusion (`results`) and
 with it (`conclusion`, as a paper has it), and SciFact's claims of the validation list, asked as questions beside the
-abstract that supports or contradicts them (`scifact`). As many with yes as with no, drawn with one seed. The two
-thresholds on the log-odds are chosen on the even questions of `conclusion` and reported on its odd ones and on all of
-the others: outside of them a verdict has to be right in at least --precision of the cases, between them the model is
-left to its own words. Last the ratio of the balanced accuracy of one threshold and of threshold 0, odd questions.
+abstract that supports or contradicts them (`scifact`). As many with yes as with no, drawn with one seed. First what
+the two thresholds in use do: outside of them the model is told what to give the reason for, between them it is left
+to its own words. Then thresholds chosen on the even questions of `conclusion`, so that at least --precision of the
+verdicts are right there, reported on its odd ones and on all of the others; and a single one. Last the ratio of the
+balanced accuracy of the single one and of threshold 0, odd questions.
 
     python benchmarks/yes_or_no.py [--quick] [--model NAME_OR_PATH] [--items N] [--keep FILE] [--threads N]
 """
@@ -117,10 +118,18 @@ def main() -> None:
                 if chosen.keep:
                     chosen.keep.write_text(json.dumps(known), "utf-8")
         sets[name] = np.array([known[f"{name} {key}"] for key, *_ in items]), np.array([item[3] for item in items])
+    used = FORMS["qwen2.5-coder-1.5b"].verdict
+    assert used is not None
+    print(f"in use: yes from {used.yes_from}, no below {used.no_below}")
+    together = [np.concatenate(values) for values in zip(*sets.values(), strict=True)]
+    for name, (odds, yes) in {**sets, "all": tuple(together)}.items():
+        report(name, odds, yes, used.yes_from, used.no_below, 0.0)
     odds, yes = sets["conclusion"]
     up, down = thresholds(odds[::2], yes[::2], chosen.precision)
     one = max(sorted(odds[::2]), key=lambda t: balanced_accuracy_score(yes[::2], odds[::2] >= t))
-    print(f"yes from {up:.2f}, no below {down:.2f}, one threshold {one:.2f}: chosen on {len(odds[::2])} even questions")
+    print(
+        f"\nyes from {up:.2f}, no below {down:.2f}, one threshold {one:.2f}: chosen on {len(odds[::2])} even questions"
+    )
     single, zero = report("conclusion, odd", odds[1::2], yes[1::2], up, down, one)
     for name in ("scifact", "results"):
         report(name, *sets[name], up, down, one)

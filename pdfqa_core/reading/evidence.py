@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,11 @@ from pdfqa_core.text import content_terms
 from pdfqa_core.types import Hit, Span
 
 GAP = " … "  # stands for sentences that were left out
+LABEL = 0.5  # what a heading or label weighs beside a sentence
 TWIN = 0.9  # share of the words of the shorter of two passages from which on they say the same
+
+_SAID = (".", "!", ";", ":", '"', "”", ")", "…")
+_BULLET = re.compile(r"[-*•–·▪◦]|\(?\w[.)]\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +112,13 @@ def best(
 ) -> Evidence | None:
     """Return the most relevant sentences of the evidence, in their order, as many as fit; None if not even one does.
 
-    A row of a table comes with the lines above the table: they say what it is about, and in which unit.
+    A row of a table comes with the lines above the table: they say what it is about, and in which unit. Headings and
+    labels weigh half: they have the words of a question and answer none.
     """
-    scores = relevance(question, evidence.sentences, meaning)
+    found = relevance(question, evidence.sentences, meaning)
+    scores = [
+        score * (LABEL if _is_label(quote) else 1.0) for score, quote in zip(found, evidence.sentences, strict=True)
+    ]
     titles = _titles(evidence)
     kept: tuple[int, ...] = ()
     for place in sorted(evidence.places, key=lambda place: -scores[place]):
@@ -119,6 +128,12 @@ def best(
         if fits(Evidence(evidence.sentences, wider)):
             kept = wider
     return Evidence(evidence.sentences, kept) if kept else None
+
+
+def _is_label(quote: Quote) -> bool:
+    """Return whether a piece is a heading, a label or a line of the contents: no sentence, item of a list, or row."""
+    text = quote.text.strip()
+    return quote.parts[0] == quote.text and not text.endswith(_SAID) and not _BULLET.match(text)
 
 
 def _titles(evidence: Evidence) -> dict[int, tuple[int, ...]]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
@@ -102,10 +103,10 @@ class GenerativeReader:
 
     def prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
         """Return the prompt with any instruction at its end."""
-        shown = zip(evidence.in_order(), evidence.texts(), strict=True) if evidence is not None else ()
+        shown = zip(self._headings(evidence), evidence.texts(), strict=True) if evidence is not None else ()
         passages = "\n\n".join(
-            PASSAGE.fill(number=str(number), text=quoted(self._headed(hit, text)))
-            for number, (hit, text) in enumerate(shown, 1)
+            PASSAGE.fill(number=str(number), text=quoted(f"{heading}\n{text}" if heading else text))
+            for number, (heading, text) in enumerate(shown, 1)
         )
         earlier = "".join(
             EARLIER.fill(question=quoted(asked), answer=quoted(" ".join(answer.split()[:EARLIER_WORDS])))
@@ -114,9 +115,16 @@ class GenerativeReader:
         content = READ.fill(passages=passages, earlier=earlier, question=quoted(question), instruction=instruction)
         return [Message("user", content)]
 
-    def _headed(self, hit: Hit, text: str) -> str:
-        heading = hit.passage.heading if self.form.headings else ""
-        return f"{heading}\n{text}" if heading else text
+    def _headings(self, evidence: Evidence) -> list[str]:
+        """Return the heading of each passage, "" where the form has none."""
+        if not self.form.headings:
+            return [""] * len(evidence.in_order())
+        passages = [hit.passage for hit in evidence.in_order()]
+        shorter = [
+            _section(passage.heading, before.heading) if passage.document_id == before.document_id else passage.heading
+            for before, passage in pairwise(passages)
+        ]
+        return [passages[0].heading, *shorter] if passages else []
 
     def fitting(self, question: str, hits: Sequence[Hit], history: History = ()) -> Evidence:
         """Return the sentences that go into the prompt.
@@ -313,6 +321,13 @@ class GenerativeReader:
         if not loop.is_set() and (ready := shown.flush()):
             yield Token(ready)
         return text, usage, first_token
+
+
+def _section(heading: str, before: str) -> str:
+    """Return a heading without the title that the one before it, of the same document, begins with too."""
+    *titles, own = heading.split(": ")
+    known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(titles, before.split(": "), strict=False)))
+    return ": ".join([*titles[known:], own])
 
 
 def _sum(usages: Sequence[Usage]) -> Usage:

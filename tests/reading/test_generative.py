@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
 from pdfqa_core.reading.prompts import FORMS, IS_IT_SO, IT_IS_NOT_SO, IT_IS_SO, PARTS, PLAIN, QUOTE, Form, Verdict
-from pdfqa_core.types import Progress, Support, Token, Usage
+from pdfqa_core.types import Progress, Span, Support, Token, Usage
 from tests.conftest import FakeLLM
 from tests.reading.helpers import Agreeing, hit, hits, read
 
@@ -311,6 +311,31 @@ def test_a_form_with_headings_says_which_document_a_passage_is_of(fake_llm):
     headed = [replace(found, passage=replace(found.passage, heading="Plan: Costs"))]
     read(GenerativeReader(fake_llm, form=FORMS["qwen2.5"], checker=Agreeing()), "How much?", headed)
     assert fake_llm.history[0][0].content.startswith(f'Passage 1:\n"""\nPlan: Costs\n{PLAN}\n"""')
+
+
+def test_a_title_is_said_once_for_passages_of_one_document_in_a_row(fake_llm):
+    fake_llm.enqueue(["x"])
+    headings = ("Plan: part 1: Costs", "Plan: part 1: Costs", "Plan: part 1: Care", "Book: Leave")
+    found = hits("Visits cost $20.", "Nights cost $150.", "Care is free.", "Leave is 25 days.")
+    headed = [
+        replace(one, passage=replace(one.passage, heading=heading))
+        for one, heading in zip(found, headings, strict=True)
+    ]
+    headed[3] = replace(headed[3], passage=replace(headed[3].passage, spans=(Span("other", 1, 0, 17),)))
+    read(GenerativeReader(fake_llm, form=FORMS["qwen2.5"], checker=Agreeing()), "How much?", headed)
+    lines = fake_llm.history[0][0].content.splitlines()
+    assert [lines[n + 1] for n, line in enumerate(lines) if line == '"""' and lines[n - 1].startswith("Passage")] == [
+        "Plan: part 1: Costs", "Costs", "Care", "Book: Leave",
+    ]  # fmt: skip
+
+
+def test_sentences_are_read_before_headings(fake_llm):
+    fake_llm.enqueue(["x"])
+    text = "Costs of care\n\nThe costs of care are paid by the plan.\n\n• Costs of care abroad: half"
+    read(GenerativeReader(fake_llm, prompt_tokens=14, checker=Agreeing()), "What are the costs of care?", hits(text))
+    content = fake_llm.history[0][0].content
+    assert "paid by the plan" in content
+    assert "Costs of care\n" not in content
 
 
 def test_without_hits_the_model_is_not_asked(fake_llm):

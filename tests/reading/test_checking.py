@@ -37,6 +37,10 @@ def test_a_number_of_something_else_than_was_asked_about_is_not_supported():
         text = f"The mean {what} temperature in January 2024 was 7.9 degrees."
         (sentence,) = run(Checker(), text, sea, question=question.format(what)).sentences
         assert sentence.support is support
+    screen = hits("In August 2023 a drum screen had taken the place of the mesh.")
+    text = "The drum screen was fitted in August 2023."
+    (sentence,) = run(Checker(), text, screen, question="When was the drum screen fitted?").sentences
+    assert sentence.support is Support.SUPPORTED
 
 
 def test_each_sentence_gets_the_sentence_that_says_it():

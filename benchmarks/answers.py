@@ -7,12 +7,12 @@ of --data, which is not part of the project; the sample always is.
 
 Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
 the default, refusal and checking included. On `northwind` also `recorded`: another system's answers, which come with
-the questions. Measures, each with its 95 % bootstrap interval and n: ROUGE-L F and token
-F1 against the reference, share of questions with a gold page among the passages read (a refused question reads none),
-precision and recall of the cited pages, recall of the reference's numbers, share of right
-answers (sample), of refused ones, of sentences that the passages are said to say, seconds to the first token and of the
-whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are kept and an
-interrupted run goes on.
+the questions. Measures, each with its 95 % bootstrap interval and n: ROUGE-L F and token F1 against the reference,
+share of questions with a gold page among the passages read (a refused question reads none), precision and recall of the
+cited pages, recall of the reference's numbers, share of right answers and of wrong ones with a tick on any and on all
+of their sentences (sample), of refused ones, of sentences that the passages are said to say, seconds to the first token
+and of the whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are
+kept and an interrupted run goes on.
 
     python benchmarks/answers.py [--quick] [--set NAME …] [--system NAME …] [--keep FOLDER] [--threads N] [--show]
 """
@@ -51,7 +51,7 @@ CLAPNQ = 120
 SOURCE = "SOURCE(S):"
 MEASURES = (
     "ROUGE-L F", "token F1", "gold page read", "citation P", "citation R", "numbers R", "right", "wrong with ✓",
-    "refused", "supported", "first token s", "seconds",
+    "wrong, all ✓", "refused", "supported", "first token s", "seconds",
 )  # fmt: skip
 
 
@@ -248,6 +248,7 @@ def measured(row: Mapping[str, Any], item: Item, by_rule: bool) -> dict[str, flo
         "numbers R": len(numbers & stated(row["answer"])) / len(numbers) if numbers and answered else None,
         "right": float(good) if by_rule else None,
         "wrong with ✓": float(not good and Support.SUPPORTED in supports) if by_rule else None,
+        "wrong, all ✓": float(not good and set(supports) == {Support.SUPPORTED}) if by_rule else None,
         "refused": float(row["refused"]) if answered else None,
         "supported": sum(s == Support.SUPPORTED for s in supports) / len(supports) if supports else None,
         "first token s": row["first token s"],

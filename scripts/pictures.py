@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-QUESTIONS = ("Was the night noise on Capstan Lane below the permitted level?", "How was it measured?")
+QUESTIONS = ("Which refrigerant does the heat pump use, and how much of it?", "Where is it kept?")
 UNANSWERABLE = "How many seabirds were counted in the wildlife survey?"
 
 

@@ -58,6 +58,11 @@ class Corpus:
         """The words that name each document."""
         return self.titles
 
+    @property
+    def files(self) -> dict[str, str]:
+        """Paragraphs come from no files."""
+        return self.titles
+
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
         """Return the first hits."""
         return self.search_in.search(query, k, frozenset(document_ids) if document_ids else None)

@@ -31,6 +31,8 @@ SECOND = "second search"
 _ANY_DOCUMENT = frozenset(
     "document documents file files pdf plan plans report reports paper policy handbook filing section chapter".split()
 )
+_QUARTERS = ("first", "second", "third", "fourth")
+_QUARTER = re.compile(rf"\b({'|'.join(_QUARTERS)})[ -]quarter\b", re.IGNORECASE)
 # One capitalised word or several, with small words between them: "Chris Evans", "Marvel Comics", "Bank of England".
 _NAME = re.compile(
     r"[A-Z][\w'’.-]*(?:\s+(?:(?:of|the|and|de|la|von|van|for|in|on)\s+)*(?:[A-Z][\w'’.-]*|\d+))*|\b\d{4}\b"
@@ -48,6 +50,11 @@ class Corpus(Protocol):
     @property
     def names(self) -> Mapping[str, str]:
         """The words of title and file name."""
+        ...
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The file names, without their endings."""
         ...
 
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
@@ -91,6 +98,24 @@ def named(text: str, names: Mapping[str, str], least: int = 2) -> tuple[str, ...
     """Return the ids of the documents that a text names: all of its words, at least so many, are among their names."""
     wanted = _naming(text)
     return tuple(one for one, words in names.items() if len(wanted) >= least and wanted <= _naming(words))
+
+
+def asked_about(text: str, names: Mapping[str, str], least: int = 2) -> str:
+    """Return the id of the one document that a question names, like "… in Q3 2023", "… of Plan Standard"; "" if none.
+
+    All words of names that the question has are its, at least so many, and no other document has them all; words that
+    only its name has are in the question together or not at all: "Northwind Health" is not "Northwind Health Plus".
+    """
+    asked = _naming(_QUARTER.sub(lambda found: f"q{_QUARTERS.index(found[1].lower()) + 1}", text))
+    own = {one: _naming(words) for one, words in names.items()}
+    shared = {one: words & asked for one, words in own.items()}
+    for one, words in shared.items():
+        rivals = [other for other in own if other != one]
+        unique = own[one].difference(*(own[other] for other in rivals))
+        whole = unique <= asked or not unique & asked
+        if rivals and len(words) >= least and whole and all(shared[other] < words for other in rivals):
+            return one
+    return ""
 
 
 def interleaved(lists: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
@@ -216,8 +241,9 @@ def _holds(section: Section, passage: Passage) -> bool:
 
 
 def second_search(
-    query: Query, hits: Sequence[Hit], k: int, corpus: Corpus, meaning: Meaning | None = None
-) -> list[Hit]:
+    query: Query, hits: Sequence[Hit], k: int, corpus: Corpus, meaning: Meaning | None = None,
+    document_ids: Sequence[str] = (),
+) -> list[Hit]:  # fmt: skip
     """Return the hits with those of a second search between them: for the question and the names that bridge to it.
 
     The bridge are the names in the sentence of the two best hits that fits the question best, unless the question has
@@ -229,7 +255,9 @@ def second_search(
         return list(hits)
     asked = Query(f"{' '.join(names)} {query.text}")
     known = {hit.passage.id for hit in hits[:1]}
-    more = [replace(hit, retriever=SECOND) for hit in corpus.search(asked, k) if hit.passage.id not in known]
+    more = [
+        replace(hit, retriever=SECOND) for hit in corpus.search(asked, k, document_ids) if hit.passage.id not in known
+    ]
     merged = chain(hits[:1], *zip_longest(more, hits[1:]))
     return interleaved([[hit for hit in merged if hit is not None]], k)
 

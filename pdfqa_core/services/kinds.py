@@ -71,8 +71,12 @@ class Scope:
     @cached_property
     def names(self) -> Mapping[str, str]:
         """The words that name each document: its title and its file name."""
-        stems = {key: document.filename.rsplit(".", 1)[0] for key, (document, _) in self._readable.items()}
-        return {key: f"{self.titles[key]} {stem}" for key, stem in stems.items()}
+        return {key: f"{self.titles[key]} {stem}" for key, stem in self.files.items()}
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """The file names, without their endings."""
+        return {key: document.filename.rsplit(".", 1)[0] for key, (document, _) in self._readable.items()}
 
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
         """Return at most `k` hits, best first, in whole sentences; of these documents only (none given: of all)."""
@@ -104,16 +108,16 @@ class Planner:
         self._reader = reader
         self._meaning = meaning
 
-    def retrieve(self, query: Query, k: int) -> list[Hit]:
-        """Return the hits of an ordinary question, those of a second search among them."""
-        hits = self._corpus.search(query, k)
+    def retrieve(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
+        """Return the hits of an ordinary question, those of a second search among them; of these documents only."""
+        hits = self._corpus.search(query, k, document_ids)
         english = self._settings.retrieval.language == "english"
         if not (self._settings.reading.second_search and english):
             return hits
-        return plans.second_search(query, hits, k, self._corpus, self._meaning)
+        return plans.second_search(query, hits, k, self._corpus, self._meaning, document_ids)
 
     def plan(self, question: str, query: Query, k: int) -> Planned | None:
-        """Return what a question that asks for more than a fact needs; None for all others.
+        """Return what a question that asks for more than a fact, or names its document, needs; None for all others.
 
         The question as it was typed goes first: one for a summary stands alone.
         """
@@ -123,6 +127,16 @@ class Planner:
         if request.kind is Kind.ORDINARY:
             request = recognised(query.text)
         if request.kind is Kind.ORDINARY:
-            return None
+            return self._in_one(question, query, k)
         found = plans.found(request, query, k, self._corpus)
         return Planned(found.hits, self._reader(found.kind), found.kind is not Kind.SUMMARY, found.notes)
+
+    def _in_one(self, question: str, query: Query, k: int) -> Planned | None:
+        """Return what the one document that the question names has; None if it names none, or that has nothing."""
+        corpus = self._corpus
+        for text in (question, query.text):
+            for names in (corpus.files, corpus.titles):
+                if (one := plans.asked_about(text, names)) and (hits := self.retrieve(query, k, (one,))):
+                    note = f"Searched in “{corpus.titles[one]}”, which the question names."
+                    return Planned(tuple(hits), self._reader(Kind.ORDINARY), notes=(note,))
+        return None

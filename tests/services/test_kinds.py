@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.settings import BY_MODEL
 from pdfqa_core.types import Progress, Retrieved
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
@@ -37,6 +38,18 @@ def test_a_comparison_is_read_whole_by_the_models_with_its_instruction(open_serv
     prompt = fake_llm.history[0][-1].content
     assert "Compare the two" in prompt
     assert prompt.count("Passage ") >= 3
+
+
+def test_a_question_that_names_its_document_is_searched_for_there(open_services, make_pdf):
+    services = open_services(LITERAL)
+    list(services.documents.ingest(LOCAL_OWNER, [make_pdf(["Meters cost 9 crowns."], name="town_budget.pdf")]))
+    answer = stored_of(asked(services, "What do the meters cost in the town budget?")).turn.answer
+    names = services.documents.filenames(LOCAL_OWNER)
+    assert {names[hit.passage.document_id] for hit in answer.hits} == {"town_budget.pdf"}
+    assert answer.rewriting == "Searched in “town_budget”, which the question names."
+    answer = stored_of(asked(services, "What do the meters cost?")).turn.answer
+    assert len({names[hit.passage.document_id] for hit in answer.hits}) == 2
+    assert answer.rewriting == ""
 
 
 def test_kinds_can_be_turned_off(open_services):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from pdfqa_core.reading.alignment import Aligned, align, stems
+from pdfqa_core.reading.alignment import Aligned, align, stem, stems
 from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
@@ -25,6 +25,7 @@ from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, StopSigna
 SUPPORTED = 0.65
 PARTLY = 0.45
 NAMED = 0.1  # how much worse than the best one a passage may match that the model named itself
+NEWS = 0.3  # how much better a passage matches that has all words which the question has not, and so the answer
 NEAR = 0.1  # how much worse than the best one a sentence of another page may match to be cited too
 IN_ROW = 0.6  # how well a number must fit a cell of a table for its row to be the quote
 
@@ -102,7 +103,8 @@ class Checker:
             own = _own(sentence)
             aligned = align(own, passages, question, short=short)
             fitting = [_in_row(found, hits, aligned) for found in (single if short else matches)]
-            for place, found in enumerate(self._best(fitting, named)):
+            news = frozenset(stems(own)) - frozenset(stems(question)) if question and not short else frozenset[str]()
+            for place, found in enumerate(self._best(fitting, named, news)):
                 support = self._support(own, found, aligned, passages, question)
                 if short and support is Support.SUPPORTED and not _says(own, found.quote):
                     support = Support.PARTLY
@@ -138,11 +140,12 @@ class Checker:
         return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
 
     @staticmethod
-    def _best(matches: Sequence[Match], named: frozenset[int]) -> list[Match]:
+    def _best(matches: Sequence[Match], named: frozenset[int], news: frozenset[str]) -> list[Match]:
         """Return the best match, and the best of each other page that is nearly as good."""
 
         def score(found: Match) -> float:
-            return found.score + (NAMED if found.quote.hit.rank in named else 0.0)
+            told = len(news & set(map(stem, found.quote.terms))) / len(news) if news else 0.0
+            return found.score + NEWS * told + (NAMED if found.quote.hit.rank in named else 0.0)
 
         best: dict[tuple[str, int], Match] = {}
         for found in sorted(matches, key=score, reverse=True):

@@ -43,6 +43,15 @@ def test_a_number_of_something_else_than_was_asked_about_is_not_supported():
     assert sentence.support is Support.SUPPORTED
 
 
+def test_the_sentence_with_the_answer_is_cited_not_the_one_with_the_question():
+    found = hits(
+        "Refrigerant: the fluid that boils inside a heat pump.", "Its refrigerant is 68 kg of ammonia, kept apart."
+    )
+    text, question = "The heat pump uses ammonia as its refrigerant.", "Which refrigerant does the heat pump use?"
+    checked = run(Checker(), text, found, question=question)
+    assert [citation.number for citation in checked.citations] == [2]
+
+
 def test_each_sentence_gets_the_sentence_that_says_it():
     text = "The deductible is $2,000. Leave must be requested two weeks ahead."
     checked = check(text)

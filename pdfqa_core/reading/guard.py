@@ -15,8 +15,13 @@ _PROMPT = re.compile(
 _ANNOUNCED = re.compile(r"\b(?:answer|passages?|question)\b[^.!?\n]*:?\W*$", re.IGNORECASE)
 _LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
 _PASSAGES = r"(?:the )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
+_TOLD = r"(?:the information (?:provided |given |stated )?(?:in|by) )?"
+_TAIL = re.compile(
+    rf",? as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by) {_PASSAGES}(?=[.!?,;])",
+    re.IGNORECASE,
+)
 _SOURCE = re.compile(
-    rf"(?:(?<=^)|(?<=[.!?]\s))(?:(?:according to|based on|in|as stated in) {_PASSAGES},?"
+    rf"(?:(?<=^)|(?<=[.!?]\s))(?:(?:according to|based on|in|as stated in) {_TOLD}{_PASSAGES},?"
     rf"|{_PASSAGES} (?:also )?(?:states?|says?|mentions?|explains?|notes?|indicates?) that)\s+(?P<first>\w)",
     re.IGNORECASE,
 )
@@ -30,7 +35,7 @@ def plainly(text: str) -> str:
     Passages have other numbers on the page than in a prompt.
     """
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
-    return _SOURCE.sub(lambda found: found["first"].upper(), text)
+    return _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))
 
 
 def flaw(text: str, question: str, headings: Sequence[str] = ()) -> str:

@@ -247,6 +247,20 @@ def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):
     assert fake_llm.history[0][0].content.endswith(PARTS)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Based on the information provided in Passage 3, the deductible is $2,000.",
+        "The deductible is $2,000, as mentioned in Passage 1.",
+        "The deductible is $2,000 as stated in the passages.",
+    ],
+)
+def test_other_ways_to_name_passages_are_taken_out_too(fake_llm, written):
+    fake_llm.enqueue([written])
+    answer = read(GenerativeReader(fake_llm), "How much is it?", hits(PLAN))[1]
+    assert answer.text == "The deductible is $2,000."
+
+
 def test_without_a_sentence_to_quote_it_is_a_refusal(fake_llm):
     fake_llm.enqueue(["", ""])
     assert read(GenerativeReader(fake_llm), "Who painted Guernica?", hits(PLAN))[1].refused

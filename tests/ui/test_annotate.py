@@ -36,7 +36,10 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def sign_in(page: Page, name: str) -> None:
-    page.locator("#annotate-name").get_by_role("textbox").fill(name)
+    box = page.locator("#annotate-name").get_by_role("textbox")
+    page.wait_for_timeout(1000)  # the form that a sign-out brings may still be drawn
+    box.fill(name)
+    expect(box).to_have_value(name)
     page.locator("#annotate-begin").click()
     expect(page.locator(".annotate-bar")).to_be_visible()
 

@@ -32,14 +32,12 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with running(folder) as app, open_page(browser, app.url) as opened:
         open_tab(opened, "Annotate")
         expect(opened.locator("#annotate-results")).to_contain_text("Nobody has signed in yet")
+        sign_in(opened, "Ada")
         yield opened
 
 
 def sign_in(page: Page, name: str) -> None:
-    box = page.locator("#annotate-name").get_by_role("textbox")
-    page.wait_for_timeout(1000)  # the form that a sign-out brings may still be drawn
-    box.fill(name)
-    expect(box).to_have_value(name)
+    page.locator("#annotate-name").get_by_role("textbox").fill(name)
     page.locator("#annotate-begin").click()
     expect(page.locator(".annotate-bar")).to_be_visible()
 
@@ -56,7 +54,6 @@ def rate_everything(page: Page, keys: str) -> None:
 
 
 def test_every_passage_can_be_reached_and_the_first_twenty_by_a_key(page: Page) -> None:
-    sign_in(page, "Ada")
     while page.locator("#annotate-item .question").inner_text() != "Question 0?":
         page.keyboard.press("s")
         page.wait_for_timeout(500)

@@ -12,11 +12,12 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from pdfqa_core.chunking.sections import Section, is_contents, opening, outline, parts, sections
+from pdfqa_core.document_names import named, naming
 from pdfqa_core.reading.kinds import Kind, Request
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.relevance import relevance
-from pdfqa_core.text import STOP_WORDS, content_terms, sentences, terms
+from pdfqa_core.text import STOP_WORDS, sentences, terms
 from pdfqa_core.types import Hit, Page, Passage, Query
 
 MOST = 12  # sections of a summary
@@ -27,12 +28,6 @@ STEM = 5  # letters that words of a question and of a heading have in common
 NAMES = 4  # of the bridge that the second search takes
 SECOND = "second search"
 
-# Words of a title or of one side of a comparison that name no document.
-_ANY_DOCUMENT = frozenset(
-    "document documents file files pdf plan plans report reports paper policy handbook filing section chapter".split()
-)
-_QUARTERS = ("first", "second", "third", "fourth")
-_QUARTER = re.compile(rf"\b({'|'.join(_QUARTERS)})[ -]quarter\b", re.IGNORECASE)
 # One capitalised word or several, with small words between them: "Chris Evans", "Marvel Comics", "Bank of England".
 _NAME = re.compile(
     r"[A-Z][\w'’.-]*(?:\s+(?:(?:of|the|and|de|la|von|van|for|in|on)\s+)*(?:[A-Z][\w'’.-]*|\d+))*|\b\d{4}\b"
@@ -94,30 +89,6 @@ def _searched(query: Query, k: int, corpus: Corpus, document_ids: Sequence[str] 
     return [hit for hit in hits if not is_contents(hit.passage.heading.rpartition(": ")[2])]
 
 
-def named(text: str, names: Mapping[str, str], least: int = 2) -> tuple[str, ...]:
-    """Return the ids of the documents that a text names: all of its words, at least so many, are among their names."""
-    wanted = _naming(text)
-    return tuple(one for one, words in names.items() if len(wanted) >= least and wanted <= _naming(words))
-
-
-def asked_about(text: str, names: Mapping[str, str], least: int = 2) -> str:
-    """Return the id of the one document that a question names, like "… in Q3 2023", "… of Plan Standard"; "" if none.
-
-    All words of names that the question has are its, at least so many, and no other document has them all; words that
-    only its name has are in the question together or not at all: "Northwind Health" is not "Northwind Health Plus".
-    """
-    asked = _naming(_QUARTER.sub(lambda found: f"q{_QUARTERS.index(found[1].lower()) + 1}", text))
-    own = {one: _naming(words) for one, words in names.items()}
-    shared = {one: words & asked for one, words in own.items()}
-    for one, words in shared.items():
-        rivals = [other for other in own if other != one]
-        unique = own[one].difference(*(own[other] for other in rivals))
-        whole = unique <= asked or not unique & asked
-        if rivals and len(words) >= least and whole and all(shared[other] < words for other in rivals):
-            return one
-    return ""
-
-
 def interleaved(lists: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     """Return at most `k` hits, the first of each list, then the second of each, …; a passage once, ranks from 1."""
     taken = {hit.passage.id: hit for hit in reversed([hit for row in zip_longest(*lists) for hit in row if hit])}
@@ -138,7 +109,7 @@ def _openings(document_ids: Sequence[str], corpus: Corpus) -> Found:
     total, most = 0, max(1, MOST // max(1, len(chosen)))
     for one in chosen:
         top = outline(corpus.pages(one))
-        own = [section for section in top if not _naming(section.heading) <= _naming(corpus.names[one])] or top
+        own = [section for section in top if not naming(section.heading) <= naming(corpus.names[one])] or top
         longest = sorted(own, key=lambda section: -section.length)[:most] if most > 1 else own[:1]
         passages += [opening(section, corpus.titles[one]) for section in own if section in longest]
         total += len(own)
@@ -170,11 +141,6 @@ def _compared(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
     hits = interleaved([*searches, _searched(query, k, corpus)], k)
     sides = " and for ".join(f"“{side}”" for side in request.subjects)
     return Found(Kind.COMPARISON, tuple(hits), (f"Searched for {sides}.",))
-
-
-def _naming(text: str) -> frozenset[str]:
-    """Return the words that name something."""
-    return frozenset(term for term in content_terms(text.replace("_", " ")) if term not in _ANY_DOCUMENT)
 
 
 # ------------------------------------------------------------------ sections

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pdfqa_core.plans import asked_about, bridge, found, interleaved, second_search
+from pdfqa_core.plans import bridge, found, interleaved, second_search
 from pdfqa_core.reading.kinds import Kind, recognised
 from pdfqa_core.text import content_terms
 from pdfqa_core.types import Hit, Page, Passage, Query, Span
@@ -64,31 +64,6 @@ def plan(question, books, k=5):
 
 def documents(result, count=None):
     return [hit.passage.document_id for hit in result.hits[:count]]
-
-
-FILINGS = {"a": "2022_Q3_ACME", "b": "2023_Q1_ACME", "c": "2023_Q2_ACME", "d": "2023_Q3_ACME"}
-PLAN_FILES = {"standard": "Acme_Standard_Benefits", "plus": "Acme_Health_Plus_Benefits", "roles": "role_library"}
-
-
-@pytest.mark.parametrize(
-    ("names", "question", "document"),
-    [
-        (FILINGS, "What were the net sales in Q3 2023?", "d"),
-        (FILINGS, "What were the net sales in the third quarter of 2022?", "a"),
-        (FILINGS, "What were the net sales in Q1 2023 of ACME?", "b"),
-        (FILINGS, "What were the net sales in 2023?", ""),
-        (FILINGS, "How do net sales in Q1 2023 and Q2 2023 compare?", ""),
-        (FILINGS, "What were the net sales in Q4 2023?", ""),
-        (PLAN_FILES, "What does the Acme Standard plan pay for hearing aids?", "standard"),
-        (PLAN_FILES, "What does Acme Health Plus pay for hearing aids?", "plus"),
-        (PLAN_FILES, "What does Acme Health pay for hearing aids?", ""),
-        (PLAN_FILES, "Which roles does the role library have?", "roles"),
-        (PLAN_FILES, "Which role pays best?", ""),
-        ({"standard": "Acme_Standard_Benefits"}, "What does the Acme Standard plan pay?", ""),
-    ],
-)
-def test_a_question_may_name_its_document(names, question, document):
-    assert asked_about(question, names) == document
 
 
 def test_both_sides_of_a_comparison_are_read_each_from_its_own_document():

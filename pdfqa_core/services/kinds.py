@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from pdfqa_core import plans
+from pdfqa_core.document_names import asked_about, newest
 from pdfqa_core.pipeline import Planned
 from pdfqa_core.reading.kinds import Kind, recognised
 from pdfqa_core.reading.meaning import Meaning
@@ -135,8 +136,9 @@ class Planner:
         """Return what the one document that the question names has; None if it names none, or that has nothing."""
         corpus = self._corpus
         for text in (question, query.text):
-            for names in (corpus.files, corpus.titles):
-                if (one := plans.asked_about(text, names)) and (hits := self.retrieve(query, k, (one,))):
-                    note = f"Searched in “{corpus.titles[one]}”, which the question names."
-                    return Planned(tuple(hits), self._reader(Kind.ORDINARY), notes=(note,))
+            for which, why in ((asked_about, "which the question names"), (newest, "the newest of its series")):
+                for names in (corpus.files, corpus.titles):
+                    if (one := which(text, names)) and (hits := self.retrieve(query, k, (one,))):
+                        note = f"Searched in “{corpus.titles[one]}”, {why}."
+                        return Planned(tuple(hits), self._reader(Kind.ORDINARY), notes=(note,))
         return None

@@ -1,0 +1,93 @@
+"""Which documents a question means: those whose title or file name it has, or the newest of a series."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+
+from pdfqa_core.reading.numbers import MONTHS
+from pdfqa_core.text import content_terms, terms
+
+# Words of a title or of one side of a comparison that name no document.
+_ANY_DOCUMENT = frozenset(
+    "document documents file files pdf plan plans report reports paper policy handbook filing section chapter".split()
+)
+_QUARTERS = ("first", "second", "third", "fourth")
+_QUARTER = re.compile(rf"\b({'|'.join(_QUARTERS)})[ -]quarter\b", re.IGNORECASE)
+_SERIES = (
+    "reports?|filings?|10-?[qk]s?|documents?|files?|pdfs?|quarters?|quarterly|years?|annual|months?|monthly|periods?|"
+    "versions?|editions?|issues?|statements?|results|minutes|releases?|papers?|polic(?:y|ies)|handbooks?|plans?"
+)
+_NEWEST = re.compile(rf"\b(?:latest|newest|most recent)\s+(?:[\w’'-]+\s+){{0,2}}?(?:{_SERIES})\b", re.IGNORECASE)
+_OTHERS = re.compile(
+    rf"\b(?:previous|earlier|prior|preceding|other|all|across|last \w+)\s+(?:\w+\s+){{0,2}}?(?:{_SERIES})\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def named(text: str, names: Mapping[str, str], least: int = 2) -> tuple[str, ...]:
+    """Return the ids of the documents that a text names: all of its words, at least so many, are among their names."""
+    wanted = naming(text)
+    return tuple(one for one, words in names.items() if len(wanted) >= least and wanted <= naming(words))
+
+
+def asked_about(text: str, names: Mapping[str, str], least: int = 2) -> str:
+    """Return the id of the one document that a question names, like "… in Q3 2023", "… of Plan Standard"; "" if none.
+
+    All words of names that the question has are its, at least so many, and no other document has them all; words that
+    only its name has are in the question together or not at all: "Northwind Health" is not "Northwind Health Plus".
+    """
+    asked = naming(_QUARTER.sub(lambda found: f"q{_QUARTERS.index(found[1].lower()) + 1}", text))
+    own = {one: naming(words) for one, words in names.items()}
+    shared = {one: words & asked for one, words in own.items()}
+    for one, words in shared.items():
+        rivals = [other for other in own if other != one]
+        unique = own[one].difference(*(own[other] for other in rivals))
+        whole = unique <= asked or not unique & asked
+        if rivals and len(words) >= least and whole and all(shared[other] < words for other in rivals):
+            return one
+    return ""
+
+
+def newest(text: str, names: Mapping[str, str]) -> str:
+    """Return the id of the newest document where a question asks for "the latest quarter", "the most recent report".
+
+    Documents belong to one series if their names differ in year, quarter, month or day alone. "" where none or several
+    series are there, or the question has no such words or asks about earlier ones too.
+    """
+    if not _NEWEST.search(text) or _OTHERS.search(text):
+        return ""
+    series: dict[frozenset[str], dict[tuple[int, ...], str]] = defaultdict(dict)
+    for one, name in names.items():
+        period, rest = _period(name)
+        if period:
+            series[rest][period] = one
+    found = [periods for periods in series.values() if len(periods) > 1]
+    return found[0][max(found[0])] if len(found) == 1 else ""
+
+
+def _period(name: str) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Return the period of a name as year, month (the last of a quarter) and day, 0 where not said, and other words.
+
+    () without a year: "Report 7" has no period.
+    """
+    words = terms(name.replace("_", " ").replace("-", " "))
+    year = next((int(word) for word in words if _YEAR.fullmatch(word)), 0)
+    if not year:
+        return (), frozenset(words)
+    quarters = [3 * int(word[1]) for word in words if re.fullmatch("q[1-4]", word)]
+    months = [MONTHS.index(word) + 1 for word in words if word in MONTHS]
+    counts = [int(word) for word in words if re.fullmatch(r"\d{1,2}", word)]
+    period = (year, *[*quarters, *months, *counts, 0, 0][:2])
+    return period, frozenset(word for word in words if not _is_of_period(word))
+
+
+def _is_of_period(word: str) -> bool:
+    return word in MONTHS or re.fullmatch(r"q[1-4]|\d{1,2}|(?:19|20)\d\d", word) is not None
+
+
+def naming(text: str) -> frozenset[str]:
+    """Return the words that name something."""
+    return frozenset(term for term in content_terms(text.replace("_", " ")) if term not in _ANY_DOCUMENT)

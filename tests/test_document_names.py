@@ -1,0 +1,57 @@
+"""Which documents a question means, by their names or as the newest of a series."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdfqa_core.document_names import asked_about, newest
+
+FILINGS = {"a": "2022_Q3_ACME", "b": "2023_Q1_ACME", "c": "2023_Q2_ACME", "d": "2023_Q3_ACME"}
+PLAN_FILES = {"standard": "Acme_Standard_Benefits", "plus": "Acme_Health_Plus_Benefits", "roles": "role_library"}
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "document"),
+    [
+        (FILINGS, "What were the net sales in Q3 2023?", "d"),
+        (FILINGS, "What were the net sales in the third quarter of 2022?", "a"),
+        (FILINGS, "What were the net sales in Q1 2023 of ACME?", "b"),
+        (FILINGS, "What were the net sales in 2023?", ""),
+        (FILINGS, "How do net sales in Q1 2023 and Q2 2023 compare?", ""),
+        (FILINGS, "What were the net sales in Q4 2023?", ""),
+        (PLAN_FILES, "What does the Acme Standard plan pay for hearing aids?", "standard"),
+        (PLAN_FILES, "What does Acme Health Plus pay for hearing aids?", "plus"),
+        (PLAN_FILES, "What does Acme Health pay for hearing aids?", ""),
+        (PLAN_FILES, "Which roles does the role library have?", "roles"),
+        (PLAN_FILES, "Which role pays best?", ""),
+        ({"standard": "Acme_Standard_Benefits"}, "What does the Acme Standard plan pay?", ""),
+    ],
+)
+def test_a_question_may_name_its_document(names, question, document):
+    assert asked_about(question, names) == document
+
+
+MINUTES = {"a": "Minutes 2023-12", "b": "Minutes 2024-11", "c": "Minutes 2024-03", "d": "Budget"}
+YEARS = {"a": "Annual report 2021", "b": "Annual report 2023", "c": "Annual report 2022"}
+SPELLED = {"a": "Newsletter May 2024", "b": "Newsletter October 2024", "c": "Newsletter December 2023"}
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "document"),
+    [
+        (FILINGS, "What was the gross margin in the latest 10-Q report?", "d"),
+        (FILINGS, "For the latest quarter, what were the net sales?", "d"),
+        (FILINGS, "What does the most recent quarterly filing say of taxes?", "d"),
+        (FILINGS, "How do net sales of the most recent quarter compare to previous quarters?", ""),
+        (FILINGS, "What is the latest phone?", ""),
+        (FILINGS, "What were the net sales?", ""),
+        (MINUTES, "Who was present in the most recent minutes?", "b"),
+        (YEARS, "What does the newest annual report say?", "b"),
+        (SPELLED, "What is in the latest issue?", "b"),
+        ({**FILINGS, "y": "Annual report 2021", "z": "Annual report 2022"}, "What does the latest report say?", ""),
+        ({"a": "Report 7", "b": "Report 8"}, "What does the latest report say?", ""),
+        ({"a": "Report 2023"}, "What does the latest report say?", ""),
+    ],
+)
+def test_the_newest_document_of_a_series_is_found(names, question, document):
+    assert newest(question, names) == document

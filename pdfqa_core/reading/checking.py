@@ -15,7 +15,7 @@ from pdfqa_core.reading.alignment import Aligned, align, stem, stems
 from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
-from pdfqa_core.reading.verdicts import agreement, signs
+from pdfqa_core.reading.verdicts import agreement, misordered, signs
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import content_terms, sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, StopSignal, Support
@@ -132,7 +132,7 @@ class Checker:
         """Return how far the passages support a sentence whose best match is given; each fact must stand in them."""
         if best.score < self.partly:
             return Support.NOT_FOUND
-        if not is_statement(sentence, question) or any(one.own is None for one in aligned):
+        if not is_statement(sentence, question) or any(one.own is None for one in aligned) or misordered(sentence):
             return Support.PARTLY
         if claimed(sentence) and _asked_else(sentence, passages, question):
             return Support.PARTLY

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pdfqa_core.reading.alignment import Aligned, stem, stems
 from pdfqa_core.reading.facts import Fact, facts
@@ -32,6 +33,21 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
+# Between two numbers: which is said to be the larger. "5 people, of more than 40" and "5 more than the 40" say nothing.
+_THAN = (
+    r"^[^.;\d]*?\b(?:is|was|are|were) (?:\w+ )?(?:{words}) than\b"
+    r"|^\W*[a-z,][^.;\d]*?\b(?:{words}) than (?:the|that|its|their)\b"
+)
+_LARGER = re.compile(
+    _THAN.format(words="higher|greater|more|larger|longer|better") + r"|^[^.;\d]*\bexceed(?:s|ed|ing)?\b", re.IGNORECASE
+)
+_SMALLER = re.compile(_THAN.format(words="lower|less|fewer|smaller|shorter|worse"), re.IGNORECASE)
+_FROM = r"\b(?:{words})\b[^.;\d]*\bfrom\b[^.;\d]*$"
+_RISES = re.compile(_FROM.format(words="rose|risen|rises?|increas(?:ed?|es|ing)|grew|grown|grows?"), re.IGNORECASE)
+_FALLS = re.compile(
+    _FROM.format(words="fell|fallen|falls?|decreas(?:ed?|es|ing)|declin(?:ed?|es|ing)|drop(?:ped|s)?"), re.IGNORECASE
+)
+_TO = re.compile(r"\W*(?:in\s+)?to\b[^.;\d]*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +146,27 @@ def _opposites(sentence: str, quote: str) -> tuple[bool, int]:
 
 def _has(words: str, text: str) -> bool:
     return re.search(rf"\b{words}\b", text, re.IGNORECASE) is not None
+
+
+def misordered(sentence: str) -> bool:
+    """Return whether two numbers contradict the word that compares them: "15 %, which is higher than 21 %".
+
+    So do "rose from 5 to 3" and "fell from 3 to 5".
+    """
+    found = facts(sentence)
+    for date in (fact for fact in found if fact.kind == "date"):
+        sentence = sentence[: date.start] + " " * (date.end - date.start) + sentence[date.end :]
+    known = [fact for fact in found if fact.kind in ("number", "percent", "money")]
+    for one, other in pairwise(known):
+        if one.kind != other.kind or (one.unit and other.unit and one.unit != other.unit):
+            continue
+        before, between = sentence[: one.start], sentence[one.end : other.start]
+        moves = _TO.match(between)
+        larger = _LARGER.match(between) or (moves and _FALLS.search(before))
+        smaller = _SMALLER.match(between) or (moves and _RISES.search(before))
+        if (larger and one.value < other.value) or (smaller and one.value > other.value):
+            return True
+    return False
 
 
 # ------------------------------------------------------------------ weights

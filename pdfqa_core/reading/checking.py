@@ -141,17 +141,20 @@ class Checker:
 
     @staticmethod
     def _best(matches: Sequence[Match], named: frozenset[int], news: frozenset[str]) -> list[Match]:
-        """Return the best match, and the best of each other page that is nearly as good."""
+        """Return the best match, and the best of each other page that is nearly as good and says some of the news."""
 
-        def score(found: Match) -> float:
-            told = len(news & set(map(stem, found.quote.terms))) / len(news) if news else 0.0
-            return found.score + NEWS * told + (NAMED if found.quote.hit.rank in named else 0.0)
+        def fit(found: Match) -> float:
+            return found.score + (NAMED if found.quote.hit.rank in named else 0.0)
+
+        def told(found: Match) -> float:
+            return len(news & set(map(stem, found.quote.terms))) / max(1, len(news))
 
         best: dict[tuple[str, int], Match] = {}
-        for found in sorted(matches, key=score, reverse=True):
+        for found in sorted(matches, key=lambda found: fit(found) + NEWS * told(found), reverse=True):
             best.setdefault((found.quote.span.document_id, found.quote.span.page), found)
         first, *others = best.values()
-        return [first, *(found for found in others if score(found) >= score(first) - NEAR)]
+        near = (found for found in others if fit(found) >= fit(first) - NEAR)
+        return [first, *(found for found in near if told(found) or not told(first))]
 
     def _matches(self, texts: Sequence[str], candidates: Sequence[Quote]) -> list[list[Match]]:
         if self.meaning is None:

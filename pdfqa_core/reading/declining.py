@@ -38,5 +38,5 @@ def declines(reply: str) -> bool:
 
 
 def refusal_words(answer: Answer) -> str:
-    """Return the words shown in the place of an answer: that there is none, or why nothing was searched."""
+    """Return what is shown instead of an answer: that none was found, or why nothing was searched."""
     return NOT_ANSWERED if answer.hits else " ".join(answer.notes) or NOT_ANSWERED

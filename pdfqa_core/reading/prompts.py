@@ -51,14 +51,14 @@ PARTS = "Answer every part of the question."
 QUOTE = "Copy the one or two sentences of the passages above that answer the question, word for word."
 
 
-# What a model is told before the instruction where its log-odds of yes against no decide a question.
+# Before the instruction, where the probabilities of yes and no are clear.
 IT_IS_SO = 'The answer is yes: begin with "Yes" and give the reason.'
 IT_IS_NOT_SO = 'The answer is no: begin with "No" and say what the passages say instead.'
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """From which log-odds of yes against no on a model means yes, and below which it means no."""
+    """The log-odds of yes against no: from `yes_from` on a model means yes, below `no_below` it means no."""
 
     yes_from: float
     no_below: float
@@ -107,7 +107,7 @@ _FULLY = (
 # not answer, write: Not stated") it takes it for one answerable question in three.
 QWEN = Form({"extractive": _FULLY, "abstractive": _FULLY, "boolean": _FULLY}, headings=True)
 
-# By benchmarks/yes_or_no.py: outside of these nine in ten verdicts are right, on abstracts and on claims.
+# By benchmarks/yes_or_no.py: nine in ten of the answers decided by these are right, on abstracts and on claims.
 QWEN_CODER_1_5B = replace(QWEN, verdict=Verdict(2.5, 0.0))
 
 FORMS: Mapping[str, Form] = {"plain": PLAIN, "qwen2.5": QWEN, "qwen2.5-coder-1.5b": QWEN_CODER_1_5B}

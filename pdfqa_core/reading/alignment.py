@@ -201,8 +201,8 @@ def align(
             name = sentence[fact.start : fact.end]
             same += [(n, place) for n, (text, _) in enumerate(around) for place in text.named(name)]
         others = [
-            place for _, there in around for place in there
-            if (fact.rivals(place.fact) or (place.cell and _values(fact, place.fact)))
+            place for text, there in around for place in there
+            if (fact.rivals(place.fact) or (place.cell and _values(fact, place.fact))) and not _same(fact, place, text)
             and not any(place.fact.same(other) for other in own)
         ]  # fmt: skip
         found.append(_compare(sentence, fact, same, others, asked))
@@ -220,16 +220,16 @@ def _named(aligned: Aligned, sentence: str, stated: Sequence[Place]) -> Aligned:
 
 
 def _same(fact: Fact, place: Place, text: Surroundings) -> bool:
-    """Return whether a place holds a fact: "12.6 million" may be 12.6 in a table whose values are in millions."""
+    """Return whether a place holds a fact: "12.6 million" may be 12.6 in a table in millions, "1.2 billion" 1,200."""
     if place.fact.same(fact):
         return True
-    return bool(place.cell) and fact.scale in text.scales and in_scale(place.fact, fact.scale).same(fact)
+    return bool(place.cell) and fact.scale != 1.0 and any(in_scale(place.fact, s).same(fact) for s in text.scales)
 
 
 def _values(one: Fact, other: Fact) -> bool:
     """Return whether two facts are different values; in a table, the sign of a currency often stands once."""
     kinds = {one.kind, other.kind}
-    return kinds <= {"number", "money", "percent"} and not one.same(other) and not in_scale(other, one.scale).same(one)
+    return kinds <= {"number", "money", "percent"} and not one.same(other)
 
 
 def _compare(

@@ -12,6 +12,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.reading.alignment import Aligned, align, stem, stems
+from pdfqa_core.reading.facts import scales
 from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
@@ -118,7 +119,7 @@ class Checker:
                     citations.append(Citation(quote.hit.rank, passage, quote.span, quote.text, verified, start, end))
         cited = {citation.passage_id for citation in citations}
         known = frozenset[tuple[float, bool]]().union(
-            *(stated(hit.passage.text) for hit in hits if hit.passage.id in cited)
+            *(_stated(hit.passage.text) for hit in hits if hit.passage.id in cited)
         )
         checked = tuple(
             CheckedSentence(start, end, support, _places(text, start, end, known))
@@ -216,6 +217,13 @@ def _says(sentence: str, quote: Quote) -> bool:
     if not {number.key for number in said} <= stated(quote.text):
         return False
     return bool(content_terms(sentence)) and all(term in quote.terms for term in content_terms(words))
+
+
+def _stated(text: str) -> frozenset[tuple[float, bool]]:
+    """Return the keys of the numbers that a passage states; of a table in millions, what they are worth too."""
+    said = stated(text)
+    worth = {(round(value * scale, 6), False) for value, percent in said for scale in scales(text) if not percent}
+    return said | worth if "|" in text else said
 
 
 def _places(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,10 +17,16 @@ from pdfqa_core.types import Hit, Span
 
 GAP = " … "  # stands for sentences that were left out
 LABEL = 0.5  # what a heading or label weighs beside a sentence
+LEANING = 0.9  # of the score of the sentence before, for one that leans on it ("That is less than promised.")
 TWIN = 0.9  # share of the words of the shorter of two passages from which on they say the same
 
 _SAID = (".", "!", ";", ":", '"', "”", ")", "…")
 _BULLET = re.compile(r"[-*•–·▪◦]|\(?\w[.)]\s")
+_LEANS = re.compile(
+    r"(?:That|This|These|Those|It|They|He|She|Its|Their|Such|Both|Thus|Therefore|Hence|So|However|But|Instead|Otherwise)\b"
+)
+_LISTED = re.compile(r"\D*[A-Za-z]{3}\D*[\s.]\d{1,4}|\d+(?:\.\d+)*\s+\D*[A-Za-z]{3}\D*[\s.]\d{1,4}")  # with its page
+LINES_OF_CONTENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +120,41 @@ def best(
     """Return the most relevant sentences of the evidence, in their order, as many as fit; None if not even one does.
 
     A row of a table comes with the lines above the table: they say what it is about, and in which unit. Headings and
-    labels weigh half: they have the words of a question and answer none.
+    labels weigh half: they have the words of a question and answer none. A table of contents is left out.
     """
-    found = relevance(question, evidence.sentences, meaning)
-    scores = [
-        score * (LABEL if _is_label(quote) else 1.0) for score, quote in zip(found, evidence.sentences, strict=True)
-    ]
+    scores = _scores(question, evidence, meaning)
     titles = _titles(evidence)
+    contents = _contents(evidence.sentences)
     kept: tuple[int, ...] = ()
     for place in sorted(evidence.places, key=lambda place: -scores[place]):
-        if place in kept:
+        if place in kept or (place in contents and kept):
             continue
         wider = tuple(sorted({*kept, place, *titles.get(place, ())}))
         if fits(Evidence(evidence.sentences, wider)):
             kept = wider
     return Evidence(evidence.sentences, kept) if kept else None
+
+
+def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[float]:
+    """Return how much each sentence is wanted."""
+    found = relevance(question, evidence.sentences, meaning)
+    scores = [
+        score * (LABEL if _is_label(quote) else 1.0) for score, quote in zip(found, evidence.sentences, strict=True)
+    ]
+    for place in range(1, len(scores)):
+        before, quote = evidence.sentences[place - 1], evidence.sentences[place]
+        if before.hit is quote.hit and _LEANS.match(quote.text) and not _is_label(before):
+            scores[place] = max(scores[place], LEANING * scores[place - 1])
+    return scores
+
+
+def _contents(sentences: Sequence[Quote]) -> frozenset[int]:
+    """Return the places of the lines of tables of contents: several of one passage end with a page number."""
+    listed = [
+        place for place, quote in enumerate(sentences) if _is_label(quote) and _LISTED.fullmatch(quote.text.strip())
+    ]
+    passages = Counter(id(sentences[place].hit) for place in listed)
+    return frozenset(place for place in listed if passages[id(sentences[place].hit)] >= LINES_OF_CONTENTS)
 
 
 def _is_label(quote: Quote) -> bool:

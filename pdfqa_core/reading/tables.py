@@ -14,22 +14,34 @@ _ROW = re.compile(r"^\|.*\|[ \t]*$", re.MULTILINE)
 _DASHES = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+\s*$")
 _BORDER = re.compile(r"(?<!\\)\|")
 _TOTAL = re.compile(r"\W*total\b", re.IGNORECASE)
+_IN_SCALE = re.compile(r"\bin\s+(thousand|million|billion)s\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\bper\b|\bshares?\b|\bnumber of\b", re.IGNORECASE)  # rows that a scale mostly leaves out
+_AMOUNT = re.compile(r"(?!(?:19|20)\d\d$)(?:US)?[$€£]?\s*\(?\s*[$€£]?\s*\d[\d,.]*\s*\)?")
+ABOVE = 3  # lines above a table in which its scale is looked for
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table at `text[start:end]`: its label, the label that it stands under, and (column, value) pairs."""
+    """A row of a table at `text[start:end]`: its label, the label that it stands under, and (column, value) pairs.
+
+    `scale` is the word that its amounts are given in ("million"), "" where none is said.
+    """
 
     start: int
     end: int
     label: str
     under: str
     values: tuple[tuple[str, str], ...]
+    scale: str = ""
 
     @property
     def words(self) -> str:
-        """The row in one line: "Net sales: Products: Three months ended June 25, 2022: $ 63,355; …"."""
-        values = "; ".join(f"{column}: {value}" if column else value for column, value in self.values)
+        """The row in one line: "Net sales: Products: Three months ended June 25, 2022: $ 63,355 million; …"."""
+        said = [
+            (column, f"{value} {self.scale}".rstrip() if _AMOUNT.fullmatch(value) else value)
+            for column, value in self.values
+        ]
+        values = "; ".join(f"{column}: {value}" if column else value for column, value in said)
         label = f"{self.under.rstrip(':')}: {self.label}" if self.under else self.label
         return f"{label.rstrip(':')}: {values}" if values and label else values or label
 
@@ -48,14 +60,26 @@ def tables(text: str) -> list[Table]:
     lines = [match.span() for match in _ROW.finditer(text)]
     heads = [place for place in range(len(lines) - 1) if _DASHES.fullmatch(text[slice(*lines[place + 1])])]
     found = []
+    before = 0
     for head, following in pairwise([*heads, len(lines)]):
         columns = _cells(text[slice(*lines[head])])
-        body = lines[head + 2 : following]
-        found.append(Table((lines[head], lines[head + 1]), columns, tuple(_rows(text, body, columns))))
+        scale = _scale(text[before : lines[head][0]])
+        found.append(
+            Table(
+                (lines[head], lines[head + 1]), columns, tuple(_rows(text, lines[head + 2 : following], columns, scale))
+            )
+        )
+        before = lines[following - 1][1]
     return found
 
 
-def _rows(text: str, lines: list[tuple[int, int]], columns: tuple[str, ...]) -> list[Row]:
+def _scale(above: str) -> str:
+    """Return the one scale that the lines above a table name; "" without one, or with several."""
+    named = {match[1].casefold() for match in _IN_SCALE.finditer("\n".join(above.split("\n")[-1 - ABOVE :]))}
+    return named.pop() if len(named) == 1 else ""
+
+
+def _rows(text: str, lines: list[tuple[int, int]], columns: tuple[str, ...], scale: str) -> list[Row]:
     found: list[Row] = []
     under = ""
     for start, end in lines:
@@ -66,7 +90,7 @@ def _rows(text: str, lines: list[tuple[int, int]], columns: tuple[str, ...]) -> 
             under = label
             found.append(Row(start, end, label, "", ()))
             continue
-        found.append(Row(start, end, label, under, values))
+        found.append(Row(start, end, label, under, values, "" if _COUNTED.search(label) else scale))
         if _TOTAL.match(label):
             under = ""
     return found

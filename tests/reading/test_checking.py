@@ -316,3 +316,16 @@ def test_an_answer_costs_one_call_of_the_encoder_and_passages_are_remembered():
     assert len(calls[0]) == len(set(calls[0])) == 7
     run(checker, "Something else.", hits(PLAN, BOOK))
     assert calls[1:] == [["Something else."]]
+
+
+IN_MILLIONS = """Net sales (dollars in millions):
+
+| | June 2022 | June 2021 |
+| --- | --- | --- |
+| Products | $ 63,355 | $ 63,948 |"""
+
+
+@pytest.mark.parametrize("amount", ["$63,355 million", "$63.355 billion"])
+def test_an_amount_is_known_in_the_scale_of_its_table(amount):
+    checked = run(Checker(), f"Net sales of products in June 2022 were {amount}.", hits(IN_MILLIONS))
+    assert [(one.support, one.numbers) for one in checked.sentences] == [(Support.SUPPORTED, ())]

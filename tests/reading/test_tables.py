@@ -1,3 +1,5 @@
+import pytest
+
 from pdfqa_core.reading.tables import tables
 
 SALES = """Net sales and costs (in millions)
@@ -15,11 +17,28 @@ def test_a_row_is_read_out_with_its_columns_and_the_label_it_stands_under():
     assert table.columns == ("", "June 2022", "June 2021")
     assert [row.words for row in table.rows] == [
         "Net sales:",
-        "Net sales: Products: June 2022: $ 63,355; June 2021: $ 63,948",
-        "Net sales: Total net sales: June 2022: 82,959; June 2021: 81,434",
-        "Net income: June 2022: 19,442",
+        "Net sales: Products: June 2022: $ 63,355 million; June 2021: $ 63,948 million",
+        "Net sales: Total net sales: June 2022: 82,959 million; June 2021: 81,434 million",
+        "Net income: June 2022: 19,442 million",
     ]
     assert [SALES[row.start : row.end] for row in table.rows][1] == "| Products | $ 63,355 | $ 63,948 |"
+
+
+def test_amounts_alone_are_read_out_in_the_scale_of_their_table():
+    rows = "| Income | $ (5) |\n| Margin | 43.3 % |\n| Earnings per share | $ 1.2 |\n| Rating | A1 |\n| Due | 2031 |"
+    (table,) = tables(f"Results (in millions, except per share amounts):\n\n| | 2022 |\n| --- | --- |\n{rows}")
+    assert [row.words for row in table.rows] == [
+        "Income: 2022: $ (5) million", "Margin: 2022: 43.3 %", "Earnings per share: 2022: $ 1.2", "Rating: 2022: A1",
+        "Due: 2022: 2031",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "above", ["Results", "Income in millions and shares in thousands", "In millions.\n\nA\nB\nC\nD"]
+)
+def test_a_scale_that_is_far_or_one_of_several_is_not_said(above):
+    (table,) = tables(f"{above}:\n| | 2022 |\n| --- | --- |\n| Income | 5 |")
+    assert table.rows[0].words == "Income: 2022: 5"
 
 
 def test_a_table_without_names_of_columns_and_the_joint_of_a_split_one():

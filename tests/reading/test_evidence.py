@@ -1,0 +1,37 @@
+"""Which sentences of passages a model is shown where not all of them fit."""
+
+from __future__ import annotations
+
+from pdfqa_core.reading.evidence import Evidence, best, gather
+from tests.reading.helpers import hits
+
+
+def chosen(question: str, text: str, words: int) -> str:
+    """Return what is shown of a passage where so many words fit."""
+
+    def fits(evidence: Evidence) -> bool:
+        return sum(len(shown.split()) for shown in evidence.texts()) <= words
+
+    found = best(question, gather(hits(text), 1), fits)
+    assert found is not None
+    return found.texts()[0]
+
+
+def test_a_sentence_that_leans_on_the_best_one_is_shown_with_it():
+    text = (
+        "The pump reached a performance factor of 3.13. That is a little short of the promise. Dogs may come along. "
+        "A factor is a ratio."
+    )
+    shown = chosen("Which performance factor did the pump reach?", text, 17)
+    assert shown == "The pump reached a performance factor of 3.13. That is a little short of the promise."
+
+
+def test_lines_of_a_table_of_contents_are_left_out():
+    contents = "1 Results by winter 2\n\n2 The first winter 3\n\n3 Costs of winter 4\n\n"
+    shown = chosen("What was the first winter like?", f"{contents}The first winter was cold. Fish were few.", 30)
+    assert shown == "The first winter was cold. Fish were few."
+
+
+def test_few_labels_with_numbers_are_no_table_of_contents():
+    shown = chosen("How many dogs are there?", "Dogs 12\n\nCats 7\n\nThey live in the yard.", 30)
+    assert shown.startswith("Dogs 12\n\nCats 7")

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
 from pdfqa_core.errors import ModelError, StoppedError
@@ -17,7 +17,7 @@ from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
-from pdfqa_core.reading.guard import Opening, flaw, plainly
+from pdfqa_core.reading.guard import Opening, about, flaw, plainly
 from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
@@ -210,7 +210,10 @@ class GenerativeReader:
             return found
         yield Progress("asking for a quote")
         messages = self.prompt(question, evidence, history, QUOTE)
-        found.append((yield from self._attempt(question, evidence, messages, reading, stop)))
+        quote = yield from self._attempt(question, evidence, messages, reading, stop)
+        if not quote.flaw and found[-1].flaw == UNSUPPORTED and not is_set(stop) and not about(quote.text, question):
+            quote = replace(quote, flaw="quoted something else than was asked for")
+        found.append(quote)
         if not found[-1].flaw or is_set(stop):
             return found
         if UNSUPPORTED in (attempt.flaw for attempt in found):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pdfqa_core.reading.alignment import stems
 from pdfqa_core.text import content_terms, terms
 
 _PROMPT = re.compile(
@@ -14,7 +15,7 @@ _PROMPT = re.compile(
 )
 _ANNOUNCED = re.compile(r"\b(?:answer|passages?|question)\b[^.!?\n]*:?\W*$", re.IGNORECASE)
 _LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
-_PASSAGES = r"(?:the )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
+_PASSAGES = r"(?:the )?(?:(?:first|second|third|fourth|fifth) )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
 _TOLD = r"(?:the information (?:provided |given |stated )?(?:in|by) )?"
 _TAIL = re.compile(
     rf",? as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by) {_PASSAGES}(?=[.!?,;])",
@@ -26,6 +27,7 @@ _SOURCE = re.compile(
     re.IGNORECASE,
 )
 _YES_OR_NO = re.compile(r"\W*(?:yes|no|not)\b", re.IGNORECASE)
+ABOUT = 0.4  # share of the question's words
 HEADING_WORDS = 12  # a line that ends without a full stop is taken for a heading up to this many
 
 
@@ -56,6 +58,12 @@ def flaw(text: str, question: str, headings: Sequence[str] = ()) -> str:
     if not text.rstrip().endswith((".", "!")) and any(line in " ".join(terms(heading)) for heading in headings):
         return "was a heading"
     return ""
+
+
+def about(text: str, question: str) -> bool:
+    """Return whether a text has at least ABOUT of what the question is about, by the stems of its words."""
+    asked = set(stems(question))
+    return len(asked & set(stems(text))) >= ABOUT * len(asked)
 
 
 class Opening:

@@ -238,6 +238,14 @@ def test_what_has_no_support_and_no_quote_is_a_refusal(fake_llm, replies):
     assert len(answer.notes) == 2
 
 
+def test_a_quote_about_something_else_is_a_refusal(fake_llm):
+    fake_llm.enqueue([FLAWED[-1], "Call us on Mondays."])
+    found = hits("The deductible is $2,000 per year. Call us on Mondays.")
+    _, answer, _ = read(GenerativeReader(fake_llm), "Which company insures the deductible?", found)
+    assert answer.refused
+    assert "quoted something else than was asked for" in answer.notes[-1]
+
+
 def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):
     fake_llm.enqueue(
         ["According to Passage 2, the deductible is $2,000. Passage 1 states that the plan began in 2010."]
@@ -251,6 +259,7 @@ def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):
     "written",
     [
         "Based on the information provided in Passage 3, the deductible is $2,000.",
+        "According to the first passage, the deductible is $2,000.",
         "The deductible is $2,000, as mentioned in Passage 1.",
         "The deductible is $2,000 as stated in the passages.",
     ],

@@ -6,9 +6,11 @@ abstract that supports or contradicts them (`scifact`). As many with yes as with
 the two thresholds in use do: where the odds are clear the model is told whether the answer is yes or no, elsewhere it
 decides for itself. Then thresholds chosen on the even questions of `conclusion`, so that at least --precision of the
 verdicts are right there, reported on its odd ones and on all of the others; and a single one. Last the ratio of the
-balanced accuracy of the single one and of threshold 0, odd questions.
+balanced accuracy of the single one and of threshold 0, odd questions. With --written N the model also answers N of the
+questions of `conclusion` and of `scifact` that the thresholds leave open: in its own words at once, and with the facts
+first. What it says is then asked for by the same log-odds beside its answer alone.
 
-    python benchmarks/yes_or_no.py [--quick] [--model NAME_OR_PATH] [--items N] [--keep FILE] [--threads N]
+    python benchmarks/yes_or_no.py [--quick] [--model NAME_OR_PATH] [--items N] [--written N] [--keep FILE]
 """
 
 from __future__ import annotations
@@ -30,16 +32,18 @@ from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.reading import GenerativeReader
-from pdfqa_core.reading.prompts import FORMS, IS_IT_SO
+from pdfqa_core.reading.evidence import Evidence
+from pdfqa_core.reading.prompts import FACTS_FIRST, FORMS, IS_IT_SO
 from pdfqa_core.reading.yes_or_no import log_odds
 from pdfqa_core.settings import LLMSettings, models_path
-from pdfqa_core.streaming import result_of
+from pdfqa_core.streaming import complete, result_of
 from pdfqa_core.types import Hit, Passage, Span
 
 DATA = ROOT.parent / "shared" / "data"
 PUBMEDQA, SCIFACT = DATA / "pubmedqa" / "ori_pqal.json", DATA / "scifact" / "scifact.zip"
 Item = tuple[str, str, str, bool]  # id, question, text, whether the answer is yes
 QUICK = 6
+WRITTEN = 120  # tokens of an answer
 
 
 def pubmedqa(conclusion: bool) -> list[Item]:
@@ -82,9 +86,13 @@ def drawn(found: Sequence[Item], count: int) -> list[Item]:
 
 def odds_of(reader: GenerativeReader, question: str, abstract: str) -> float:
     """Return the model's log-odds of yes against no."""
-    hit = Hit(Passage("p", (Span("doc", 1, 0, len(abstract)),), abstract), 1.0, 1, "")
-    evidence = reader.fitting(question, [hit])
-    return result_of(log_odds(reader.llm, reader.prompt(question, evidence, (), IS_IT_SO), "asking"))
+    prompt = reader.prompt(question, evidence_of(reader, question, abstract), (), IS_IT_SO)
+    return result_of(log_odds(reader.llm, prompt, "asking"))
+
+
+def evidence_of(reader: GenerativeReader, question: str, text: str) -> Evidence:
+    """Return a text as what the model reads."""
+    return reader.fitting(question, [Hit(Passage("p", (Span("doc", 1, 0, len(text)),), text), 1.0, 1, "")])
 
 
 def thresholds(odds: np.ndarray, yes: np.ndarray, precision: float) -> tuple[float, float]:
@@ -95,19 +103,40 @@ def thresholds(odds: np.ndarray, yes: np.ndarray, precision: float) -> tuple[flo
     return (min(up) if up else float("inf")), (max(down) if down else float("-inf"))
 
 
+def written(reader: GenerativeReader, name: str, items: Sequence[Item], known: dict[str, float]) -> None:
+    """Print which share of the open questions is answered rightly, at once and with the facts first."""
+    ways = {"at once": reader.instruction, "facts first": f"{FACTS_FIRST} {reader.instruction}"}
+    right: dict[str, dict[bool, list[float]]] = {way: {True: [], False: []} for way in ways}
+    for key, question, text, yes in items:
+        for way, instruction in ways.items():
+            if (place := f"{name} {key} {way}") not in known:
+                prompt = reader.prompt(question, evidence_of(reader, question, text), (), instruction)
+                reply = "".join(complete(reader.llm, prompt, max_tokens=WRITTEN))
+                known[place] = odds_of(reader, question, reply)
+            right[way][yes].append(float((known[place] > 0) == yes))
+    for way, found in right.items():
+        shares = ", ".join(
+            f"{'yes' if yes else 'no'} {share.mean:.2f} [{share.low:.2f}, {share.high:.2f}] of {len(values)}"
+            for yes, values in found.items() if (share := summarise(values)).mean is not None
+        )  # fmt: skip
+        print(f"  {name}, {way}: told rightly {shares}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} questions")
     parser.add_argument("--model", default=DEFAULT)
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--precision", type=float, default=0.9)
+    parser.add_argument("--written", type=int, default=0, help="open questions of each set that are answered in words")
     parser.add_argument("--keep", type=Path, help="file for the log-odds")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
     if not (PUBMEDQA.is_file() and SCIFACT.is_file()):
         sys.exit(f"The questions are not here: {PUBMEDQA}, {SCIFACT}")
     llm = LlamaCpp(resolve(chosen.model, models_path(LLMSettings())), name=chosen.model, threads=chosen.threads)
-    reader = GenerativeReader(llm, form=FORMS["qwen2.5"])
+    form = FORMS["qwen2.5-coder-1.5b"]
+    reader = GenerativeReader(llm, form=form, instruction=form.instructions["boolean"])
     known = json.loads(chosen.keep.read_text("utf-8")) if chosen.keep and chosen.keep.exists() else {}
     sets: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, found in (("conclusion", pubmedqa(True)), ("scifact", scifact()), ("results", pubmedqa(False))):
@@ -118,12 +147,18 @@ def main() -> None:
                 if chosen.keep:
                     chosen.keep.write_text(json.dumps(known), "utf-8")
         sets[name] = np.array([known[f"{name} {key}"] for key, *_ in items]), np.array([item[3] for item in items])
-    used = FORMS["qwen2.5-coder-1.5b"].verdict
+    used = form.verdict
     assert used is not None
     print(f"in use: yes from {used.yes_from}, no below {used.no_below}")
     together = [np.concatenate(values) for values in zip(*sets.values(), strict=True)]
     for name, (odds, yes) in {**sets, "all": tuple(together)}.items():
         report(name, odds, yes, used.yes_from, used.no_below, 0.0)
+    for name, found in (("conclusion", pubmedqa(True)), ("scifact", scifact())):
+        items = drawn(found, QUICK if chosen.quick else chosen.items)
+        left = [item for item in items if used.no_below <= known[f"{name} {item[0]}"] < used.yes_from]
+        written(reader, name, left[: 1 if chosen.quick else chosen.written], known)
+        if chosen.keep:
+            chosen.keep.write_text(json.dumps(known), "utf-8")
     odds, yes = sets["conclusion"]
     up, down = thresholds(odds[::2], yes[::2], chosen.precision)
     one = max(sorted(odds[::2]), key=lambda t: balanced_accuracy_score(yes[::2], odds[::2] >= t))

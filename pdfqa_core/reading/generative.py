@@ -70,8 +70,9 @@ class GenerativeReader:
     tokens they may have. What does not fit the context beside `max_tokens` for the answer is left out from the end.
     The last pair of the history stands behind them: it is given where the question leans on it. `form` is how the
     model's family is asked: an instruction by the type of the question (`type_of`, None: found by a rule), unless there
-    is an `instruction`. A yes-or-no question is decided by the model's probabilities where the form has thresholds for
-    them, and the model then writes why. `checker` compares the answer with the passages.
+    is an `instruction`. Where the form has thresholds for them, the model's probabilities decide a yes-or-no question
+    and the model writes why; where they are not clear it writes the facts first. `checker` compares the answer with
+    the passages.
     What is no answer (see `guard`) or has no support at all is never kept: the model is asked once more, for a quote.
     If that is no answer either, the passages do not answer where one of the two had no support, else the nearest
     sentences do.
@@ -229,7 +230,7 @@ class GenerativeReader:
     def _decided(
         self, question: str, evidence: Evidence, history: History, stop: StopSignal | None
     ) -> Generator[Event, None, list[Message]]:
-        """Return the prompt; for a yes-or-no question the one that says which of them it is, where that is clear."""
+        """Return the prompt; that of a yes-or-no question tells the answer if it is clear, or asks for facts."""
         kind = self.type_of or question_type(question)
         if kind != "boolean" or self.instruction or self.form.verdict is None:
             return self.messages(question, evidence, history)
@@ -240,7 +241,7 @@ class GenerativeReader:
         except ModelError:  # no probabilities: its own words decide
             pass
         else:
-            instruction = f"{self.form.verdict.words(odds)} {instruction}".strip()
+            instruction = f"{self.form.verdict.words(odds)} {instruction}"
         return self.prompt(question, evidence, history, instruction)
 
     def _attempt(

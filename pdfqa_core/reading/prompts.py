@@ -51,9 +51,11 @@ PARTS = "Answer every part of the question."
 QUOTE = "Copy the one or two sentences of the passages above that answer the question, word for word."
 
 
-# Before the instruction, where the probabilities of yes and no are clear.
+# Before the instruction of a yes-or-no question, where the probabilities of the two are clear.
 IT_IS_SO = 'The answer is yes: begin with "Yes" and give the reason.'
 IT_IS_NOT_SO = 'The answer is no: begin with "No" and say what the passages say instead.'
+# And where they are not: asked at once, the model says yes to nearly everything.
+FACTS_FIRST = "Weigh what the passages say before you decide: first write the facts that decide it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,10 @@ class Verdict:
     no_below: float
 
     def words(self, log_odds: float) -> str:
-        """Return what the model is told; "" between the two thresholds, where its own words decide."""
+        """Return what the model is told: the answer, or between the two thresholds to write the facts first."""
         if log_odds >= self.yes_from:
             return IT_IS_SO
-        return IT_IS_NOT_SO if log_odds < self.no_below else ""
+        return IT_IS_NOT_SO if log_odds < self.no_below else FACTS_FIRST
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
-from pdfqa_core.reading.prompts import FORMS, IS_IT_SO, IT_IS_NOT_SO, IT_IS_SO, PARTS, PLAIN, QUOTE, Form, Verdict
+from pdfqa_core.reading.prompts import (
+    FACTS_FIRST,
+    FORMS,
+    IS_IT_SO,
+    IT_IS_NOT_SO,
+    IT_IS_SO,
+    PARTS,
+    PLAIN,
+    QUOTE,
+    Form,
+    Verdict,
+)
 from pdfqa_core.types import Progress, Span, Support, Token, Usage
 from tests.conftest import FakeLLM
 from tests.reading.helpers import Agreeing, hit, hits, read
@@ -298,7 +309,8 @@ FREELY = PLAIN.instructions["boolean"]
 
 
 @pytest.mark.parametrize(
-    ("yes", "ending"), [(0.9, f"{IT_IS_SO} {FREELY}"), (0.1, f"{IT_IS_NOT_SO} {FREELY}"), (0.5, f"\n\n{FREELY}")]
+    ("yes", "ending"),
+    [(0.9, f"{IT_IS_SO} {FREELY}"), (0.1, f"{IT_IS_NOT_SO} {FREELY}"), (0.5, f"{FACTS_FIRST} {FREELY}")],
 )
 def test_yes_or_no_is_decided_by_probabilities_where_they_are_clear(fake_llm, yes, ending):
     fake_llm.decide({"Yes": yes, "No": 1 - yes})

@@ -7,8 +7,7 @@ the two thresholds in use do: where the odds are clear the model is told whether
 decides for itself. Then thresholds chosen on the even questions of `conclusion`, so that at least --precision of the
 verdicts are right there, reported on its odd ones and on all of the others; and a single one. Last the ratio of the
 balanced accuracy of the single one and of threshold 0, odd questions. With --written N the model also answers N of the
-questions of `conclusion` and of `scifact` that the thresholds leave open: in its own words at once, and with the facts
-first. What it says is then asked for by the same log-odds beside its answer alone.
+questions of `conclusion` and of `scifact` that the thresholds leave open, at once and with the facts first.
 
     python benchmarks/yes_or_no.py [--quick] [--model NAME_OR_PATH] [--items N] [--written N] [--keep FILE]
 """
@@ -22,6 +21,7 @@ import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from northwind import ROOT
@@ -33,6 +33,7 @@ from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.reading import GenerativeReader
 from pdfqa_core.reading.evidence import Evidence
+from pdfqa_core.reading.guard import plainly
 from pdfqa_core.reading.prompts import FACTS_FIRST, FORMS, IS_IT_SO
 from pdfqa_core.reading.yes_or_no import log_odds
 from pdfqa_core.settings import LLMSettings, models_path
@@ -103,23 +104,22 @@ def thresholds(odds: np.ndarray, yes: np.ndarray, precision: float) -> tuple[flo
     return (min(up) if up else float("inf")), (max(down) if down else float("-inf"))
 
 
-def written(reader: GenerativeReader, name: str, items: Sequence[Item], known: dict[str, float]) -> None:
-    """Print which share of the open questions is answered rightly, at once and with the facts first."""
+def written(reader: GenerativeReader, name: str, items: Sequence[Item], known: dict[str, Any]) -> None:
+    """Print how many open questions are answered with yes, and the answers to those whose answer is no, to be read."""
     ways = {"at once": reader.instruction, "facts first": f"{FACTS_FIRST} {reader.instruction}"}
-    right: dict[str, dict[bool, list[float]]] = {way: {True: [], False: []} for way in ways}
     for key, question, text, yes in items:
         for way, instruction in ways.items():
             if (place := f"{name} {key} {way}") not in known:
                 prompt = reader.prompt(question, evidence_of(reader, question, text), (), instruction)
-                reply = "".join(complete(reader.llm, prompt, max_tokens=WRITTEN))
-                known[place] = odds_of(reader, question, reply)
-            right[way][yes].append(float((known[place] > 0) == yes))
-    for way, found in right.items():
-        shares = ", ".join(
-            f"{'yes' if yes else 'no'} {share.mean:.2f} [{share.low:.2f}, {share.high:.2f}] of {len(values)}"
-            for yes, values in found.items() if (share := summarise(values)).mean is not None
-        )  # fmt: skip
-        print(f"  {name}, {way}: told rightly {shares}")
+                known[place] = plainly("".join(complete(reader.llm, prompt, max_tokens=WRITTEN)).strip())
+            if not yes:
+                print(f"  {name}, {way}: {question}\n    {known[place]}")
+    for way in ways:
+        for truth in (True, False):
+            said = [
+                known[f"{name} {key} {way}"].casefold().startswith("yes") for key, _, _, yes in items if yes is truth
+            ]
+            print(f"  {name}, {way}, where it is {'yes' if truth else 'no'}: {sum(said)} of {len(said)} begin with yes")
 
 
 def main() -> None:
@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--precision", type=float, default=0.9)
     parser.add_argument("--written", type=int, default=0, help="open questions of each set that are answered in words")
-    parser.add_argument("--keep", type=Path, help="file for the log-odds")
+    parser.add_argument("--keep", type=Path, help="file for log-odds and answers")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
     if not (PUBMEDQA.is_file() and SCIFACT.is_file()):

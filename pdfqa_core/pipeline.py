@@ -59,6 +59,7 @@ def ask(
     rewriter: Rewriter,
     retrieve: Retrieve,
     reader: Reader,
+    spelled: Callable[[str], str] = str,
     k: int = 5,
     plan: Plan | None = None,
     judge: Judge | None = None,
@@ -71,12 +72,12 @@ def ask(
 ) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
-    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
-    how many are searched (None: not known); `plan(question, query, k)` what is read instead where the question asks for
-    more than one search, else None. A confidence of `judge` below `threshold` means a refusal without asking the
-    reader. With a reader `anyway` nothing is judged, and that one answers where `reader` declines. A refusal carries
-    the sentence that is `nearest` to the question. A `stop` in any phase ends in a Done with the answer so far and
-    `stopped` set.
+    `history` holds (question, answer) pairs, oldest first. `spelled` puts misspelt words right. `retrieve(query, k)`
+    returns hits, best first, `passages` is how many are searched (None: not known); `plan(question, query, k)` what is
+    read instead where the question asks for more than one search, else None. A confidence of `judge` below `threshold`
+    means a refusal without asking the reader. With a reader `anyway` nothing is judged, and that one answers where
+    `reader` declines. A refusal carries the sentence that is `nearest` to the question. A `stop` in any phase ends in a
+    Done with the answer so far and `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
     the turn before where the question leans on it.
     `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
@@ -104,7 +105,7 @@ def ask(
 
     searching = Progress("searching passages" if passages is None else f"searching {passages:,} passages")
     yield Progress("understanding the question") if history else searching
-    question = question.strip()
+    question = spelled(question.strip())
     rewritten = rewriter.rewrite(question, history, stop=stop) if history else Rewritten(question)
     seconds["rewrite"] = time.perf_counter() - began
     yield rewritten

@@ -98,6 +98,10 @@ class RetrievalSettings(SettingsGroup):
         False, "BM25 compares Snowball stems instead of words.",
         Looks("Compare stems", "“insured” finds “insurance”, and sometimes too much", WORDS),
     )  # fmt: skip
+    spelling: bool = setting(
+        True, "Misspelt English words of a question are put right by the words of the documents.",
+        Looks("Put misspelt words right", "“insurence” is searched for as “insurance”", WORDS),
+    )  # fmt: skip
     stop_words: bool = setting(
         True, "BM25 leaves the language's stop words out of questions.",
         Looks("Leave out stop words", "“the”, “of”, … of the question", WORDS),

@@ -7,7 +7,7 @@ positions on a page are points (1/72 inch) measured from its top left corner.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -197,6 +197,13 @@ class Query:
     def of(cls, question: str | Query) -> Query:
         """Return the question as a query."""
         return cls(question) if isinstance(question, str) else question
+
+    def mapped(self, change: Callable[[str], str]) -> Query:
+        """Return the query with every text changed."""
+        lexical, dense = (
+            tuple((change(text), weight) for text, weight in texts) for texts in (self.lexical, self.dense)
+        )
+        return Query(change(self.text), lexical, dense)
 
 
 @dataclass(frozen=True, slots=True)

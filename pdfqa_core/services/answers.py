@@ -288,6 +288,7 @@ class AnswerService:
         events = ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
             retrieve=planner.retrieve, plan=planner.plan,
+            spelled=lambda text: self._indexes.spelled(index, text, settings),
             judge=self._judge(settings, reader), k=settings.retrieval.k,
             threshold=settings.reading.confidence_threshold,
             anyway=ExtractiveReader(checker=checker) if asked.anyway else None,

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.models import Encoders
 from pdfqa_core.retrieval import (
     Index,
     IndexStats,
     PageRange,
     Searcher,
+    Spelling,
     forget,
     make_retriever,
     needs_embeddings,
@@ -225,13 +226,28 @@ class IndexService:
         """Return the retriever of the settings over an index."""
         return make_retriever(index, settings.retrieval.model_dump(), self._encoders)
 
+    def spelled(self, index: Index, text: str, settings: Settings) -> str:
+        """Return a question with its misspelt words put right, where the settings say so and it is in English."""
+        if not settings.retrieval.spelling or settings.retrieval.language != "english":
+            return text
+        tokens = self._encoders.encoder("").token_spans
+        spelling = index.shared("spelling", lambda: Spelling(index.postings, lambda word: len(tokens(word)) == 1))
+        try:
+            return spelling.corrected(text)
+        except ModelError:  # no bundled encoder, and so nothing that tells words from misspelt ones
+            return text
+
     def search_in(
         self, index: Index, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,
         pages: PageRange | None = None,
     ) -> list[Hit]:  # fmt: skip
-        """Return at most `k` hits of an index, of these documents (none given: of all) and pages."""
+        """Return at most `k` hits of an index, of these documents (none given: of all) and pages.
+
+        Misspelt words are searched for as they are spelt in the documents, see `spelled`.
+        """
         documents = frozenset(document_ids) if document_ids else None
-        return self.retriever(index, settings).search(question, k, documents, pages=pages)
+        query = Query.of(question).mapped(lambda text: self.spelled(index, text, settings))
+        return self.retriever(index, settings).search(query, k, documents, pages=pages)
 
 
 def _made_of(document: Document, reading: Reading, settings: Settings) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.settings import BY_MODEL
 from pdfqa_core.types import Progress, Retrieved
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
+from tests.serving_fakes import WordEncoder
 
 
 def test_a_document_is_summarised_section_by_section_without_being_judged(open_services):
@@ -50,6 +51,16 @@ def test_a_question_that_names_its_document_is_searched_for_there(open_services,
     answer = stored_of(asked(services, "What do the meters cost?")).turn.answer
     assert len({names[hit.passage.document_id] for hit in answer.hits}) == 2
     assert answer.rewriting == ""
+
+
+def test_misspelt_words_are_read_as_the_documents_spell_them(open_services, monkeypatch):
+    monkeypatch.setattr(WordEncoder, "token_spans", lambda self, text: [(n, n + 1) for n in range(len(text))])
+    turn = stored_of(asked(open_services(LITERAL), "How often are the meters of electrcity read?")).turn
+    assert turn.question == "How often are the meters of electrcity read?"
+    assert turn.standalone_question == "How often are the meters of electricity read?"
+    settings = LITERAL.changed("retrieval", spelling=False)
+    turn = stored_of(asked(open_services(settings), "How often are the meters of electrcity read?")).turn
+    assert turn.standalone_question == turn.question
 
 
 def test_kinds_can_be_turned_off(open_services):

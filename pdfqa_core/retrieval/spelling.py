@@ -1,0 +1,61 @@
+"""Misspelt words of a question, put right by the words that the documents have."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import OSA, JaroWinkler
+
+from pdfqa_core.retrieval.postings import Postings
+from pdfqa_core.text import terms
+
+SHORTEST = 4  # letters of a word that is put right
+LONG = 8  # letters from which on two mistakes are put right, below one
+
+_LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
+
+
+class Spelling:
+    """Puts words right that no passage has and that are no words at all.
+
+    `is_word` tells a word that the documents happen not to have ("contract" beside "contact") from a misspelt one. A
+    word is replaced by the one of the passages that begins with the same letter and is nearest by optimal string
+    alignment (a letter more, fewer, other, or two exchanged), of several the one that is nearer by Jaro and Winkler's
+    similarity, then the more frequent.
+    """
+
+    def __init__(self, postings: Postings, is_word: Callable[[str], bool]) -> None:
+        self._is_word = is_word
+        self._known = postings.vocabulary
+        self._passages = np.diff(postings.starts)
+        self._by_letter: dict[str, list[str]] = defaultdict(list)
+        for term in postings.vocabulary:
+            if len(term) >= SHORTEST and _LETTERS.fullmatch(term):
+                self._by_letter[term[0]].append(term)
+
+    def corrected(self, text: str) -> str:
+        """Return the text with its misspelt words put right; the others stay as they are."""
+        return _LETTERS.sub(lambda found: self._right(found[0]), text)
+
+    def _right(self, word: str) -> str:
+        if len(word) < SHORTEST or (word.isupper() and len(word) < LONG):
+            return word
+        (term, *others) = terms(word) or [""]
+        if others or term in self._known or not term or self._is_word(term):
+            return word
+        mistakes = 2 if len(term) >= LONG else 1
+        near = process.extract(
+            term, self._by_letter.get(term[0], ()), scorer=OSA.distance, score_cutoff=mistakes, limit=None
+        )
+        if not near:
+            return word
+
+        def order(found: tuple[str, float, int]) -> tuple[float, float, int]:
+            return found[1], -JaroWinkler.similarity(term, found[0]), -self._passages[self._known[found[0]]]
+
+        best, *_ = min(near, key=order)
+        return best.capitalize() if word[0].isupper() else str(best)

@@ -2,8 +2,8 @@
 
 Data: CLAPnq's 300 answerable questions over the 600 passages of its dev set (--data, not part of the project). In each
 question every second word of at least five letters that is no stop word gets one mistake: a letter left out, doubled,
-changed, or two exchanged, by one seed. Searched by the default retriever as typed, misspelt, and both put right: what is
-right must not lose by it. Shares with 95 % intervals; last the ratio of the misspelt ones put right to those as they
+changed, or two exchanged, by one seed. Searched by the default retriever as typed, misspelt, and both put right: what
+is right must not lose by it. Shares with 95 % intervals; last the ratio of the misspelt ones put right to those as they
 are.
 
     python benchmarks/misspelt.py [--quick] [--data FOLDER]

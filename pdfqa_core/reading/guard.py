@@ -18,12 +18,14 @@ _LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
 _PASSAGES = r"(?:the )?(?:(?:first|second|third|fourth|fifth) )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
 _TOLD = r"(?:the information (?:provided |given |stated )?(?:in|by) )?"
 _TAIL = re.compile(
-    rf",? as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by) {_PASSAGES}(?=[.!?,;])",
+    rf",? (?:as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by)|according to) {_PASSAGES}"
+    r"(?=[.!?,;])",
     re.IGNORECASE,
 )
 _SOURCE = re.compile(
     rf"(?:(?<=^)|(?<=[.!?]\s))(?:(?:according to|based on|in|as stated in) {_TOLD}{_PASSAGES},?"
-    rf"|{_PASSAGES} (?:also )?(?:states?|says?|mentions?|explains?|notes?|indicates?) that)\s+(?P<first>\w)",
+    rf"|{_PASSAGES} (?:also )?(?:states?|says?|mentions?|explains?|notes?|indicates?|reports?|shows?|suggests?) that)"
+    rf"\s+(?P<first>\w)",
     re.IGNORECASE,
 )
 _YES_OR_NO = re.compile(r"\W*(?:yes|no|not)\b", re.IGNORECASE)

@@ -149,7 +149,7 @@ def _printed(passages: Sequence[Mapping[str, Any]]) -> Path:
         shown = passage["text"].replace("&", "&amp;").replace("<", "&lt;")
         story += [Paragraph(passage["title"], styles["Heading1"]), Paragraph(shown, styles["BodyText"]), PageBreak()]
     path = Path(tempfile.mkdtemp()) / "clapnq.pdf"
-    SimpleDocTemplate(str(path), title="CLAPnq").build(story)
+    SimpleDocTemplate(str(path), title="CLAPnq", invariant=1).build(story)
     return path
 
 

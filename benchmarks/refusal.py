@@ -9,7 +9,8 @@ to the search alone as it was weighed before. With `--fit` each half is judged b
 weights fitted on both are written beside the code, with the curves of the page; without, by the weights that are
 there. Signals are appended to files in `--cache`, so that a run goes on where one ended; remove the files to measure
 again. `--seconds` ends asking the model after that time, all sets in turn; what it was not asked about is left out of
-the ways that need it.
+the ways that need it. With `--answers SECONDS` what the default threshold does not turn away is answered, for that
+long: `answered` turns away what turns out to be no answer too, as the program does.
 
     python benchmarks/refusal.py [--quick] [--cache DIR] [--per N] [--model NAME] [--seconds N] [--sets A,B] [--fit]
 """
@@ -21,7 +22,7 @@ import datetime
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -43,8 +44,10 @@ from pdfqa_core.reading.refusal_curve import STEPS
 from pdfqa_core.retrieval import Encoder
 from pdfqa_core.retrieval.confidence import WEIGHTS, WEIGHTS_FILE, covered, nearest, weighed
 from pdfqa_core.settings import LLMSettings, Settings, models_path
+from pdfqa_core.types import Done
 
-WAYS = ("words alone", "retrieval", "model", "combined")
+ANSWERED = "answered"  # judged by both, and then by what became of the answer
+WAYS = ("words alone", "retrieval", "model", "combined", ANSWERED)
 BEFORE, BEFORE_AT = (7.57, 1.61, -5.87), 0.45  # nearest, covered, constant of the search alone, and its threshold
 QUICK_PER, QUICK_SECONDS = 6, 12.0
 READ = 4  # hits that the model reads
@@ -66,6 +69,7 @@ class Asked:
     covered: float
     nearest: float
     log_odds: float | None = None
+    declined: bool | None = None  # whether its answer turned out to be none; None: not known
 
 
 class Kept:
@@ -128,6 +132,17 @@ def asked_model(items: Iterator[Item], reader: GenerativeReader, kept: Kept, unt
         kept.add(key=item.key, log_odds=odds, seconds=time.perf_counter() - began)
 
 
+def answered(items: Iterator[Item], reader: GenerativeReader, kept: Kept, sure: Collection[str], until: float) -> None:
+    """Keep whether the answer turns out to be none for as many of these questions as there is time."""
+    for item in items:
+        if item.key in kept.rows or item.key not in sure:
+            continue
+        if time.monotonic() > until:
+            return
+        done = next(event for event in reader.read(item.question, item.hits) if isinstance(event, Done))
+        kept.add(key=item.key, declined=done.answer.refused, answer=done.answer.text, notes=done.answer.notes)
+
+
 def last(steps: Any) -> Any:
     while True:
         try:
@@ -136,14 +151,20 @@ def last(steps: Any) -> Any:
             return end.value
 
 
-def joined(found: Sequence[tuple[Item, dict[str, Any]]], model: Kept) -> list[Asked]:
+def joined(found: Sequence[tuple[Item, dict[str, Any]]], model: Kept, answers: Kept) -> list[Asked]:
     """Return what was measured of a data set; even and odd are counted within each kind of question."""
     counts: dict[str, int] = {}
     rows = []
     for item, row in found:
         place = counts[item.kind] = counts.get(item.kind, -1) + 1
         odds = model.rows.get(item.key, {}).get("log_odds")
-        measured = (row["gold_read"], row["covered"], row["nearest"], odds)
+        measured = (
+            row["gold_read"],
+            row["covered"],
+            row["nearest"],
+            odds,
+            answers.rows.get(item.key, {}).get("declined"),
+        )
         rows.append(Asked(item.dataset, item.kind, item.question, item.answerable, place % 2 == 0, *measured))
     return rows
 
@@ -167,6 +188,8 @@ class Weighed:
         search = weighed(self.vectors, covered=row.covered, nearest=row.nearest)
         if way == "retrieval":
             return search
+        if way == ANSWERED and row.declined:
+            return 0.0
         weights = self.model if way == "model" else self.combined
         return weights.confidence(search, row.log_odds or 0.0)
 
@@ -235,7 +258,9 @@ def interval(values: np.ndarray, answerable: np.ndarray, threshold: float) -> tu
 
 
 def usable(way: str, rows: Sequence[Asked]) -> list[Asked]:
-    return [row for row in rows if row.log_odds is not None] if way in ("model", "combined") else list(rows)
+    if way == ANSWERED and all(row.declined is None for row in rows):
+        return []
+    return [row for row in rows if row.log_odds is not None] if way in ("model", "combined", ANSWERED) else list(rows)
 
 
 def report(name: str, rows: Sequence[Asked], halves: Halves, threshold: float) -> dict[str, float]:
@@ -346,6 +371,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--model", default=DEFAULT, help="name in the catalogue")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1e9, help="ask the model for at most this long; 0: not at all")
+    parser.add_argument("--answers", type=float, default=0, help="seconds for answers to what is not turned away")
     parser.add_argument("--models-dir", type=Path, default=models_path(LLMSettings()))
     parser.add_argument(
         "--fit", action="store_true", help="judge each half by weights of the other, write those of both"
@@ -362,6 +388,7 @@ def main() -> None:
         raise SystemExit("There is no data set beside the project.")
     cache = options.cache or Path(tempfile.mkdtemp(prefix="refusal-"))
     cache.mkdir(parents=True, exist_ok=True)
+    threshold = Settings().reading.confidence_threshold
     encoder = Encoder()
     sets = {name: searched(name, cache, encoder, options.per) for name in names}
     model = Kept(cache / f"model_{options.model}.jsonl")
@@ -374,10 +401,19 @@ def main() -> None:
         )  # fmt: skip
         turns = spread([list(in_turn(found)) for found in sets.values()])
         asked_model(turns, reader, model, time.monotonic() + options.seconds)
-    rows = [row for found in sets.values() for row in joined(found, model)]
+    answers = Kept(cache / f"answers_{options.model}.jsonl")
+    if options.seconds > 0 and options.answers > 0:
+        sure = {
+            item.key
+            for found in sets.values()
+            for (item, _), row in zip(found, joined(found, model, answers), strict=True)
+            if row.log_odds is not None and shipped(options.model)[row.even].confidence("combined", row) >= threshold
+        }
+        turns = spread([list(in_turn(found)) for found in sets.values()])
+        answered(turns, reader, answers, sure, time.monotonic() + options.answers)
+    rows = [row for found in sets.values() for row in joined(found, model, answers)]
     halves = crossed(rows) if options.fit else shipped(options.model)
     way = "combined" if any(row.log_odds is not None for row in rows) else "retrieval"
-    threshold = Settings().reading.confidence_threshold
     thresholds([row for row in rows if row.even], halves, way)
     print(f"\nBalanced accuracy at {threshold}:")
     found = {name: report(name, [row for row in rows if row.dataset == name], halves, threshold) for name in names}

@@ -1,9 +1,11 @@
 """How good the answers are: whole questions through the program, for several language models and for quotes.
 
 Data: `northwind` (50 questions on six PDFs; a reference names the pages), `aapl` (questions with one source file on
-four 10-Q filings, numbers compared as numbers), `sample` (the 15 of the sample document, right or wrong by rule) and
-`clapnq` (answerable questions over the 600 passages of its dev set). The first two and the last come from the folder
-of --data, which is not part of the project; the sample always is.
+four 10-Q filings, numbers compared as numbers), `sample` (the 15 of the sample document, right or wrong by rule),
+`natural` (32 as a person would ask them on the six PDFs and one filing, written before any was asked and never used to
+choose anything, right or wrong by the words that an answer must and must not have) and `clapnq` (answerable questions
+over the 600 passages of its dev set). The documents come from the folder of --data, which is not part of the project;
+the sample always is.
 
 Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
 the default, refusal and checking included. On `northwind` also `recorded`: another system's answers, which come with
@@ -23,6 +25,7 @@ import argparse
 import csv
 import json
 import random
+import re
 import sys
 import tempfile
 import time
@@ -48,6 +51,7 @@ SYSTEMS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "smollm2-135m", "extracti
 DEFAULT, BASELINE = SYSTEMS[0], SYSTEMS[2]
 RECORDED = "recorded"
 CLAPNQ = 120
+NEGATED = re.compile(r"\b(?:not|no|never|short of|without)\b|n[’']t\b", re.IGNORECASE)
 SOURCE = "SOURCE(S):"
 MEASURES = (
     "ROUGE-L F", "token F1", "gold page read", "citation P", "citation R", "numbers R", "right", "wrong with ✓",
@@ -65,6 +69,8 @@ class Item:
     pages: frozenset[tuple[str, int]] = frozenset()
     answerable: bool = True
     follow_up_of: str = ""
+    must: tuple[str, ...] = ()  # expressions that a right answer has
+    must_not: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,19 @@ def sample(folder: Path) -> DataSet:
     return DataSet("sample", (file,), items, by_rule=True)
 
 
+def natural(folder: Path) -> DataSet:
+    lines = Path(__file__).with_name("natural_questions.jsonl").read_text("utf-8").splitlines()
+    items = tuple(
+        Item(
+            row["id"], row["question"], row["answer"], answerable=row["answerable"], must=tuple(row["must"]),
+            must_not=tuple(row["must_not"]),
+        )
+        for row in map(json.loads, lines)
+    )  # fmt: skip
+    files = (*sorted((folder / "northwind").glob("*.pdf")), folder / "aapl_10q" / "2023_Q2_AAPL.pdf")
+    return DataSet("natural", files, items, by_rule=True)
+
+
 def clapnq(folder: Path) -> DataSet:
     """Return a draw of the answerable questions; every passage becomes a PDF page of its own."""
     rows = []
@@ -154,7 +173,7 @@ def _printed(passages: Sequence[Mapping[str, Any]]) -> Path:
 
 
 SETS: Mapping[str, Callable[[Path], DataSet]] = {
-    "northwind": northwind, "aapl": aapl, "sample": sample, "clapnq": clapnq,
+    "northwind": northwind, "aapl": aapl, "sample": sample, "natural": natural, "clapnq": clapnq,
 }  # fmt: skip
 
 
@@ -216,19 +235,28 @@ def as_row(answer: Answer, names: Mapping[str, str], seconds: float) -> dict[str
 def right(row: Mapping[str, Any], item: Item) -> bool:
     """Return whether an answer is right, by rule.
 
-    An unanswerable question has to be refused, any other answered: yes or no as the reference says, with its first
-    number; without a number with half of its content terms.
+    An unanswerable question has to be refused, any other answered: with the words that are given; else with yes or no
+    as the reference says, or neither of them and a negation for no, and its first number; without a number with half of
+    its content terms.
     """
     if row["refused"] or not item.answerable:
         return bool(row["refused"]) and not item.answerable
-    for word in ("yes", "no"):
-        if item.reference.casefold().startswith(word) and not row["answer"].casefold().startswith(word):
-            return False
+    if item.must:
+        has = [re.search(words, row["answer"], re.IGNORECASE) is not None for words in (*item.must, *item.must_not)]
+        return all(has[: len(item.must)]) and not any(has[len(item.must) :])
+    said, meant = (verdict(text) for text in (row["answer"], item.reference))
+    if meant and (said or ("no" if NEGATED.search(row["answer"]) else "yes")) != meant:
+        return False
     wanted = [number.key for number in claimed(item.reference) if number.key not in stated(item.question)]
     if wanted:
         return wanted[0] in stated(row["answer"])
     terms = set(content_terms(item.reference))
     return len(terms & set(content_terms(row["answer"]))) >= len(terms) / 2
+
+
+def verdict(text: str) -> str:
+    """Return "yes" or "no" where a text begins so, else ""."""
+    return next((word for word in ("yes", "no") if re.match(rf"{word}\b", text, re.IGNORECASE)), "")
 
 
 def measured(row: Mapping[str, Any], item: Item, by_rule: bool) -> dict[str, float | None]:

@@ -56,6 +56,10 @@ class Corpus(Protocol):
         """Return at most `k` hits, best first; of these documents only (none given: of all)."""
         ...
 
+    def table_row(self, question: str, document_ids: Sequence[str] = ()) -> Hit | None:
+        """Return the passage with the row of a table that a question asks for, of these documents."""
+        ...
+
     def pages(self, document_id: str) -> Sequence[Page]:
         """Return the pages of a document."""
         ...
@@ -94,6 +98,28 @@ def interleaved(lists: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     taken = {hit.passage.id: hit for hit in reversed([hit for row in zip_longest(*lists) for hit in row if hit])}
     ordered = dict.fromkeys(hit.passage.id for row in zip_longest(*lists) for hit in row if hit)
     return [replace(taken[key], rank=rank) for rank, key in enumerate([*ordered][:k], start=1)]
+
+
+def with_row(hits: Sequence[Hit], row: Hit | None, k: int) -> list[Hit]:
+    """Return at most `k` hits, the passage with the row that is asked for behind the best one; ranks from 1."""
+    if row is None or not hits:
+        return list(hits)
+    same = next((hit for hit in hits if _shares_text(hit.passage, row.passage)), None)
+    if same is hits[0]:
+        return list(hits)
+    best, *others = (hit for hit in hits if hit is not same)
+    ordered = [best, same or replace(row, score=best.score), *others]
+    return [replace(hit, rank=rank) for rank, hit in enumerate(ordered[:k], start=1)]
+
+
+def _shares_text(one: Passage, other: Passage) -> bool:
+    """Return whether one passage holds the whole of the other one's longest piece."""
+    longest = max(other.spans, key=lambda span: span.end - span.start)
+    return any(
+        (span.document_id, span.page) == (longest.document_id, longest.page)
+        and span.start <= longest.start and longest.end <= span.end
+        for span in one.spans
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------ documents

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import stated
@@ -17,6 +18,7 @@ from pdfqa_core.types import Hit, Span
 
 GAP = " … "  # stands for sentences that were left out
 LABEL = 0.5  # what a heading or label weighs beside a sentence
+ROW = 1.0  # more for a row of a table whose whole label the question has: it asks for that row
 LEANING = 0.9  # of the score of the sentence before, for one that leans on it ("That is less than promised.")
 TWIN = 0.9  # share of the words of the shorter of two passages from which on they say the same
 
@@ -141,6 +143,10 @@ def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[
     scores = [
         score * (LABEL if _is_label(quote) else 1.0) for score, quote in zip(found, evidence.sentences, strict=True)
     ]
+    asked = set(stems(question))
+    for place, quote in enumerate(evidence.sentences):
+        label = stems(quote.text.split("|")[1]) if quote.text.startswith("|") else []
+        scores[place] += ROW if label and asked.issuperset(label) else 0.0
     for place in range(1, len(scores)):
         before, quote = evidence.sentences[place - 1], evidence.sentences[place]
         if before.hit is quote.hit and _LEANS.match(quote.text) and not _is_label(before):

@@ -24,8 +24,9 @@ _TAIL = re.compile(
 )
 _SOURCE = re.compile(
     rf"(?:(?<=^)|(?<=[.!?]\s))(?:(?:according to|based on|in|as stated in) {_TOLD}{_PASSAGES},?"
-    rf"|{_PASSAGES} (?:also )?(?:states?|says?|mentions?|explains?|notes?|indicates?|reports?|shows?|suggests?) that)"
-    rf"\s+(?P<first>\w)",
+    rf"|{_PASSAGES} (?:also |clearly |explicitly )?"
+    r"(?:states?|says?|mentions?|explains?|notes?|indicates?|reports?|shows?|suggests?) that)"
+    r"\s+(?P<first>\w)",
     re.IGNORECASE,
 )
 _YES_OR_NO = re.compile(r"\W*(?:yes|no|not)\b", re.IGNORECASE)

@@ -18,6 +18,7 @@ from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.settings import Settings
+from pdfqa_core.table_rows import TableRows
 from pdfqa_core.types import Hit, Page, Query, Reader
 
 COMPARED = 4  # passages of a comparison that are read at least
@@ -84,6 +85,12 @@ class Scope:
         scope = document_ids or self._document_ids
         return completed(self._indexes.search_in(self._index, query, self._settings, scope, k), self._page_text)
 
+    def table_row(self, question: str, document_ids: Sequence[str] = ()) -> Hit | None:
+        """Return the passage with the row of a table that a question asks for; None if it asks for none."""
+        rows = self._index.shared("table rows", lambda: TableRows(self._index.passages))
+        found = rows.asked_for(question, document_ids or self._document_ids)
+        return None if found is None else completed([Hit(found, 1.0, 1, "table row")], self._page_text)[0]
+
     def _page_text(self, document_id: str, number: int) -> str:
         key = document_id, number
         if key not in self._texts:
@@ -110,12 +117,12 @@ class Planner:
         self._meaning = meaning
 
     def retrieve(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
-        """Return the hits of an ordinary question, those of a second search among them; of these documents only."""
+        """Return the hits of an ordinary question, with those of a second search and the row of a table it asks for."""
         hits = self._corpus.search(query, k, document_ids)
-        english = self._settings.retrieval.language == "english"
-        if not (self._settings.reading.second_search and english):
-            return hits
-        return plans.second_search(query, hits, k, self._corpus, self._meaning, document_ids)
+        if self._settings.reading.second_search and self._settings.retrieval.language == "english":
+            hits = plans.second_search(query, hits, k, self._corpus, self._meaning, document_ids)
+        row = self._corpus.table_row(query.text, document_ids) if self._settings.reading.kinds else None
+        return plans.with_row(hits, row, k)
 
     def plan(self, question: str, query: Query, k: int) -> Planned | None:
         """Return what a question that asks for more than a fact, or names its document, needs; None for all others.

@@ -35,3 +35,9 @@ def test_lines_of_a_table_of_contents_are_left_out():
 def test_few_labels_with_numbers_are_no_table_of_contents():
     shown = chosen("How many dogs are there?", "Dogs 12\n\nCats 7\n\nThey live in the yard.", 30)
     assert shown.startswith("Dogs 12\n\nCats 7")
+
+
+def test_the_row_that_is_asked_for_comes_before_prose():
+    table = "Costs:\n\n| | 2023 |\n| --- | --- |\n| Office rent | $ 20 |\n| Net income | $ 50 |"
+    prose = "Net income rose as the income of the net business did. Net income is what is left of income."
+    assert chosen("What was the net income?", f"{table}\n\n{prose}", 6) == "Costs:\nNet income: 2023: $ 50"

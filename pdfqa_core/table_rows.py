@@ -1,0 +1,65 @@
+"""The rows of tables that a question asks for by their label: "What was net income?" asks for the row "Net income".
+
+A passage of figures has few of a question's words, and prose about the same figures has many, so that a search alone
+finds the prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.reading.alignment import stems
+from pdfqa_core.reading.tables import tables
+from pdfqa_core.types import Passage
+
+LEAST = 0.5  # share of the question's words that a row and what stands around it must have
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """A row of the passage at this place: the stems of its label, and of what stands above and beside it."""
+
+    place: int
+    label: frozenset[str]
+    around: frozenset[str]
+
+
+class TableRows:
+    """All rows with values of the tables of some passages."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages = passages
+        self._rows = [row for place, passage in enumerate(passages) for row in _labelled(place, passage)]
+
+    def asked_for(self, question: str, document_ids: Collection[str] = ()) -> Passage | None:
+        """Return the passage with the row whose label the question has as a whole, and most of whose words it shares.
+
+        Only of these documents (none given: of all). None where no such row has LEAST of the question's words around
+        it.
+        """
+        asked = frozenset(stems(question))
+        best: tuple[float, int, int] | None = None
+        for row in self._rows:
+            if not row.label <= asked:
+                continue
+            if document_ids and self._passages[row.place].document_id not in document_ids:
+                continue
+            share = len(asked & (row.label | row.around)) / len(asked)
+            key = (share, len(row.label), -row.place)
+            if share >= LEAST and (best is None or key > best):
+                best = key
+        return None if best is None else self._passages[-best[2]]
+
+
+def _labelled(place: int, passage: Passage) -> list[_Labelled]:
+    found = []
+    above = 0
+    for table in tables(passage.text):
+        title = f"{passage.heading} {passage.text[above : table.head[0][0]]} {' '.join(table.columns)}"
+        for row in table.rows:
+            label = frozenset(stems(row.label))
+            if label and row.values:
+                found.append(_Labelled(place, label, frozenset(stems(f"{title} {row.under}"))))
+        above = table.rows[-1].end if table.rows else table.head[1][1]
+    return found

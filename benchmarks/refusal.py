@@ -135,7 +135,7 @@ def asked_model(items: Iterator[Item], reader: GenerativeReader, kept: Kept, unt
 def answered(items: Iterator[Item], reader: GenerativeReader, kept: Kept, sure: Collection[str], until: float) -> None:
     """Keep whether the answer turns out to be none for as many of these questions as there is time."""
     for item in items:
-        if item.key in kept.rows or item.key not in sure:
+        if item.key in kept.rows or item.key not in sure or not item.hits:
             continue
         if time.monotonic() > until:
             return

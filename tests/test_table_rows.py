@@ -39,6 +39,7 @@ PASSAGES = [passage("prose", PROSE), passage("sales", SALES, page=2), passage("m
         ("What was the gross margin of Services?", ("a",), None),
         ("What was the gross margin percentage?", (), "margins"),
         ("How much did the net sales of Mac fall?", (), None),
+        ("Why did the net sales of Services rise?", (), None),
         ("Which services does the airport of Oslo offer to visitors at night?", (), None),
         ("", (), None),
     ],

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import stated
+from pdfqa_core.reading.question_type import question_type
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.text import content_terms
@@ -76,15 +77,23 @@ class Evidence:
         return Evidence(self.sentences, left) if left else None
 
 
-def gather(hits: Sequence[Hit], count: int) -> Evidence:
-    """Return the sentences of the first `count` hits, each sentence once.
+def gather(hits: Sequence[Hit], count: int, question: str = "") -> Evidence:
+    """Return the sentences of the first `count` hits, each sentence once; of rows of tables the columns asked for.
 
     Hits that overlap count as one, and one that says the same as a better one (the page of a near-twin) is left out:
     the same words, and no number that the other does not state as well.
     """
     ordered = sorted(first(hits, count), key=lambda hit: (hit.passage.document_id, hit.passage.spans[0]))
-    found = tuple(quote for hit in ordered for quote in quotes(hit, longest=1))
+    found = tuple(quote for hit in ordered for quote in _asked_columns(hit, question))
     return Evidence(found, tuple(_once(found)))
+
+
+def _asked_columns(hit: Hit, question: str) -> Iterator[Quote]:
+    """Yield the sentences of a hit; of a row of a table with columns for several times those that are asked for."""
+    rows = {row.start: row for table in tables(hit.passage.text) for row in table.rows if row.values}
+    for quote in quotes(hit, longest=1):
+        row = rows.get(quote.start)
+        yield quote if row is None else replace(quote, parts=(row.within(question).words,))
 
 
 def first(hits: Sequence[Hit], count: int) -> list[Hit]:
@@ -143,15 +152,25 @@ def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[
     scores = [
         score * (LABEL if _is_label(quote) else 1.0) for score, quote in zip(found, evidence.sentences, strict=True)
     ]
-    asked = set(stems(question))
+    asked = frozenset(stems(question)) if question_type(question) != "abstractive" else frozenset[str]()
     for place, quote in enumerate(evidence.sentences):
-        label = stems(quote.text.split("|")[1]) if quote.text.startswith("|") else []
-        scores[place] += ROW if label and asked.issuperset(label) else 0.0
+        scores[place] += ROW * _asked_for(quote, asked)
     for place in range(1, len(scores)):
         before, quote = evidence.sentences[place - 1], evidence.sentences[place]
         if before.hit is quote.hit and _LEANS.match(quote.text) and not _is_label(before):
             scores[place] = max(scores[place], LEANING * scores[place - 1])
     return scores
+
+
+def _asked_for(quote: Quote, asked: frozenset[str]) -> float:
+    """Return 1 for a row of a table whose label is asked for, half where it stands under one that is not, else 0."""
+    if not quote.text.startswith("|"):
+        return 0.0
+    label = quote.text.split("|")[1]
+    if not (own := stems(label)) or not asked.issuperset(own):
+        return 0.0
+    under = quote.parts[0].partition(label.strip())[0]
+    return 1.0 if asked.issuperset(stems(under)) else 0.5
 
 
 def _contents(sentences: Sequence[Quote]) -> frozenset[int]:

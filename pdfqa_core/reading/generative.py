@@ -132,7 +132,7 @@ class GenerativeReader:
 
         Raises ModelError if not even one does beside the question.
         """
-        evidence = gather(hits, self.passages)
+        evidence = gather(hits, self.passages, question)
         room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)
 
         def length(part: Evidence | None) -> int:

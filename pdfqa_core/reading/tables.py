@@ -7,7 +7,7 @@ itself says nothing; so every row is given with its header.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 _ROW = re.compile(r"^\|.*\|[ \t]*$", re.MULTILINE)
@@ -17,6 +17,8 @@ _TOTAL = re.compile(r"\W*total\b", re.IGNORECASE)
 _IN_SCALE = re.compile(r"\bin\s+(thousand|million|billion)s\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bper\b|\bshares?\b|\bnumber of\b", re.IGNORECASE)  # rows that a scale mostly leaves out
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d$)(?:US)?[$€£]?\s*\(?\s*[$€£]?\s*\d[\d,.]*\s*\)?")
+_MONTHS = re.compile(r"\b(three|six|nine|twelve)[ -]months?\b", re.IGNORECASE)
+_QUARTER = re.compile(r"\bquarter\b|\bQ[1-4]\b", re.IGNORECASE)
 ABOVE = 3  # lines above a table in which its scale is looked for
 
 
@@ -44,6 +46,20 @@ class Row:
         values = "; ".join(f"{column}: {value}" if column else value for column, value in said)
         label = f"{self.under.rstrip(':')}: {self.label}" if self.under else self.label
         return f"{label.rstrip(':')}: {values}" if values and label else values or label
+
+    def within(self, question: str) -> Row:
+        """Return the row with the columns alone that have as many months as are asked for: a quarter has three.
+
+        All of them where the question names no such time, or no column has it.
+        """
+        asked = _MONTHS.search(question)
+        months = asked[1].casefold() if asked else "three" if _QUARTER.search(question) else ""
+        kept = tuple(
+            (column, value)
+            for column, value in self.values
+            if (found := _MONTHS.search(column)) is not None and found[1].casefold() == months
+        )
+        return replace(self, values=kept or self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +90,9 @@ def tables(text: str) -> list[Table]:
 
 
 def _scale(above: str) -> str:
-    """Return the one scale that the lines above a table name; "" without one, or with several."""
-    named = {match[1].casefold() for match in _IN_SCALE.finditer("\n".join(above.split("\n")[-1 - ABOVE :]))}
+    """Return the one scale that the lines above a table name, exceptions aside; "" without one, or with several."""
+    lines = "\n".join(above.split("\n")[-1 - ABOVE :])
+    named = {match[1].casefold() for match in _IN_SCALE.finditer(re.sub(r"\bexcept\b[^\n]*", "", lines))}
     return named.pop() if len(named) == 1 else ""
 
 

@@ -26,7 +26,9 @@ def test_a_row_is_read_out_with_its_columns_and_the_label_it_stands_under():
 
 def test_amounts_alone_are_read_out_in_the_scale_of_their_table():
     rows = "| Income | $ (5) |\n| Margin | 43.3 % |\n| Earnings per share | $ 1.2 |\n| Rating | A1 |\n| Due | 2031 |"
-    (table,) = tables(f"Results (in millions, except per share amounts):\n\n| | 2022 |\n| --- | --- |\n{rows}")
+    (table,) = tables(
+        f"Results (in millions, except shares in thousands and per share amounts):\n\n| | 2022 |\n| --- | --- |\n{rows}"
+    )
     assert [row.words for row in table.rows] == [
         "Income: 2022: $ (5) million", "Margin: 2022: 43.3 %", "Earnings per share: 2022: $ 1.2", "Rating: 2022: A1",
         "Due: 2022: 2031",
@@ -39,6 +41,24 @@ def test_amounts_alone_are_read_out_in_the_scale_of_their_table():
 def test_a_scale_that_is_far_or_one_of_several_is_not_said(above):
     (table,) = tables(f"{above}:\n| | 2022 |\n| --- | --- |\n| Income | 5 |")
     assert table.rows[0].words == "Income: 2022: 5"
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("How high were sales in the second quarter?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
+        ("How high were sales in Q2?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
+        ("How high were sales in the first six months?", "Mac: Six Months Ended 2023: 14"),
+        (
+            "How high were sales in the first nine months?",
+            "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9; Six Months Ended 2023: 14",
+        ),
+    ],
+)
+def test_a_row_is_read_out_for_the_time_that_is_asked_for(question, words):
+    head = "| | Three Months Ended 2023 | Three Months Ended 2022 | Six Months Ended 2023 |\n| --- | --- | --- | --- |"
+    (table,) = tables(f"{head}\n| Mac | 7 | 9 | 14 |")
+    assert table.rows[0].within(question).words == words
 
 
 def test_a_table_without_names_of_columns_and_the_joint_of_a_split_one():

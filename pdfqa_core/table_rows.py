@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.reading.alignment import stems
-from pdfqa_core.reading.question_type import question_type
+from pdfqa_core.reading.question_type import asks_for_value
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.types import Passage
 
@@ -37,10 +37,10 @@ class TableRows:
         """Return the passage with the row whose label the question has as a whole, and most of whose words it shares.
 
         Only of these documents (none given: of all). None where no such row has LEAST of the question's words around
-        it, and for a question that asks how or why.
+        it, and for a question that asks for no value.
         """
         asked = frozenset(stems(question))
-        if question_type(question) == "abstractive":
+        if not asks_for_value(question):
             return None
         best: tuple[float, int, int] | None = None
         for row in self._rows:

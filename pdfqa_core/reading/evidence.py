@@ -11,7 +11,7 @@ from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import stated
-from pdfqa_core.reading.question_type import question_type
+from pdfqa_core.reading.question_type import asks_for_value
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.text import content_terms
@@ -152,7 +152,7 @@ def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[
     scores = [
         score * (LABEL if _is_label(quote) else 1.0) for score, quote in zip(found, evidence.sentences, strict=True)
     ]
-    asked = frozenset(stems(question)) if question_type(question) != "abstractive" else frozenset[str]()
+    asked = frozenset(stems(question)) if asks_for_value(question) else frozenset[str]()
     for place, quote in enumerate(evidence.sentences):
         scores[place] += ROW * _asked_for(quote, asked)
     for place in range(1, len(scores)):

@@ -16,10 +16,10 @@ _PROMPT = re.compile(
 _ANNOUNCED = re.compile(r"\b(?:answer|passages?|question)\b[^.!?\n]*:?\W*$", re.IGNORECASE)
 _LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
 _PASSAGES = r"(?:the )?(?:(?:first|second|third|fourth|fifth) )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
-_TOLD = r"(?:the information (?:provided |given |stated )?(?:in|by) )?"
+_TOLD = r"(?:the [^,.;!?]{1,80}? (?:in|by|of|from) )?"  # "the table in", "the information given by"
 _TAIL = re.compile(
-    rf",? (?:as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by)|according to) {_PASSAGES}"
-    r"(?=[.!?,;])",
+    r",? (?:as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by)|according to) "
+    rf"{_TOLD}{_PASSAGES}(?=[.!?,;])",
     re.IGNORECASE,
 )
 _SOURCE = re.compile(

@@ -24,6 +24,11 @@ _ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)  # "Is it in the north or th
 _COUNTED = re.compile(
     r"\bhow (?:many|much|often|long|old|far|high|large|big|tall|deep|wide|soon|late|early|fast|heavy)\b", re.IGNORECASE
 )
+_VALUE = re.compile(
+    rf"{_OPENING}(?:.{{0,80}}?{_COUNTED.pattern}"
+    r"|(?:.{0,80},\s*)?what (?:was|were|is|are|percentage|share|rate|amount)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _DESCRIBED = re.compile(
     r"\b(?:how|why|describe|explain|compare|discuss|summari[sz]e|tell|difference|differences|process|role|impact|steps|"
     r"relationship|considering)\b",
@@ -34,6 +39,11 @@ _TWICE = re.compile(
     r"|\?\s+\S.*\?",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+def asks_for_value(question: str) -> bool:
+    """Return whether a number may be the answer: "How much …", "What was …", or yes or no about one."""
+    return _VALUE.match(question) is not None or question_type(question) == "boolean"
 
 
 def asks_twice(question: str) -> bool:

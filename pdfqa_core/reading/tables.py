@@ -107,7 +107,7 @@ def _rows(text: str, lines: list[tuple[int, int]], columns: tuple[str, ...], sca
             under = label
             found.append(Row(start, end, label, "", ()))
             continue
-        found.append(Row(start, end, label, under, values, "" if _COUNTED.search(label) else scale))
+        found.append(Row(start, end, label, under, values, "" if _COUNTED.search(f"{under} {label}") else scale))
         if _TOTAL.match(label):
             under = ""
     return found

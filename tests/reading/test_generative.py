@@ -271,6 +271,8 @@ def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):
     [
         "Based on the information provided in Passage 3, the deductible is $2,000.",
         "According to the first passage, the deductible is $2,000.",
+        "According to the table of costs provided in Passage 3, the deductible is $2,000.",
+        "The deductible is $2,000, as shown in the table provided in Passage 1.",
         "The passage also reports that the deductible is $2,000, according to the passage.",
         "The deductible is $2,000, as mentioned in Passage 1.",
         "The deductible is $2,000 as stated in the passages.",

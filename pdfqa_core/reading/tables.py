@@ -18,7 +18,7 @@ _IN_SCALE = re.compile(r"\bin\s+(thousand|million|billion)s\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bper\b|\bshares?\b|\bnumber of\b", re.IGNORECASE)  # rows that a scale mostly leaves out
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d$)(?:US)?[$€£]?\s*\(?\s*[$€£]?\s*\d[\d,.]*\s*\)?")
 _MONTHS = re.compile(r"\b(three|six|nine|twelve)[ -]months?\b", re.IGNORECASE)
-_QUARTER = re.compile(r"\bquarter\b|\bQ[1-4]\b", re.IGNORECASE)
+_QUARTER = re.compile(r"\bquarter(?:ly)?\b|\bQ[1-4]\b|\b10-Q\b", re.IGNORECASE)
 ABOVE = 3  # lines above a table in which its scale is looked for
 
 

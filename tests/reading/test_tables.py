@@ -47,6 +47,7 @@ def test_a_scale_that_is_far_or_one_of_several_is_not_said(above):
     ("question", "words"),
     [
         ("How high were sales in the second quarter?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
+        ("How high were sales in the latest 10-Q?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
         ("How high were sales in Q2?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
         ("How high were sales in the first six months?", "Mac: Six Months Ended 2023: 14"),
         (

@@ -59,7 +59,6 @@ def ask(
     rewriter: Rewriter,
     retrieve: Retrieve,
     reader: Reader,
-    spelled: Callable[[str], str] = str,
     k: int = 5,
     plan: Plan | None = None,
     judge: Judge | None = None,
@@ -69,15 +68,16 @@ def ask(
     stop: StopSignal | None = None,
     settings_fingerprint: str = "",
     passages: int | None = None,
+    note: str = "",
 ) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
-    `history` holds (question, answer) pairs, oldest first. `spelled` puts misspelt words right. `retrieve(query, k)`
-    returns hits, best first, `passages` is how many are searched (None: not known); `plan(question, query, k)` what is
-    read instead where the question asks for more than one search, else None. A confidence of `judge` below `threshold`
-    means a refusal without asking the reader. With a reader `anyway` nothing is judged, and that one answers where
-    `reader` declines. A refusal carries the sentence that is `nearest` to the question. A `stop` in any phase ends in a
-    Done with the answer so far and `stopped` set.
+    `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
+    how many are searched (None: not known), `note` a sentence for the user on what is searched for; `plan(question,
+    query, k)` what is read instead where the question asks for more than one search, else None. A confidence of `judge`
+    below `threshold` means a refusal without asking the reader. With a reader `anyway` nothing is judged, and that one
+    answers where `reader` declines. A refusal carries the sentence that is `nearest` to the question. A `stop` in any
+    phase ends in a Done with the answer so far and `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
     the turn before where the question leans on it.
     `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
@@ -96,7 +96,9 @@ def ask(
         return Done(
             replace(
                 answer,
-                rewriting=" ".join(filter(None, (rewritten.note, *(planned.notes if planned is not None else ())))),
+                rewriting=" ".join(
+                    filter(None, (rewritten.note, note, *(planned.notes if planned is not None else ())))
+                ),
                 stopped=answer.stopped or is_set(stop),
                 settings_fingerprint=settings_fingerprint,
                 seconds={**answer.seconds, **seconds, "total": time.perf_counter() - began},
@@ -105,7 +107,7 @@ def ask(
 
     searching = Progress("searching passages" if passages is None else f"searching {passages:,} passages")
     yield Progress("understanding the question") if history else searching
-    question = spelled(question.strip())
+    question = question.strip()
     rewritten = rewriter.rewrite(question, history, stop=stop) if history else Rewritten(question)
     seconds["rewrite"] = time.perf_counter() - began
     yield rewritten

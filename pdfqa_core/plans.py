@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from pdfqa_core.chunking.sections import Section, is_contents, opening, outline, parts, sections
-from pdfqa_core.document_names import named, naming
+from pdfqa_core.reading.document_names import named, naming
 from pdfqa_core.reading.kinds import Kind, Request
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.reading.meaning import Meaning

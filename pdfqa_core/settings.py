@@ -99,8 +99,8 @@ class RetrievalSettings(SettingsGroup):
         Looks("Compare stems", "“insured” finds “insurance”, and sometimes too much", WORDS),
     )  # fmt: skip
     spelling: bool = setting(
-        True, "Misspelt English words of a question are put right by the words of the documents.",
-        Looks("Put misspelt words right", "“insurence” is searched for as “insurance”", WORDS),
+        True, "Misspelt English words of a question are searched for as the documents spell them too.",
+        Looks("Search for misspelt words", "“insurence” finds “insurance”", WORDS),
     )  # fmt: skip
     stop_words: bool = setting(
         True, "BM25 leaves the language's stop words out of questions.",

@@ -198,12 +198,22 @@ class Query:
         """Return the question as a query."""
         return cls(question) if isinstance(question, str) else question
 
-    def mapped(self, change: Callable[[str], str]) -> Query:
-        """Return the query with every text changed."""
-        lexical, dense = (
-            tuple((change(text), weight) for text, weight in texts) for texts in (self.lexical, self.dense)
-        )
-        return Query(change(self.text), lexical, dense)
+    def beside(self, words: Callable[[str], Mapping[str, str]]) -> Query:
+        """Return the query that is searched for with other spellings too: `words` gives those of a text's words.
+
+        Words are searched for in both spellings, the meaning is the mean of the text in both.
+        """
+        lexical, dense = self.lexical or ((self.text, 1.0),), self.dense or ((self.text, 1.0),)
+        others = [(" ".join(found.values()), weight) for text, weight in lexical if (found := words(text))]
+        if not others:
+            return self
+        meant = []
+        for text, weight in dense:
+            other = text
+            for word, instead in words(text).items():
+                other = other.replace(word, instead)
+            meant += [(text, weight / 2), (other, weight / 2)]
+        return Query(self.text, (*lexical, *others), tuple(meant))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Misspelt words of a question, put right by the words that the documents have."""
+"""Misspelt words of a question, and the words of the documents that are meant."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from rapidfuzz.distance import OSA, JaroWinkler
 from pdfqa_core.retrieval.postings import Postings
 from pdfqa_core.text import terms
 
-SHORTEST = 4  # letters of a word that is put right
-LONG = 8  # letters from which on two mistakes are put right, below one
+SHORTEST = 4  # letters of a word that may be misspelt
+LONG = 8  # letters from which on it may have two mistakes, below one
 
 _LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
 
 
 class Spelling:
-    """Puts words right that no passage has and that are no words at all.
+    """Finds the words that are meant by those that no passage has and that are no words at all.
 
-    `is_word` tells a word that the documents happen not to have ("contract" beside "contact") from a misspelt one. A
-    word is replaced by the one of the passages that begins with the same letter and is nearest by optimal string
+    `is_word` tells a word that the documents happen not to have ("contract" beside "contact") from a misspelt one; rare
+    words and names it does not know, so what is found is searched for beside the word and not in its place. It is the
+    word of the passages that begins with the same letter and is nearest by optimal string
     alignment (a letter more, fewer, other, or two exchanged), of several the one that is nearer by Jaro and Winkler's
     similarity, then the more frequent.
     """
@@ -37,9 +38,10 @@ class Spelling:
             if len(term) >= SHORTEST and _LETTERS.fullmatch(term):
                 self._by_letter[term[0]].append(term)
 
-    def corrected(self, text: str) -> str:
-        """Return the text with its misspelt words put right; the others stay as they are."""
-        return _LETTERS.sub(lambda found: self._right(found[0]), text)
+    def corrections(self, text: str) -> dict[str, str]:
+        """Return the misspelt words of a text, each with the word of the passages that is meant."""
+        words = dict.fromkeys(_LETTERS.findall(text))
+        return {word: right for word in words if (right := self._right(word)) != word}
 
     def _right(self, word: str) -> str:
         if len(word) < SHORTEST or (word.isupper() and len(word) < LONG):

@@ -284,15 +284,16 @@ class AnswerService:
             corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
         )
         checker = self._checker(settings)
+        words = self._indexes.respelt(index, asked.question, settings)
         searched = index.rows(frozenset(asked.document_ids) if asked.document_ids else None)
         events = ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
             retrieve=planner.retrieve, plan=planner.plan,
-            spelled=lambda text: self._indexes.spelled(index, text, settings),
             judge=self._judge(settings, reader), k=settings.retrieval.k,
             threshold=settings.reading.confidence_threshold,
             anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
             nearest=partial(nearest_sentence, meaning=checker.meaning), passages=len(searched),
+            note=f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
             settings_fingerprint=settings.fingerprint(), stop=stop,
         )  # fmt: skip
         with closing(events):

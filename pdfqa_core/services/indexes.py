@@ -226,16 +226,16 @@ class IndexService:
         """Return the retriever of the settings over an index."""
         return make_retriever(index, settings.retrieval.model_dump(), self._encoders)
 
-    def spelled(self, index: Index, text: str, settings: Settings) -> str:
-        """Return a question with its misspelt words put right, where the settings say so and it is in English."""
+    def respelt(self, index: Index, text: str, settings: Settings) -> dict[str, str]:
+        """Return how the documents spell the misspelt words of a text, where the settings say so and it is English."""
         if not settings.retrieval.spelling or settings.retrieval.language != "english":
-            return text
+            return {}
         tokens = self._encoders.encoder("").token_spans
         spelling = index.shared("spelling", lambda: Spelling(index.postings, lambda word: len(tokens(word)) == 1))
         try:
-            return spelling.corrected(text)
+            return spelling.corrections(text)
         except ModelError:  # no bundled encoder, and so nothing that tells words from misspelt ones
-            return text
+            return {}
 
     def search_in(
         self, index: Index, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,
@@ -243,10 +243,10 @@ class IndexService:
     ) -> list[Hit]:  # fmt: skip
         """Return at most `k` hits of an index, of these documents (none given: of all) and pages.
 
-        Misspelt words are searched for as they are spelt in the documents, see `spelled`.
+        Misspelt words are searched for as the documents spell them too, see `respelt`.
         """
         documents = frozenset(document_ids) if document_ids else None
-        query = Query.of(question).mapped(lambda text: self.spelled(index, text, settings))
+        query = Query.of(question).beside(lambda text: self.respelt(index, text, settings))
         return self.retriever(index, settings).search(query, k, documents, pages=pages)
 
 

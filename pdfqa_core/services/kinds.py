@@ -7,18 +7,18 @@ from functools import cached_property
 from typing import Any
 
 from pdfqa_core import plans
-from pdfqa_core.document_names import asked_about, newest
 from pdfqa_core.pipeline import Planned
+from pdfqa_core.reading.document_names import asked_about, newest
 from pdfqa_core.reading.kinds import Kind, recognised
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.overview import OverviewReader
+from pdfqa_core.reading.table_rows import TableRows
 from pdfqa_core.reading.whole_sections import INSTRUCTIONS, SectionReader
 from pdfqa_core.retrieval import Index
 from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.settings import Settings
-from pdfqa_core.table_rows import TableRows
 from pdfqa_core.types import Hit, Page, Query, Reader
 
 COMPARED = 4  # passages of a comparison that are read at least

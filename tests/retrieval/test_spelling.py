@@ -1,4 +1,4 @@
-"""Misspelt words of questions are put right by the words of the passages, others stay."""
+"""Which words of the passages are meant by misspelt ones of a question."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def spelling() -> Spelling:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("What typs of hearin servises?", "What types of hearing services?"),
-        ("What shuold Helth insurence do?", "What should Health insurance do?"),
-        ("What about the contract?", "What about the contract?"),
-        ("Who invented dynamite?", "Who invented dynamite?"),
-        ("Is TMY covered?", "Is TMY covered?"),
-        ("Is it fre, or 45 dolars?", "Is it fre, or 45 dolars?"),
-        ("", ""),
+        ("What typs of hearin servises?", {"typs": "types", "hearin": "hearing", "servises": "services"}),
+        ("What shuold Helth insurence do?", {"shuold": "should", "Helth": "Health", "insurence": "insurance"}),
+        ("What about the contract?", {}),
+        ("Who invented dynamite?", {}),
+        ("Is TMY covered?", {}),
+        ("Is it fre, or 45 dolars?", {}),
+        ("", {}),
     ],
 )
-def test_only_misspelt_words_of_the_documents_are_put_right(spelling, typed, meant):
-    assert spelling.corrected(typed) == meant
+def test_the_words_of_the_documents_are_found_for_misspelt_ones(spelling, typed, meant):
+    assert spelling.corrections(typed) == meant
 
 
-def test_a_right_question_stays_as_it_is(spelling):
-    assert spelling.corrected(" ".join(TEXTS)) == " ".join(TEXTS)
+def test_a_right_question_has_no_misspelt_words(spelling):
+    assert spelling.corrections(" ".join(TEXTS)) == {}
 
 
 def test_of_words_as_near_the_more_frequent_is_taken():
     passages = [Passage(f"p{n}", (Span("d", n, 0, 5),), text) for n, text in enumerate(("hatch", "hitch", "hitch"), 1)]
-    assert Spelling(Index.in_memory(passages).postings, WORDS.__contains__).corrected("hxtch") == "hitch"
+    assert Spelling(Index.in_memory(passages).postings, WORDS.__contains__).corrections("hxtch") == {"hxtch": "hitch"}
 
 
-def test_nothing_is_put_right_without_passages():
-    assert Spelling(Index.in_memory([]).postings, WORDS.__contains__).corrected("hearin") == "hearin"
+def test_nothing_is_found_without_passages():
+    assert Spelling(Index.in_memory([]).postings, WORDS.__contains__).corrections("hearin") == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.plans import with_row
-from pdfqa_core.table_rows import TableRows
+from pdfqa_core.reading.table_rows import TableRows
 from pdfqa_core.types import Hit, Passage, Span
 
 SALES = """Net sales by category (dollars in millions):

@@ -55,7 +55,7 @@ def test_a_question_that_names_its_document_is_searched_for_there(open_services,
 
 def test_misspelt_words_are_searched_for_as_the_documents_spell_them_too(open_services, monkeypatch):
     monkeypatch.setattr(WordEncoder, "token_spans", lambda self, text: [(n, n + 1) for n in range(len(text))])
-    question = "Where does electrcity come in?"
+    question = "Is electrcity metered?"
     turn = stored_of(asked(open_services(LITERAL), question)).turn
     assert (turn.question, turn.standalone_question) == (question, question)
     assert turn.answer.rewriting == "Searched for “electricity” too."

@@ -22,7 +22,7 @@ from pathlib import Path
 from northwind import ROOT
 
 from pdfqa_core.metrics.statistics import summarise
-from pdfqa_core.retrieval import Encoder, Hybrid, Index, Spelling
+from pdfqa_core.retrieval import Encoder, Hybrid, Index, Spelling, in_both_spellings
 from pdfqa_core.text import STOP_WORDS
 from pdfqa_core.types import Passage, Query, Span
 
@@ -78,7 +78,7 @@ def main() -> None:
     wrong = {row["id"]: misspelt(row["input"], draw) for row in asked}
 
     def both(question: str) -> Query:
-        return Query(question).beside(spelling.corrections)
+        return in_both_spellings(Query(question), spelling.corrections)
 
     ways: dict[str, Callable[[dict[str, str]], str | Query]] = {
         "as typed": lambda row: row["input"],

@@ -7,7 +7,7 @@ positions on a page are points (1/72 inch) measured from its top left corner.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -197,23 +197,6 @@ class Query:
     def of(cls, question: str | Query) -> Query:
         """Return the question as a query."""
         return cls(question) if isinstance(question, str) else question
-
-    def beside(self, words: Callable[[str], Mapping[str, str]]) -> Query:
-        """Return the query that is searched for with other spellings too: `words` gives those of a text's words.
-
-        Words are searched for in both spellings, the meaning is the mean of the text in both.
-        """
-        lexical, dense = self.lexical or ((self.text, 1.0),), self.dense or ((self.text, 1.0),)
-        others = [(" ".join(found.values()), weight) for text, weight in lexical if (found := words(text))]
-        if not others:
-            return self
-        meant = []
-        for text, weight in dense:
-            other = text
-            for word, instead in words(text).items():
-                other = other.replace(word, instead)
-            meant += [(text, weight / 2), (other, weight / 2)]
-        return Query(self.text, (*lexical, *others), tuple(meant))
 
 
 @dataclass(frozen=True, slots=True)

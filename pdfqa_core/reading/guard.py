@@ -16,7 +16,11 @@ _PROMPT = re.compile(
 _ANNOUNCED = re.compile(r"\b(?:answer|passages?|question)\b[^.!?\n]*:?\W*$", re.IGNORECASE)
 _LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
 _PASSAGES = r"(?:the )?(?:(?:first|second|third|fourth|fifth) )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
-_TOLD = r"(?:the [^,.;!?]{1,80}? (?:in|by|of|from) )?"  # "the table in", "the information given by"
+# "the table in", "the information given by"; not "the north of": a text may be about a passage.
+_TOLD = (
+    r"(?:the (?:[^,.;!?]{1,80}? )?(?:information|table|text|data|figures|provided|given|stated|shown) "
+    r"(?:in|by|of|from) )?"
+)
 _TAIL = re.compile(
     r",? (?:as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by)|according to) "
     rf"{_TOLD}{_PASSAGES}(?=[.!?,;])",

@@ -66,7 +66,7 @@ class Verdict:
     no_below: float
 
     def words(self, log_odds: float) -> str:
-        """Return what the model is told: the answer, or between the two thresholds to write the facts first."""
+        """Return the words before the instruction: the answer, or between the thresholds that facts come first."""
         if log_odds >= self.yes_from:
             return IT_IS_SO
         return IT_IS_NOT_SO if log_odds < self.no_below else FACTS_FIRST

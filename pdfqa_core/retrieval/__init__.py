@@ -20,12 +20,12 @@ from pdfqa_core.retrieval.late_interaction import LateInteraction
 from pdfqa_core.retrieval.model_folder import bundled_model_path
 from pdfqa_core.retrieval.removal import forget
 from pdfqa_core.retrieval.rerank import CrossEncoderScorer, PairScorer, Reranked
-from pdfqa_core.retrieval.spelling import Spelling
+from pdfqa_core.retrieval.spelling import Spelling, in_both_spellings
 from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
 
 __all__ = [
     "BM25", "CrossEncoderScorer", "Dense", "Encoder", "Hybrid", "Index", "IndexRetriever", "IndexStats", "LateEncoder",
     "LateInteraction", "PageRange", "PairScorer", "Postprocessed", "ReciprocalRankFusion", "Reranked", "Searcher",
     "Spelling", "TextEncoder", "TokenEncoder", "bundled_model_path", "confidence", "fingerprint", "forget",
-    "index_text", "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers",
+    "in_both_spellings", "index_text", "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers",
 ]  # fmt: skip

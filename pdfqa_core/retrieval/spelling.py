@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from rapidfuzz import process
@@ -12,6 +12,7 @@ from rapidfuzz.distance import OSA, JaroWinkler
 
 from pdfqa_core.retrieval.postings import Postings
 from pdfqa_core.text import terms
+from pdfqa_core.types import Query
 
 SHORTEST = 4  # letters of a word that may be misspelt
 LONG = 8  # letters from which on it may have two mistakes, below one
@@ -24,9 +25,9 @@ class Spelling:
 
     `is_word` tells a word that the documents happen not to have ("contract" beside "contact") from a misspelt one; rare
     words and names it does not know, so what is found is searched for beside the word and not in its place. It is the
-    word of the passages that begins with the same letter and is nearest by optimal string
-    alignment (a letter more, fewer, other, or two exchanged), of several the one that is nearer by Jaro and Winkler's
-    similarity, then the more frequent.
+    word of the passages that begins with the same letter and is nearest by optimal string alignment (a letter more,
+    fewer, other, or two exchanged), of several the one that is nearer by Jaro and Winkler's similarity, then the more
+    frequent.
     """
 
     def __init__(self, postings: Postings, is_word: Callable[[str], bool]) -> None:
@@ -61,3 +62,22 @@ class Spelling:
 
         best, *_ = min(near, key=order)
         return best.capitalize() if word[0].isupper() else str(best)
+
+
+def in_both_spellings(query: Query, corrections: Callable[[str], Mapping[str, str]]) -> Query:
+    """Return the query with the words that are meant by misspelt ones beside them.
+
+    Words are searched for in both spellings, the meaning is the mean of the text in both.
+    """
+    lexical, dense = query.lexical or ((query.text, 1.0),), query.dense or ((query.text, 1.0),)
+    meant = [(" ".join(found.values()), weight) for text, weight in lexical if (found := corrections(text))]
+    if not meant:
+        return query
+    texts = []
+    for text, weight in dense:
+        texts += [(text, weight / 2), (_replaced(text, corrections(text)), weight / 2)]
+    return Query(query.text, (*lexical, *meant), tuple(texts))
+
+
+def _replaced(text: str, words: Mapping[str, str]) -> str:
+    return _LETTERS.sub(lambda word: words.get(word[0], word[0]), text)

@@ -23,6 +23,7 @@ from pdfqa_core.retrieval import (
     Searcher,
     Spelling,
     forget,
+    in_both_spellings,
     make_retriever,
     needs_embeddings,
     prepared,
@@ -230,9 +231,9 @@ class IndexService:
         """Return how the documents spell the misspelt words of a text, where the settings say so and it is English."""
         if not settings.retrieval.spelling or settings.retrieval.language != "english":
             return {}
-        tokens = self._encoders.encoder("").token_spans
-        spelling = index.shared("spelling", lambda: Spelling(index.postings, lambda word: len(tokens(word)) == 1))
         try:
+            tokens = self._encoders.encoder("").token_spans
+            spelling = index.shared("spelling", lambda: Spelling(index.postings, lambda word: len(tokens(word)) == 1))
             return spelling.corrections(text)
         except ModelError:  # no bundled encoder, and so nothing that tells words from misspelt ones
             return {}
@@ -246,7 +247,7 @@ class IndexService:
         Misspelt words are searched for as the documents spell them too, see `respelt`.
         """
         documents = frozenset(document_ids) if document_ids else None
-        query = Query.of(question).beside(lambda text: self.respelt(index, text, settings))
+        query = in_both_spellings(Query.of(question), lambda text: self.respelt(index, text, settings))
         return self.retriever(index, settings).search(query, k, documents, pages=pages)
 
 

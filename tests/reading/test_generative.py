@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
+from pdfqa_core.reading.guard import plainly
 from pdfqa_core.reading.prompts import (
     FACTS_FIRST,
     FORMS,
@@ -442,3 +443,7 @@ def test_an_error_of_the_engine_comes_through_and_ends_the_stream(fake_llm):
     with pytest.raises(ModelError, match="the engine failed"):
         list(events)
     assert list(events) == []
+
+
+def test_a_passage_that_a_text_is_about_stays():
+    assert plainly("In the north of the passage, ice forms.") == "In the north of the passage, ice forms."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.retrieval import Index, Spelling
-from pdfqa_core.types import Passage, Span
+from pdfqa_core.retrieval import Index, Spelling, in_both_spellings
+from pdfqa_core.types import Passage, Query, Span
 
 TEXTS = (
     "Hearing care services are covered. Types of hearing aids.", "Health insurance should cover services. Tips, tips.",
@@ -47,3 +47,11 @@ def test_of_words_as_near_the_more_frequent_is_taken():
 
 def test_nothing_is_found_without_passages():
     assert Spelling(Index.in_memory([]).postings, WORDS.__contains__).corrections("hearin") == {}
+
+
+def test_both_spellings_are_searched_for_and_a_word_within_another_stays(spelling):
+    query = in_both_spellings(Query("hearin or hearing?"), spelling.corrections)
+    assert query.text == "hearin or hearing?"
+    assert query.lexical == (("hearin or hearing?", 1.0), ("hearing", 1.0))
+    assert query.dense == (("hearin or hearing?", 0.5), ("hearing or hearing?", 0.5))
+    assert in_both_spellings(Query("hearing?"), spelling.corrections) == Query("hearing?")

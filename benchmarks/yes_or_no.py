@@ -3,8 +3,8 @@
 Data: PubMedQA's questions with yes or no as their answer, beside the abstract without its conclusion (`results`) and
 with it (`conclusion`, as a paper has it), and SciFact's claims of the validation list, asked as questions beside the
 abstract that supports or contradicts them (`scifact`). As many with yes as with no, drawn with one seed. First what
-the two thresholds in use do: where the odds are clear the model is told whether the answer is yes or no, elsewhere it
-decides for itself. Then thresholds chosen on the even questions of `conclusion`, so that at least --precision of the
+the two thresholds in use are worth: beyond them the program tells the model whether to answer yes or no, between them
+the model decides. Then thresholds chosen on the even questions of `conclusion`, so that at least --precision of the
 verdicts are right there, reported on its odd ones and on all of the others; and a single one. Last the ratio of the
 balanced accuracy of the single one and of threshold 0, odd questions. With --written N the model also answers N of the
 questions of `conclusion` and of `scifact` that the thresholds leave open, at once and with the facts first.

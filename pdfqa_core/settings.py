@@ -113,6 +113,10 @@ class RetrievalSettings(SettingsGroup):
             placeholder="the bundled all-MiniLM-L6-v2",
         ),
     )  # fmt: skip
+    embedding_precision: Literal["auto", "exact", "int8"] = setting(
+        "auto", "Weights of the encoder: 8 bits (int8), as they are (exact), or whichever is best on this computer.",
+        Looks("Precision of the encoder", "auto: 8 bits where that is faster here", MODELS, dropdown=True),
+    )  # fmt: skip
     candidates: int = setting(
         100, "Candidates that combining retrievers take from each list.", Looks("Candidates", "per list", MORE), ge=1
     )

@@ -86,5 +86,7 @@ if ! .venv/bin/python -m pdfqa_core models download; then
     echo "The app runs all the same, and fetches what is missing while it is open."
     echo "Until then a small model that comes with the packages answers. To try again: .venv/bin/pdfqa models download"
 fi
+say "Making the encoder fast on this processor (about 20 s, once per computer)"
+.venv/bin/python -m pdfqa_core models prepare || echo "It works without that, only slower."
 echo "$wanted" >"$stamp"
 say "Set-up done in $((SECONDS - started)) s"

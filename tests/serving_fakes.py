@@ -56,7 +56,7 @@ class FakeEncoders:
     def __init__(self):
         self.encoders: dict[str, WordEncoder] = {}
 
-    def encoder(self, path_or_name=""):
+    def encoder(self, path_or_name="", precision="auto"):
         return self.encoders.setdefault(path_or_name, WordEncoder(model_hash=f"fake-{path_or_name}"))
 
     def token_encoder(self, path_or_name=""):

@@ -95,7 +95,8 @@ OTHER = {  # another valid value for every setting
     },
     "retrieval": {
         "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "language": "german", "stemming": True, "stop_words": False,
-        "spelling": False, "embedding_model": "x", "candidates": 7, "rrf_k": 7, "weight": 0.7,
+        "spelling": False, "embedding_model": "x", "embedding_precision": "exact", "candidates": 7,
+        "rrf_k": 7, "weight": 0.7,
         "exact_below": 7, "late_model": "x", "first_stage": "bm25", "reranker": "x", "rerank_candidates": 7,
         "per_page": 7, "merge_overlaps": False,
     },

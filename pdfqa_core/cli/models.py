@@ -34,6 +34,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
             "fetch a model of the list, by default the one in use; an interrupted one goes on",
             "[NAME]",
         ),
+        ("prepare", run_prepare, "make the encoder fast on this computer, once (20 s)", ""),
         ("add", run_add, "remember a GGUF file of this computer", "PATH"),
         ("remove", run_remove, "delete the file of a model, or forget an added one", "NAME"),
     ):
@@ -102,6 +103,26 @@ def run_download(arguments: argparse.Namespace) -> int:
     print(f"{chosen.title} is here: {path}")
     if chosen.name != llm.model:
         print(f"Use it on the Models tab, or with --model {chosen.name} or PDFQA_MODEL={chosen.name}.", file=sys.stderr)
+    return 0
+
+
+def run_prepare(arguments: argparse.Namespace) -> int:
+    """Make the graphs of the encoder that the settings name, and say which form is best here."""
+    from pdfqa_core.models import Encoders, graphs_path
+    from pdfqa_core.retrieval import Encoder
+
+    settings = settings_of(arguments)
+    encoder = Encoder(settings.retrieval.embedding_model, graphs=graphs_path(settings.llm))
+    progress.show(Progress(Encoders.PREPARING))
+    try:
+        made = encoder.made
+    finally:
+        progress.clear()
+    assert made is not None
+    if arguments.json:
+        print(json.dumps({"name": encoder.name, "form": encoder.form, **asdict(made)}, ensure_ascii=False))
+    else:
+        print(f"{encoder.name}: {encoder.speed_words}")
     return 0
 
 

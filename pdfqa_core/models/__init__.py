@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.models.changes import Changes
-from pdfqa_core.models.encoders import Encoders, PassageEncoder
+from pdfqa_core.models.encoders import Encoders, PassageEncoder, graphs_path
 from pdfqa_core.models.files import ModelFile, ModelFiles
 from pdfqa_core.models.language import LanguageModel, ModelStatus, State
 from pdfqa_core.models.speed import Speed
@@ -15,7 +15,7 @@ from pdfqa_core.settings import Settings, models_path
 
 __all__ = [
     "Changes", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus", "Models", "PassageEncoder",
-    "Speed", "State",
+    "Speed", "State", "graphs_path",
 ]  # fmt: skip
 
 
@@ -32,7 +32,8 @@ class Models:
     def open(cls, workspace: Path, settings: Settings) -> Models:
         """Return the models that the settings name, with the files of a workspace."""
         files = ModelFiles(workspace, models_path(settings.llm))
-        return cls(Encoders(), LanguageModel(settings.llm, files), files, settings.server.demo)
+        encoders = Encoders.with_graphs(graphs_path(settings.llm))
+        return cls(encoders, LanguageModel(settings.llm, files), files, settings.server.demo)
 
     def changes(self) -> Changes:
         """Return what changes the language model and its files. Raises PdfQAError on a demo."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import PdfQAError, StoppedError
-from pdfqa_core.retrieval import CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
+from pdfqa_core.retrieval import AUTO, CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
+from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.types import StopSignal
 
 _log = logging.getLogger(__name__)
@@ -22,22 +24,38 @@ class PassageEncoder(TextEncoder, Protocol):
         ...
 
 
-class Encoders:
-    """Makes each model once; `make` makes an encoder of a path or hub name. Loads nothing before it is used."""
+def graphs_path(llm: LLMSettings) -> Path:
+    """Return the folder of the encoders' ONNX graphs: beside the model files, for all workspaces of a user."""
+    return models_path(llm) / "encoders"
 
-    def __init__(self, make: Callable[[str], PassageEncoder] = Encoder) -> None:
+
+class Encoders:
+    """Makes each model once. Loads nothing before it is used.
+
+    `make` makes an encoder of a path or hub name and a precision.
+    """
+
+    def __init__(self, make: Callable[[str, str], PassageEncoder]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._encoders: dict[str, PassageEncoder] = {}
+        self._encoders: dict[tuple[str, str], PassageEncoder] = {}
         self._token_encoders: dict[str, TokenEncoder] = {}
         self._rerankers: dict[str, PairScorer] = {}
 
-    def encoder(self, path_or_name: str = "") -> PassageEncoder:
-        """Return the encoder at a path or of a hub name; "" is the bundled one."""
+    PREPARING = "Making the encoder fast on this computer (once, about 20 s)"
+
+    @classmethod
+    def with_graphs(cls, folder: Path) -> Encoders:
+        """Return encoders whose ONNX graphs lie below `folder`."""
+        return cls(lambda path_or_name, precision: Encoder(path_or_name, graphs=folder, precision=precision))
+
+    def encoder(self, path_or_name: str = "", precision: str = AUTO) -> PassageEncoder:
+        """Return the encoder at a path or of a hub name ("" is the bundled one), with weights of this precision."""
+        key = (path_or_name, precision)
         with self._lock:
-            if path_or_name not in self._encoders:
-                self._encoders[path_or_name] = self._make(path_or_name)
-            return self._encoders[path_or_name]
+            if key not in self._encoders:
+                self._encoders[key] = self._make(path_or_name, precision)
+            return self._encoders[key]
 
     def token_encoder(self, path_or_name: str = "") -> TokenEncoder:
         """Return the late interaction model at a path or of a hub name; "" is the bundled encoder."""

@@ -1,10 +1,14 @@
-"""Texts to vectors with a sentence-transformers model from a local folder; loaded at first use, offline."""
+"""Texts to vectors with a sentence-transformers model from a local folder; loaded at first use, offline.
+
+On a processor the vectors come from an ONNX graph of the model where one can be made, see `onnx_graph`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -12,6 +16,7 @@ import numpy.typing as npt
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.retrieval.model_folder import INSTALL, LOADING, LocalModel, encodable
+from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, Graph, GraphFolder, Made, folder_of, form_hash
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
 
@@ -19,6 +24,7 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 OnProgress: TypeAlias = Callable[[Progress], None]
 
 BATCH = 8
+AUTO = "auto"
 
 
 class NamedModel(Protocol):
@@ -70,15 +76,18 @@ class BatchEncoder(LocalModel, ABC):
                 raise StoppedError("Encoding was stopped.")
             rows = order[first : first + BATCH]
             with self._lock:
-                encode = self._model.encode_query if question else self._model.encode_document
-                vectors = encode(
-                    [encodable(texts[row]) for row in rows],
-                    batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True,
-                )  # fmt: skip
+                vectors = self._vectors([encodable(texts[row]) for row in rows], question)
             for row, vector in zip(rows, vectors, strict=True):
                 found[row] = np.asarray(vector, dtype=np.float32)
             if on_progress is not None:
                 on_progress(Progress(self.phase, min(len(order), first + BATCH), len(order)))
+        return found
+
+    def _vectors(self, texts: Sequence[str], question: bool) -> Sequence[Vectors]:
+        encode = self._model.encode_query if question else self._model.encode_document
+        found: Sequence[Vectors] = encode(
+            texts, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True
+        )
         return found
 
     @property
@@ -88,15 +97,79 @@ class BatchEncoder(LocalModel, ABC):
 
 
 class Encoder(BatchEncoder):
-    """A sentence-transformers model that makes one vector of a text."""
+    """A sentence-transformers model that makes one vector of a text.
+
+    `graphs` is the folder of ONNX graphs, None to compute with torch. `precision` "int8" takes weights of 8 bits,
+    "exact" those of the model, "auto" whichever was found to be faster here (8 bits only where vectors stay near).
+    """
 
     kind = "embedding model"
     otherwise = "leave embedding_model empty for the bundled one"
     phase = "Embedding passages"
 
+    def __init__(
+        self, path_or_name: str | Path = "", *, device: str | None = None, graphs: Path | None = None,
+        precision: str = AUTO,
+    ) -> None:  # fmt: skip
+        super().__init__(path_or_name, device=device)
+        self._graphs = graphs if device in (None, "cpu") else None
+        self._precision = precision
+
+    @cached_property
+    def made(self) -> Made | None:
+        """What is known of the model's graphs, which are made if need be (20 s, once); None without graphs."""
+        with self._lock:
+            return self._folder.made() if self._folder is not None else None
+
+    @cached_property
+    def _folder(self) -> GraphFolder | None:
+        return folder_of(self._graphs, self._files.model_hash, self.folder) if self._graphs is not None else None
+
+    @cached_property
+    def form(self) -> str:
+        """What computes: "int8", "exact" (an ONNX graph each), or "torch"."""
+        made = self.made
+        if made is None:
+            return TORCH
+        if self._precision == INT8:
+            return INT8 if INT8 in made.files else TORCH
+        best = made.best if self._precision == AUTO else EXACT
+        exact_is_faster = made.rates.get(EXACT, 0) > made.rates.get(TORCH, 0)
+        return best if best in made.files and (best != EXACT or exact_is_faster) else TORCH
+
+    @property
+    def speed_words(self) -> str:
+        """How fast it is on this computer, and why not faster."""
+        made = self.made
+        if made is None or not made.rates:
+            return "computed by torch" + (f", since {made.why}" if made is not None and made.why else "")
+        rates = {TORCH: "torch", EXACT: "ONNX Runtime", INT8: "ONNX Runtime with weights of 8 bits"}
+        said = ", ".join(f"{rates[form]} {rate:.0f}" for form, rate in made.rates.items())
+        return f"passages a second: {said}" + (f"; {made.why}" if made.why else "")
+
+    @property
+    def name(self) -> str:
+        """The hub name, or the last part of the path; ", int8" where weights of 8 bits make the vectors."""
+        return f"{self._files.name}, {INT8}" if self.form == INT8 else self._files.name
+
+    @property
+    def model_hash(self) -> str:
+        """16 hex digits over what decides the vectors: the model's files, and whether its weights have 8 bits."""
+        return form_hash(self._files.model_hash, self.form)
+
+    @cached_property
+    def _graph(self) -> Graph | None:
+        return self._folder.open(self.form) if self._folder is not None and self.form != TORCH else None
+
+    def _vectors(self, texts: Sequence[str], question: bool) -> Sequence[Vectors]:
+        graph = self._graph
+        return list(graph.encode(texts, question=question)) if graph else super()._vectors(texts, question)
+
     @cached_property
     def dimension(self) -> int:
         """Length of the vectors; loads the model."""
+        if self.made is not None and self.form != TORCH:
+            return self.made.dimension
         return int(self._model.get_embedding_dimension() or self.encode(["dimension"]).shape[1])
 
     def encode(
@@ -126,7 +199,9 @@ class Encoder(BatchEncoder):
         except ImportError as error:
             raise ModelError("The tokenizers library is not installed.", INSTALL) from error
         except Exception as error:
-            raise ModelError(f"{self.name} has no usable tokenizer.json.", "Choose another embedding model.") from error
+            raise ModelError(
+                f"{self._files.name} has no usable tokenizer.json.", "Choose another embedding model."
+            ) from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer

@@ -55,7 +55,7 @@ def opened(tmp_path, monkeypatch):
         available.register("openai")(FakeServer)
         files = ModelFiles(folder)
         language = LanguageModel(settings.llm, files, available=available)
-        models = Models(Encoders(lambda _: WordEncoder()), language, files, settings.server.demo)
+        models = Models(Encoders(lambda *_: WordEncoder()), language, files, settings.server.demo)
         made.append(Services.open(folder, settings, models))
         return made[-1]
 

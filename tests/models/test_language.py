@@ -9,6 +9,7 @@ from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.llm import catalogue, engines
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, ModelStatus
 from pdfqa_core.registry import Registry
+from pdfqa_core.retrieval import Encoder
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.streaming import complete
@@ -33,7 +34,7 @@ def load(tmp_path):
         settings = Settings().changed("llm", engine="scripted", model=model or str(path))
         files = ModelFiles(tmp_path)
         language = LanguageModel(settings.llm, files, available=available)
-        models = Models(Encoders(lambda name: QuietEncoder(encoder_error)), language, files)
+        models = Models(Encoders(lambda name, precision: QuietEncoder(encoder_error)), language, files)
         made.append(models)
         return models
 
@@ -390,7 +391,7 @@ def test_closing_ends_a_download(load, hub):
 
 
 def test_encoders_are_made_once_by_name():
-    encoders = Encoders()
+    encoders = Encoders(lambda name, precision: Encoder(name))
     assert encoders.encoder() is encoders.encoder("")
     assert encoders.encoder("other") is not encoders.encoder()
 

@@ -1,0 +1,164 @@
+"""Makes the ONNX graphs of an encoder, tries them against torch and notes which is best here.
+
+Runs as a process of its own: `python -m pdfqa_core.retrieval.onnx_export MODEL_FOLDER GRAPH_FOLDER`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pdfqa_core.errors import ModelError
+from pdfqa_core.retrieval.model_folder import LOADING
+from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, GraphFolder, Made, made_with
+from pdfqa_core.whole_files import file_sha256
+
+LEAST = {EXACT: 0.9999, INT8: 0.97}  # cosine to torch's vector of the same text
+GAIN = 1.1  # a form has to be so many times as fast as the one before it
+ROUNDS = 3
+PARAGRAPH = (
+    "The ferry leaves the harbour at seven in the morning and carries at most 240 people, of whom 36 may bring a "
+    "bicycle. In 2023 the company counted 181,400 tickets, 4.6 % more than in the year before; a single one costs "
+    "$12.50, and children under six travel free. Where the wind is stronger than force 9, the crossing is cancelled "
+    "and tickets keep their value for thirty days. Engines run on methanol since the winter of 2021, which, as Dr. "
+    "Okafor's report says, took a third off the emissions. Complaints go to the office at Quay 4, in writing, within "
+    "two weeks of the journey; the answer comes within ten working days, and who disagrees may ask the ombudsman."
+)
+
+Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+
+
+def samples(count: int = 12) -> list[str]:
+    """Return texts of about 120 words, all different."""
+    words = PARAGRAPH.split()
+    return [" ".join((*words[5 * shift :], *words[: 5 * shift])) for shift in range(count)]
+
+
+def odd_samples() -> list[str]:
+    """Return texts of other lengths and scripts."""
+    return ["", "ferry", "How much is a TICKET?", "Fähre über den Fjord: 12,50 €", "船 паром", PARAGRAPH * 4]
+
+
+def _prompts(model: Any) -> dict[str, str]:
+    """Return what the model puts before questions and documents."""
+    known: Mapping[str, str] = model.prompts
+    default = known.get(model.default_prompt_name or "") or ""
+    document = next((known[name] for name in ("document", "passage", "corpus") if name in known), default)
+    return {"question": known.get("query", default) or "", "document": document or ""}
+
+
+def _export(model: Any, file: Path) -> None:
+    """Write the graph of the model from tokens to the vector of the text. Raises what torch raises."""
+    import torch
+
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+            return self.model({"input_ids": input_ids, "attention_mask": attention_mask})["sentence_embedding"]
+
+    ids = torch.ones((2, 16), dtype=torch.long)
+    batch, length = torch.export.Dim("batch"), torch.export.Dim("length", min=2, max=model.max_seq_length)
+    shapes = ({0: batch, 1: length}, {0: batch, 1: length})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            Whole().eval(), (ids, torch.ones_like(ids)), str(file), input_names=["input_ids", "attention_mask"],
+            output_names=["sentence_embedding"], dynamic_shapes=shapes, dynamo=True, external_data=False, verbose=False,
+        )  # fmt: skip
+
+
+def _quantise(exact: Path, int8: Path) -> None:
+    """Write the graph with weights of 8 bits, each channel with a scale of its own."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(exact, int8, per_channel=True, weight_type=QuantType.QInt8)
+
+
+def _similarity(ours: Encode, theirs: Encode, texts: Sequence[str]) -> float:
+    return float((ours(texts) * theirs(texts)).sum(axis=1).min())
+
+
+def _rates(encoders: Mapping[str, Encode]) -> dict[str, float]:
+    """Return passages a second, the best of some rounds in turn."""
+    texts = samples()
+    best = dict.fromkeys(encoders, float("inf"))
+    for _ in range(ROUNDS):
+        for form, encode in encoders.items():
+            began = time.perf_counter()
+            encode(texts)
+            best[form] = min(best[form], time.perf_counter() - began)
+    return {form: round(len(texts) / seconds, 1) for form, seconds in best.items()}
+
+
+def make(model_folder: Path, graphs: GraphFolder) -> Made:
+    """Make the graphs, try them and note what was found. Raises ModelError if the model has no graph."""
+    from sentence_transformers import SentenceTransformer
+
+    model: Any = SentenceTransformer(str(model_folder), device="cpu", **LOADING)
+    try:
+        _export(model, graphs.file(EXACT))
+        _quantise(graphs.file(EXACT), graphs.file(INT8))
+    except Exception as error:  # torch and onnx raise anything
+        raise ModelError(f"the model cannot be written as a graph ({type(error).__name__}: {error})") from error
+    made = Made(
+        TORCH, made_with(), files={form: file_sha256(graphs.file(form)) for form in (EXACT, INT8)},
+        prompts=_prompts(model), max_tokens=int(model.max_seq_length),
+        lower_case=bool(getattr(model[0], "do_lower_case", False)), dimension=int(model.get_embedding_dimension()),
+    )  # fmt: skip
+    graphs.write(made)
+    found = _tried(model, graphs, made)
+    graphs.write(found)
+    return found
+
+
+def _torch(model: Any, *, question: bool) -> Encode:
+    encode = model.encode_query if question else model.encode_document
+
+    def run(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        found = encode(list(texts), normalize_embeddings=True, show_progress_bar=False, batch_size=8)
+        return np.asarray(found, dtype=np.float32)
+
+    return run
+
+
+def _tried(model: Any, graphs: GraphFolder, made: Made) -> Made:
+    """Return what the graphs are worth: how near to torch's their vectors are, how fast they are, which is best."""
+    encoders, similarity, why = {TORCH: _torch(model, question=False)}, {}, ""
+    for form in (EXACT, INT8):
+        graph = graphs.open(form)
+        document, query = partial(graph.encode, question=False), partial(graph.encode, question=True)
+        similarity[form] = min(
+            _similarity(document, encoders[TORCH], samples(4) + odd_samples()),
+            _similarity(query, _torch(model, question=True), odd_samples()),
+        )
+        if similarity[form] >= LEAST[form]:
+            encoders[form] = document
+        else:
+            why = f"the {form} form makes other vectors here (cosine {similarity[form]:.3f})"
+    rates, best = _rates(encoders), TORCH
+    for form in encoders:
+        best = form if rates[form] > GAIN * rates[best] else best
+    if best != INT8 and not why:
+        why = "weights of 8 bits are no faster on this processor"
+    kept = {form: digest for form, digest in made.files.items() if form in encoders}
+    return replace(made, best=best, why=why, files=kept, rates=rates, similarity=similarity)
+
+
+if __name__ == "__main__":
+    folder, target = Path(sys.argv[1]), Path(sys.argv[2])
+    try:
+        make(folder, GraphFolder(target, folder))
+    except (ModelError, OSError) as error:
+        sys.exit(str(error))

@@ -69,6 +69,7 @@ def ask(
     settings_fingerprint: str = "",
     passages: int | None = None,
     note: str = "",
+    began: float | None = None,
 ) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
@@ -80,13 +81,14 @@ def ask(
     phase ends in a Done with the answer so far and `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
     the turn before where the question leans on it.
-    `seconds` of the answer: "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from
-    there on), "read", "check", "total".
+    `seconds` of the answer: "prepare" (before this call, where `began`, a time of `perf_counter`, says since when),
+    "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from there on), "read", "check",
+    "total".
     Raises UsageError for an empty question or one of more than 2,000 words, and passes on the PdfQAErrors of the parts.
     """
     _check(question)
-    began = time.perf_counter()
-    seconds: dict[str, float] = {}
+    entered, began = time.perf_counter(), time.perf_counter() if began is None else began
+    seconds = {"prepare": entered - began}
 
     planned: Planned | None = None
 
@@ -109,7 +111,7 @@ def ask(
     yield Progress("understanding the question") if history else searching
     question = question.strip()
     rewritten = rewriter.rewrite(question, history, stop=stop) if history else Rewritten(question)
-    seconds["rewrite"] = time.perf_counter() - began
+    seconds["rewrite"] = time.perf_counter() - entered
     yield rewritten
     standalone = rewritten.question
     if is_set(stop):

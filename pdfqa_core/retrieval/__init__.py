@@ -8,10 +8,11 @@ chunkers or readers.
 from pdfqa_core.retrieval import bm25, dense, hybrid, fusion, convex, late_interaction  # noqa: F401, I001 - the page's order
 from pdfqa_core.retrieval.base import IndexRetriever, PageRange, Searcher, page_range, retrievers
 from pdfqa_core.retrieval.bm25 import BM25
-from pdfqa_core.retrieval.build import make_retriever, needs_embeddings, prepared
+from pdfqa_core.retrieval.build import adds_words, make_retriever, needs_embeddings, prepared
 from pdfqa_core.retrieval.confidence import confidence
 from pdfqa_core.retrieval.dense import Dense
-from pdfqa_core.retrieval.encoder import Encoder, TextEncoder
+from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
+from pdfqa_core.retrieval.encoder import AUTO, Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.fusion import ReciprocalRankFusion
 from pdfqa_core.retrieval.hybrid import Hybrid
@@ -24,8 +25,9 @@ from pdfqa_core.retrieval.spelling import Spelling, in_both_spellings
 from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
 
 __all__ = [
-    "BM25", "CrossEncoderScorer", "Dense", "Encoder", "Hybrid", "Index", "IndexRetriever", "IndexStats", "LateEncoder",
-    "LateInteraction", "PageRange", "PairScorer", "Postprocessed", "ReciprocalRankFusion", "Reranked", "Searcher",
-    "Spelling", "TextEncoder", "TokenEncoder", "bundled_model_path", "confidence", "fingerprint", "forget",
-    "in_both_spellings", "index_text", "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers",
+    "AUTO", "BM25", "CrossEncoderScorer", "Dense", "Embedding", "EmbeddingCache", "Encoder", "Hybrid", "Index",
+    "IndexRetriever", "IndexStats", "LateEncoder", "LateInteraction", "PageRange", "PairScorer", "Postprocessed",
+    "ReciprocalRankFusion", "Reranked", "Searcher", "Spelling", "TextEncoder", "TokenEncoder", "adds_words",
+    "bundled_model_path", "confidence", "fingerprint", "forget", "in_both_spellings", "index_text",
+    "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers", "text_key",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval.base import IndexRetriever, Searcher, retrievers
+from pdfqa_core.retrieval.both_lists import BothLists
 from pdfqa_core.retrieval.index import Index
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.rerank import PairScorer, Reranked
@@ -32,6 +33,11 @@ def needs_embeddings(parameters: Mapping[str, Any]) -> bool:
     """Whether the index has to be opened with embeddings for the retriever that the parameters describe."""
     name = parameters["retriever"]
     return retrievers.get(_first(name, parameters) or name).needs_embeddings
+
+
+def adds_words(parameters: Mapping[str, Any]) -> bool:
+    """Whether the retriever compares words beside meanings, so that it finds passages whose meaning is not read yet."""
+    return issubclass(retrievers.get(parameters["retriever"]), BothLists)
 
 
 def prepared(parameters: Mapping[str, Any]) -> str:

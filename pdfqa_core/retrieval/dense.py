@@ -16,6 +16,9 @@ from pdfqa_core.retrieval.index import RECALL, Index
 from pdfqa_core.retrieval.postings import Ints, top
 from pdfqa_core.types import Query, StopSignal
 
+# What passages count whose meaning has not been read yet: about what an ordinary hit has. Words alone order them then.
+UNKNOWN = 0.35
+
 
 @dataclass(frozen=True, eq=False)
 class Semantic:
@@ -37,7 +40,7 @@ class Semantic:
     @property
     def approximate(self) -> bool:
         """Whether the index is so large that a graph is searched."""
-        return len(self.index.passages) >= self.exact_below
+        return self.index.waiting is None and len(self.index.passages) >= self.exact_below
 
     def _graph(self, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> Graph:
         def make() -> Graph:
@@ -70,17 +73,21 @@ class Semantic:
         return vector
 
     def cosines(self, vector: Vectors, rows: Ints) -> Vectors:
-        """Return the cosines of the passages `rows`."""
-        if len(rows) == len(self.index.passages):
-            return np.asarray(self._embeddings @ vector)
-        return np.asarray(self._embeddings[rows] @ vector)
+        """Return the cosines of the passages `rows`; `UNKNOWN` for those whose vectors have not been made yet."""
+        every = len(rows) == len(self.index.passages)
+        found = np.asarray((self._embeddings if every else self._embeddings[rows]) @ vector)
+        if self.index.waiting is not None:
+            found = np.where(self.index.waiting if every else self.index.waiting[rows], np.float32(UNKNOWN), found)
+        return found
 
     def nearest(self, vector: Vectors, k: int, rows: Ints) -> tuple[Ints, Vectors]:
         """Return the k nearest of the passages `rows`, best first, and their cosines.
 
         Exact unless the index is large and searched as a whole.
         """
-        if self.approximate and len(rows) == len(self.index.passages):
+        if self.index.waiting is not None:
+            rows = rows[~self.index.waiting[rows]]
+        elif self.approximate and len(rows) == len(self.index.passages):
             rows = np.sort(self._graph().candidates(vector, k))
         cosines = self.cosines(vector, rows)
         best = top(cosines, k)

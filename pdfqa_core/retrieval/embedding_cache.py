@@ -30,7 +30,8 @@ LIMIT_BYTES = 2_000_000_000
 KEY_BYTES = 16
 GROUP = 1024  # texts that are sorted by length together
 CHUNK = BATCH  # texts per call of the encoder: what a stop in the middle loses
-FLUSH_SECONDS = 15.0
+FLUSH_SECONDS = 3.0  # a search meanwhile uses what is kept
+WRITING = 0.1  # at most this share of the time goes into keeping
 _log = logging.getLogger(__name__)
 
 
@@ -203,16 +204,18 @@ class Embedding:
         self._done += sum(map(len, group.values())) - len(owners)
         longest_first = sorted(owners, key=len, reverse=True)
         fresh: dict[str, Known] = {document_id: {} for document_id in group}
-        flushed = time.monotonic()
+        flushed, pause = time.monotonic(), FLUSH_SECONDS
         try:
             for first in range(0, len(owners), CHUNK):
                 chunk = longest_first[first : first + CHUNK]
                 for text, vector in zip(chunk, self._vectors(chunk), strict=True):
                     for document_id in owners[text]:
                         fresh[document_id][text_key(text)] = vector
-                if time.monotonic() - flushed > FLUSH_SECONDS:
+                if time.monotonic() - flushed > pause:
+                    began = time.monotonic()
                     self._keep(fresh)
                     flushed = time.monotonic()
+                    pause = max(FLUSH_SECONDS, (flushed - began) / WRITING)
         finally:
             self._keep(fresh)
             for document_id, vectors in fresh.items():

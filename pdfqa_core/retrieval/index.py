@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pdfqa_core.errors import StoppedError, UsageError
-from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache
+from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
-from pdfqa_core.retrieval.postings import Ints, Postings, TermCounts
+from pdfqa_core.retrieval.postings import Ints, Mask, Postings, TermCounts
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
@@ -73,12 +73,14 @@ class IndexStats:
 class Index:
     """Passages in the order of their documents, their postings and, if asked for, their embeddings row by row.
 
-    `folder` is None for an index in memory. `notes` are sentences for the user.
+    `folder` is None for an index in memory. `notes` are sentences for the user. `waiting` marks the passages whose
+    vectors have not been made yet and are zeros so far; None: there are none.
     """
 
     passages: tuple[Passage, ...]
     postings: Postings
     embeddings: Vectors | None = None
+    waiting: Mask | None = None
     encoder: TextEncoder | None = None
     folder: Path | None = None
     build_seconds: float = 0.0
@@ -121,6 +123,7 @@ class Index:
         *,
         encoder: TextEncoder | None = None,
         embeddings: bool = False,
+        so_far: bool = False,
         sources: Mapping[str, str] | None = None,
         on_progress: OnProgress | None = None,
         stop: StopSignal | None = None,
@@ -130,7 +133,8 @@ class Index:
         `recipe` names everything that the passages depend on (extractor, chunker with parameters, headings). A
         document's provider is called only if its segment is missing, or was made of another text than the one that
         `sources` names for the document; segments of other documents are removed.
-        Embeddings are made only if `embeddings`, and then only of texts that this model has not seen yet under `root`.
+        Embeddings are made only if `embeddings`, and then only of texts that this model has not seen yet under `root`;
+        with `so_far` none are made, and passages without one are `waiting`.
         Raises StoppedError when `stop` is set (passages and vectors that were finished are kept), ModelError if the
         encoder fails, UsageError for embeddings without an encoder.
         """
@@ -147,9 +151,11 @@ class Index:
                 sources or {},
                 on_progress,
                 stop,
+                so_far,
             )
             segments = build.run(documents)
-        return _joined(segments, encoder, None if build.notes else path, tuple(build.notes))
+        joined = _joined(segments, encoder, None if build.notes else path, tuple(build.notes))
+        return replace(joined, waiting=build.waiting) if build.waiting is not None else joined
 
     @cached_property
     def document_ids(self) -> tuple[str, ...]:
@@ -217,6 +223,8 @@ class _Build:
     sources: Mapping[str, str]
     on_progress: OnProgress | None
     stop: StopSignal | None
+    so_far: bool = False
+    waiting: Mask | None = None
     notes: list[str] = field(default_factory=list)
     written_at: float = 0.0
 
@@ -242,7 +250,9 @@ class _Build:
                 found[document_id] = segment
                 self._save(document_id, segment)
             segments = {i: segment for i, segment in found.items() if segment is not None}
-            if self.encoder is not None:
+            if self.encoder is not None and self.so_far:
+                self._take_known(segments, self.encoder)
+            elif self.encoder is not None:
                 self._embed(segments, self.encoder)
         finally:
             self._write()
@@ -258,6 +268,24 @@ class _Build:
             self._save(document_id, segments[document_id])
         if missing:
             self.cache.trim()
+
+    def _take_known(self, segments: dict[str, IndexSegment], encoder: TextEncoder) -> None:
+        """Give segments the vectors that are known already, and zeros where there is none."""
+        waiting, size = [], encoder.encode(["dimension"]).shape[1]
+        for document_id, segment in segments.items():
+            if segment.vectors is not None:
+                waiting.append(np.zeros(len(segment.passages), dtype=np.bool_))
+                continue
+            known = self.cache.load(document_id)
+            keys = [text_key(text) for text in _texts(segment)]
+            zeros = np.zeros(size, dtype=np.float32)
+            vectors = [known.get(key, zeros) for key in keys]
+            segments[document_id] = replace(
+                segment, vectors=np.reshape(np.asarray(vectors, dtype=np.float32), (len(keys), size))
+            )
+            waiting.append(np.asarray([key not in known for key in keys], dtype=np.bool_))
+        whole = np.concatenate(waiting) if waiting else np.zeros(0, dtype=np.bool_)
+        self.waiting = whole if whole.any() else None
 
     def _save(self, document_id: str, segment: IndexSegment) -> None:
         if self.notes:

@@ -20,6 +20,7 @@ from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
@@ -29,7 +30,17 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.storage import ConversationSummary, Reading, Store
 from pdfqa_core.storage.conversations import Conversations
 
-__all__ = ["LOCAL_OWNER", "SAMPLE", "Claim", "ConversationSummary", "PageView", "Picture", "Reading", "Services"]
+__all__ = [
+    "LOCAL_OWNER",
+    "SAMPLE",
+    "Claim",
+    "ConversationSummary",
+    "PageView",
+    "Picture",
+    "Preparing",
+    "Reading",
+    "Services",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,7 @@ class Services:
     documents: DocumentService
     pages: PageService
     indexes: IndexService
+    preparation: Preparation
     models: Models
     answers: AnswerService
     follow_ups: FollowUpService
@@ -63,13 +75,16 @@ class Services:
         models = models or Models.open(workspace, settings)
         documents = DocumentService(store, settings, passwords, tasks)
         indexes = IndexService(workspace, documents, models.encoders, tasks)
-        answers = AnswerService(store, documents, indexes, models, tasks)
+        preparation = Preparation(indexes)
+        documents.when_removed(preparation.forget)
+        answers = AnswerService(store, documents, indexes, preparation, models, tasks)
         return cls(
             workspace=workspace,
             tasks=tasks,
             documents=documents,
             pages=PageService(documents, settings, passwords),
             indexes=indexes,
+            preparation=preparation,
             models=models,
             answers=answers,
             follow_ups=FollowUpService(documents, indexes),
@@ -89,6 +104,7 @@ class Services:
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
         self.tasks.stop()
+        self.preparation.close()
         self.models.close()
         self.pages.close()
         self._store.close()

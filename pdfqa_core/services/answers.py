@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -27,6 +28,7 @@ from pdfqa_core.retrieval import confidence
 from pdfqa_core.services import kinds
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import BY_MODEL, LLMSettings, Settings
 from pdfqa_core.storage import Store
@@ -49,6 +51,8 @@ from pdfqa_core.types import (
     Turn,
 )
 
+SOME_GONE = "Some of the documents that were asked about have been removed; the others were searched."
+ALL_GONE = "The documents that were asked about have been removed, so all documents were searched."
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
@@ -115,14 +119,16 @@ class AnswerService:
     """Answers to the questions of each owner, kept as turns of conversations."""
 
     def __init__(
-        self, store: Store, documents: DocumentService, indexes: IndexService, models: Models, tasks: Tasks
-    ) -> None:
+        self, store: Store, documents: DocumentService, indexes: IndexService, preparation: Preparation, models: Models,
+        tasks: Tasks,
+    ) -> None:  # fmt: skip
         self._conversations = store.conversations
         self._documents = documents
         self._indexes = indexes
+        self._preparation = preparation
         self._models = models
         self._tasks = tasks
-        self._meanings: dict[str, Meaning] = {}  # by encoder
+        self._meanings: dict[tuple[str, str], Meaning] = {}  # by encoder and precision
         self._lock = threading.Lock()
 
     # ------------------------------------------------------------ readers and rewriters
@@ -183,12 +189,12 @@ class AnswerService:
 
     def _meaning(self, settings: Settings) -> Meaning | None:
         """Return the vectors of texts that questions and answers share; None where the retriever has no encoder."""
-        model = settings.retrieval.embedding_model
         if not self._indexes.needs_embeddings(settings):
             return None
-        encoder = self._models.encoders.encoder(model)
+        encoder = self._indexes.encoder(settings)
+        key = (settings.retrieval.embedding_model, settings.retrieval.embedding_precision)
         with self._lock:
-            return self._meanings.setdefault(model, Meaning(encoder.encode))
+            return self._meanings.setdefault(key, Meaning(encoder.encode))
 
     def _judge(self, settings: Settings, reader: Reader) -> answerability.Judge | None:
         """Return what decides before reading whether the evidence answers the question; None: nothing does.
@@ -210,7 +216,7 @@ class AnswerService:
         chosen = settings.conversation
         offered: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
         if self._indexes.needs_embeddings(settings):
-            encoder = self._models.encoders.encoder(settings.retrieval.embedding_model)
+            encoder = self._indexes.encoder(settings)
             offered["encode"] = partial(encoder.encode, question=True)
         rewriter, _, why = self._made(rewriters, chosen.rewriter, offered, "concatenation")
         note = f"Completed with words of the questions before, because there is no language model: {why}"
@@ -242,8 +248,15 @@ class AnswerService:
                 asked = replace(asked, document_ids=tuple(document_ids))
             self._documents.require_documents(owner)
             draft = _Draft(question, asked.settings.fingerprint())
+            there = self._documents.still_there(owner, asked.document_ids)
+            if len(there) < len(asked.document_ids):
+                draft.notes = (SOME_GONE if there else ALL_GONE,)
+                asked = replace(asked, document_ids=there)
             try:
-                with closing(self._answered(asked, draft, stop)) as events:
+                with (
+                    self._preparation.answering(owner, asked.document_ids),
+                    closing(self._answered(asked, draft, stop)) as events,
+                ):
                     yield from events
             except StoppedError:
                 left = draft.unfinished()
@@ -273,8 +286,12 @@ class AnswerService:
     def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
         """Index what is missing, ask, and yield what happens; the finished answer is stored before it is yielded."""
         settings = asked.settings
-        index = yield from self._indexes.opened(asked.owner, settings, stop)
-        reader, draft.reader, draft.notes = self._reader(settings)
+        began = time.perf_counter()
+        index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
+        if by_words:
+            self._preparation.want(asked.owner, settings, asked.document_ids)
+        reader, draft.reader, notes = self._reader(settings)
+        draft.notes += (*notes, by_words) if by_words else notes
         rewriter, missing = self.rewriter(settings)
         draft.rewriter_missing = missing if asked.history else ""
         draft.model = reader.llm.name if reader.llm is not None else ""
@@ -294,7 +311,7 @@ class AnswerService:
             anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
             nearest=partial(nearest_sentence, meaning=checker.meaning), passages=len(searched),
             note=f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
-            settings_fingerprint=settings.fingerprint(), stop=stop,
+            settings_fingerprint=settings.fingerprint(), stop=stop, began=began,
         )  # fmt: skip
         with closing(events):
             for event in events:

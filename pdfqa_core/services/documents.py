@@ -69,6 +69,11 @@ class DocumentService:
         """Return one document. Raises UsageError if the owner has no such document."""
         return self._kept.get(owner, document_id)
 
+    def still_there(self, owner: str, document_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these documents that have not been removed."""
+        known = {document.id for document in self._kept.list(owner)}
+        return tuple(i for i in document_ids if i in known)
+
     def filenames(self, owner: str) -> dict[str, str]:
         """Return the file name of each of the owner's documents by its id."""
         return {document.id: document.filename for document in self._kept.list(owner)}

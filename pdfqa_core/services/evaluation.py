@@ -141,7 +141,7 @@ class EvaluationService:
     def _encoder_named(self, settings: Settings) -> dict[str, str]:
         chosen, named = settings.retrieval, {}
         if self._indexes.needs_embeddings(settings):
-            named["encoder"] = chosen.embedding_model or "bundled"
+            named["encoder"] = self._indexes.encoder(settings).name
         if prepared(chosen.model_dump()):
             named["late_model"] = self._encoders.token_encoder(chosen.late_model).name
         if chosen.reranker:
@@ -160,10 +160,11 @@ class EvaluationService:
             index = yield from self._indexes.opened(owner, settings, stop)
             return index, time.perf_counter() - began
         embeddings = self._indexes.needs_embeddings(settings)
-        key = f"encoder {settings.retrieval.embedding_model}" if embeddings else ""
+        chosen = settings.retrieval
+        key = f"encoder {chosen.embedding_model}, {chosen.embedding_precision}" if embeddings else ""
 
         def build(report: Callable[[Progress], None]) -> Index:
-            encoder = self._encoders.encoder(settings.retrieval.embedding_model) if embeddings else None
+            encoder = self._indexes.encoder(settings) if embeddings else None
             return Index.in_memory(file.corpus, encoder, on_progress=report, stop=stop)
 
         if key not in corpora:

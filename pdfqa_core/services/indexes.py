@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
@@ -15,18 +16,24 @@ from pathlib import Path
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
-from pdfqa_core.models import Encoders
+from pdfqa_core.models import Encoders, PassageEncoder
 from pdfqa_core.retrieval import (
+    Embedding,
+    EmbeddingCache,
+    Encoder,
     Index,
     IndexStats,
     PageRange,
     Searcher,
     Spelling,
+    adds_words,
     forget,
     in_both_spellings,
+    index_text,
     make_retriever,
     needs_embeddings,
     prepared,
+    text_key,
 )
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
@@ -36,7 +43,13 @@ from pdfqa_core.storage import Reading
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query, StopSignal
 
 LOCAL_OWNER = "local"  # the person at this computer; visitors of a demo have names of their own
-PASSAGES_PER_SECOND = 27.0  # MiniLM on two cores; only for the estimate beside "Build index"
+PASSAGES_PER_SECOND = 27.0  # MiniLM with torch on two cores: what is expected before anything was encoded
+PATIENCE = 2.0  # seconds; a question waits so long for vectors that are missing, else it is answered without them
+ENOUGH_PASSAGES = 32  # from so many on their pace is told
+BY_WORDS = (
+    "The meaning of {:,} of {:,} passages has not been read yet: these were found by their words alone. Ask again when "
+    "the documents are ready."
+)
 OPEN_INDEXES = 8  # of each owner
 CACHED_DOCUMENTS = 500  # documents whose passages are kept in memory
 _log = logging.getLogger(__name__)
@@ -57,13 +70,19 @@ class IndexService:
         self._open: dict[str, OrderedDict[str, Index]] = {}  # by owner, the one used last at the end
         self._passages: OrderedDict[tuple[str, str], tuple[Passage, ...]] = OrderedDict()
         self._counts: dict[tuple[str, str], int] = {}
-        documents.when_removed(self._forget)
+        self._encoded: set[tuple[str, tuple[str, str], str]] = set()  # owner, passages, model: all vectors are there
+        self.rate = PASSAGES_PER_SECOND  # passages encoded in a second, as far as is known
+        documents.when_removed(self.forget)
+
+    def encoder(self, settings: Settings) -> PassageEncoder:
+        """Return the encoder of a recipe."""
+        return self._encoders.encoder(settings.retrieval.embedding_model, settings.retrieval.embedding_precision)
 
     # ------------------------------------------------------------ passages
 
     def _chunker(self, settings: Settings) -> Chunking:
         def tokenize(text: str) -> list[tuple[int, int]]:
-            return self._encoders.encoder(settings.retrieval.embedding_model).token_spans(text)
+            return self.encoder(settings).token_spans(text)
 
         return recipes.chunker(settings, tokenize)
 
@@ -112,7 +131,8 @@ class IndexService:
     def _key(self, owner: str, settings: Settings) -> str:
         """Return what names the index of a recipe over an owner's documents as they are now."""
         documents = sorted((d.id, _source(d, reading)) for d, reading in self._documents.readable(owner, settings))
-        model = settings.retrieval.embedding_model if self.needs_embeddings(settings) else "none"
+        chosen = settings.retrieval
+        model = [chosen.embedding_model, chosen.embedding_precision] if self.needs_embeddings(settings) else "none"
         recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
         more = prepared(settings.retrieval.model_dump())
         return hashlib.sha256(json.dumps([recipe, model, more, documents]).encode()).hexdigest()
@@ -139,7 +159,7 @@ class IndexService:
         encoded = self.needs_embeddings(settings) or prepared(settings.retrieval.model_dump())
         if self.ready(owner, settings) or not encoded:
             return 0.0
-        return sum(self.passage_counts(owner, settings).values()) / PASSAGES_PER_SECOND
+        return sum(self.passage_counts(owner, settings).values()) / self.rate
 
     def build(self, owner: str, settings: Settings, *, task: str = "") -> Iterator[Progress]:
         """Open the index of these settings, building what is missing; yields progress.
@@ -167,30 +187,104 @@ class IndexService:
         return index
 
     def _build(self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal) -> Index:
+        index = self._opened_as_is(owner, settings, self._timed(report), stop)
+        if index.passages:
+            self.retriever(index, settings).prepare(on_progress=report, stop=stop)
+        return index
+
+    def _opened_as_is(
+        self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal, *,
+        so_far: bool = False,
+    ) -> Index:  # fmt: skip
         documents = self._documents.readable(owner, settings)
         embeddings = self.needs_embeddings(settings)
         providers: dict[str, Callable[[], Sequence[Passage]]] = {
             document.id: partial(self._passages_of, document, reading, settings) for document, reading in documents
         }
-        encoder = self._encoders.encoder(settings.retrieval.embedding_model) if embeddings else None
-        index = Index.open_or_build(
+        encoder = self.encoder(settings) if embeddings else None
+        return Index.open_or_build(
             self._index_root(owner), recipes.fingerprint(settings, self._documents.wanted_reading(settings)), providers,
             encoder=encoder, embeddings=embeddings, sources={d.id: _source(d, reading) for d, reading in documents},
-            on_progress=report, stop=stop,
+            so_far=so_far, on_progress=report, stop=stop,
         )  # fmt: skip
-        if index.passages:
-            self.retriever(index, settings).prepare(on_progress=report, stop=stop)
-        return index
+
+    # ------------------------------------------------------------ what is not encoded yet
+
+    def waiting(self, owner: str, settings: Settings) -> dict[str, tuple[int, int]]:
+        """Return by document how many of its passages have no vector yet, and how many it has; only where any waits."""
+        model, found = self.encoder(settings).model_hash, {}
+        cache = EmbeddingCache(self._index_root(owner), model)
+        for document, reading in self._documents.readable(owner, settings):
+            key = (owner, _made_of(document, reading, settings), model)
+            if key in self._encoded:
+                continue
+            texts = [index_text(passage) for passage in self._passages_of(document, reading, settings)]
+            known = cache.load(document.id)
+            missing = sum(text_key(text) not in known for text in texts)
+            if missing:
+                found[document.id] = (missing, len(texts))
+            else:
+                self._encoded.add(key)
+        return found
+
+    def encode(
+        self, owner: str, settings: Settings, document_id: str, report: Callable[[Progress], None], stop: StopSignal
+    ) -> None:
+        """Make the vectors of a document's passages that are missing, and keep them for the index.
+
+        Raises StoppedError (what is done is kept), ModelError.
+        """
+        encoder = self.encoder(settings)
+        cache = EmbeddingCache(self._index_root(owner), encoder.model_hash)
+        for document, reading in self._documents.readable(owner, settings, (document_id,)):
+            texts = [index_text(passage) for passage in self._passages_of(document, reading, settings)]
+            for _ in Embedding(encoder, cache, self._timed(report), stop).run({document.id: texts}):
+                pass
+
+    def _timed(self, report: Callable[[Progress], None]) -> Callable[[Progress], None]:
+        """Return `report`, noting how fast passages are encoded; time that `report` itself takes does not count."""
+        seen: list[tuple[float, int]] = []  # when the step before was told, and how many were done then
+        work = [0.0, 0]
+
+        def timed(step: Progress) -> None:
+            if step.phase == Encoder.phase and seen and step.done > seen[0][1]:
+                work[0] += time.perf_counter() - seen[0][0]
+                work[1] += step.done - seen[0][1]
+                if work[1] >= ENOUGH_PASSAGES:
+                    self.rate = work[1] / work[0]
+            report(step)
+            seen[:] = [(time.perf_counter(), step.done)]
+
+        return timed
+
+    def opened_in_time(
+        self, owner: str, settings: Settings, stop: StopSignal
+    ) -> Generator[Progress, None, tuple[Index, str]]:
+        """Yield progress and return the index for a question, with a note where it is not whole yet.
+
+        Where encoding the rest would take more than `PATIENCE`, passages without vectors are found by words alone.
+        """
+        if not adds_words(settings.retrieval.model_dump()) or self.ready(owner, settings):
+            return (yield from self.opened(owner, settings, stop)), ""
+        yield from self._documents.read_missing(owner, settings, stop)
+        waiting = self.waiting(owner, settings)
+        left = sum(missing for missing, _ in waiting.values())
+        if left / self.rate <= PATIENCE:
+            return (yield from self.opened(owner, settings, stop)), ""
+        index = yield from in_background(lambda report: self._opened_as_is(owner, settings, report, stop, so_far=True))
+        lacking = int(index.waiting.sum()) if index.waiting is not None else 0
+        return index, BY_WORDS.format(lacking, len(index.passages)) if lacking else ""
 
     def stats(self, owner: str, settings: Settings) -> IndexStats | None:
         """Return what the open index of these settings holds; None if it is not open."""
         index = self._opened_index(owner, settings)
         return index.stats if index else None
 
-    def _forget(self, owner: str, document_id: str) -> None:
+    def forget(self, owner: str, document_id: str) -> None:
         """Drop what was derived from a removed document."""
         with self._lock:
             self._open.pop(owner, None)
+            self._encoded = {key for key in self._encoded if (key[0], key[1][0]) != (owner, document_id)}
             for key in [key for key in self._counts if key[0] == document_id]:
                 self._counts.pop(key)
                 self._passages.pop(key, None)

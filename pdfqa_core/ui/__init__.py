@@ -105,6 +105,7 @@ def _arrive(
     known = {one.id: one.document_ids for one in services.conversations.list(owner)}
     scope = known.get(str(conversation), ())
     state = ChatState(str(conversation)) if conversation in known else ChatState()
+    services.preparation.want(owner, settings, scope)  # what a stopped program left unfinished goes on
     return visitor or "", Session(owner, settings, scope, arrived=True), state
 
 

@@ -13,15 +13,27 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import Reading, Services, strategies
+from pdfqa_core.services import Preparing, Reading, Services, strategies
 from pdfqa_core.services.sample import sample_pdf
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.types import Document, DocumentState, Progress
-from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, plural, render, switch
+from pdfqa_core.ui.components import (
+    AT_ONCE,
+    QUIET,
+    clicked,
+    error_html,
+    guarded,
+    live_html,
+    plural,
+    render,
+    switch,
+    time_left,
+)
 from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
 FRAME = 0.05  # seconds between two updates of the page while files are read
+OFTEN, SELDOM = 1.0, 5.0  # seconds between two looks at what is prepared
 NO_PAGE = "Choose a document to see its pages here."
 _TONES = {
     DocumentState.READY: "ok",
@@ -41,8 +53,14 @@ class DocumentRow:
     tone: str
     read: str
     unsure: str
+    preparing: Preparing | None
     ocr: bool
     urgent: bool
+
+    @property
+    def preparing_words(self) -> str:
+        """How it can be searched while its meaning is read."""
+        return preparing_words(self.preparing) if self.preparing is not None else ""
 
 
 def ocr_extractor() -> str:
@@ -88,6 +106,13 @@ def work_html(*steps: Progress) -> str:
     return render("work", steps=steps)
 
 
+def preparing_words(state: Preparing) -> str:
+    """Return how a document can be searched while its meaning is read: by words already, by meaning when."""
+    if state.stopped:
+        return f"searchable by words; reading its meaning was stopped at {state.done:,} of {state.total:,} passages"
+    return f"searchable by words now, by meaning: {time_left(state.seconds_left) or 'soon'}"
+
+
 class InFlight:
     """The files being read, which may be several side by side, and how far each is."""
 
@@ -120,20 +145,21 @@ class Handlers:
         """Return the table of the owner's documents."""
         documents = self.services.documents
         counts = self.services.indexes.passage_counts(session.owner, session.settings)
+        states = self.services.preparation.states(session.owner)
         readings = {(r.document_id, r.extractor): r for r in documents.readings(session.owner)}
-        rows = [
-            self._row(document, readings.get((document.id, document.extractor)), counts.get(document.id, 0))
-            for document in documents.list(session.owner)
-        ]
+        rows = []
+        for one in documents.list(session.owner):
+            reading, passages = readings.get((one.id, one.extractor)), counts.get(one.id, 0)
+            rows.append(self._row(one, reading, passages, states.get(one.id)))
         has_sample = documents.has_sample(session.owner)
         return render("documents", rows=rows, chosen=chosen, has_sample=has_sample)
 
     @staticmethod
-    def _row(document: Document, reading: Reading | None, passages: int) -> DocumentRow:
+    def _row(document: Document, reading: Reading | None, passages: int, preparing: Preparing | None) -> DocumentRow:
         state = document.state
         return DocumentRow(
             document, passages, state_words(document), _TONES.get(state, "bad"),
-            read=read_words(reading) if state.usable else "", unsure=unsure_words(reading),
+            read=read_words(reading) if state.usable else "", unsure=unsure_words(reading), preparing=preparing,
             ocr=bool(ocr_extractor()) and (state.usable or state is DocumentState.NO_TEXT),
             urgent=state in (DocumentState.NO_TEXT, DocumentState.PARTIAL),
         )  # fmt: skip
@@ -232,6 +258,7 @@ class Handlers:
                 if isinstance(event, Document):
                     notes += self._not_stored(session, event)
                     chosen = event.id if event.state.usable or not chosen else chosen
+                    self.services.preparation.want(session.owner, session.settings, [event.id])
                     table = self.table(session, chosen)
                 elif time.monotonic() - shown < FRAME:
                     continue
@@ -270,8 +297,20 @@ class Handlers:
                 chosen = "" if chosen == data["document"] else chosen
             case "open":
                 chosen = data["document"]
+            case "stop":
+                self.services.preparation.stop(session.owner, data["document"])
+            case "go-on":
+                self.services.preparation.go_on(session.owner, data["document"], session.settings)
         table, page, group = self.show(session, chosen)
         yield "", gr.Button(visible=False), table, page, group, chosen, None, ""
+
+    def tick(self, session: Session, chosen: str, before: tuple[str, ...]) -> tuple[Any, tuple[str, ...], gr.Timer]:
+        """Show how far the meaning of passages is read where that has changed; look often only while it is."""
+        states = self.services.preparation.states(session.owner)
+        words = tuple(f"{key} {preparing_words(state)}" for key, state in sorted(states.items()))
+        working = any(not state.stopped for state in states.values())
+        table = self.table(session, chosen) if words != before else gr.skip()
+        return table, words, gr.Timer(OFTEN if working else SELDOM)
 
     def page_clicked(self, session: Session, event: gr.EventData) -> tuple[Any, ...]:
         """Turn the page, show another reading of it, or let that one count."""
@@ -291,7 +330,8 @@ class Handlers:
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
     handlers = Handlers(services)
-    chosen = gr.State("")
+    chosen, told = gr.State(""), gr.State(())
+    pulse = gr.Timer(OFTEN)
     switch("documents-columns", "Documents", "Page")
     with gr.Row(elem_classes=["pq-columns"], elem_id="documents-columns"):
         with gr.Column():
@@ -321,6 +361,7 @@ def build(services: Services, session: gr.State) -> Shown:
     stop.click(handlers.stop, None, None, **AT_ONCE)
     table.click(guarded(handlers.table_clicked), [chosen, session], **reading)
     page.click(guarded(handlers.page_clicked), [session], [table, page, locked], **AT_ONCE)
+    pulse.tick(handlers.tick, [session, chosen, told], [table, told, pulse], **AT_ONCE)
     return Shown(handlers.show, [session, chosen], [table, page, locked])
 
 

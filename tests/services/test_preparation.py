@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Stored
+from tests.serving_fakes import FakeModels, WordEncoder
+
+SETTINGS = Settings().changed("reading", reader="extractive", refusal="none")
+
+
+class GatedEncoder(WordEncoder):
+    """Encodes a batch of passages for each permit; questions at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.permits = threading.Semaphore(0)
+        self.batches = []
+
+    def encode(self, texts, *, question=False, on_progress=None, stop=None):
+        if on_progress is not None:  # passages of an index
+            while not self.permits.acquire(timeout=0.01):
+                if stop is not None and stop.is_set():
+                    break
+            self.batches.append(list(texts))
+        return super().encode(texts, question=question, on_progress=on_progress, stop=stop)
+
+
+@pytest.fixture
+def encoder():
+    return GatedEncoder()
+
+
+@pytest.fixture
+def opened(tmp_path, encoder, make_pdf):
+    """Services over a workspace with two documents, whose encoder waits for permits."""
+    made = []
+
+    def open_again():
+        models = FakeModels()
+        models.encoders.encoder = lambda *_: encoder
+        services = Services.open(tmp_path / "workspace", SETTINGS, models)
+        services.indexes.rate = 0.1  # a slow machine: no question waits for what is missing
+        made.append(services)
+        return services
+
+    services = open_again()
+    for name in ("one", "two"):
+        pages = [[f"The {name} ferry number {page} leaves at {page} o'clock. " * 4] for page in range(1, 41)]
+        list(services.documents.ingest(LOCAL_OWNER, [make_pdf(*pages, name=f"{name}.pdf")]))
+    yield open_again
+    for services in made:
+        services.close()
+
+
+def ids(services):
+    return {document.filename: document.id for document in services.documents.list(LOCAL_OWNER)}
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def answered(services, **options):
+    events = list(services.answers.ask(LOCAL_OWNER, "When does ferry number 7 leave?", SETTINGS, **options))
+    return next(event.turn.answer for event in events if isinstance(event, Stored))
+
+
+def test_all_documents_are_prepared_and_the_index_is_open_afterwards(opened, encoder):
+    services = opened()
+    assert set(services.indexes.waiting(LOCAL_OWNER, SETTINGS)) == set(ids(services).values())
+    encoder.permits.release(1000)
+    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
+    until(lambda: services.preparation.states(LOCAL_OWNER) == {})
+    assert services.indexes.waiting(LOCAL_OWNER, SETTINGS) == {}
+
+
+def test_a_question_meanwhile_is_answered_by_words_and_says_so(opened, encoder):
+    services = opened()
+    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    until(lambda: len(services.preparation.states(LOCAL_OWNER)) == 2)
+    answer = answered(services)
+    assert "found by their words alone" in " ".join(answer.notes)
+    assert "number 7 leaves" in answer.text
+    assert not services.indexes.ready(LOCAL_OWNER, SETTINGS)
+    encoder.permits.release(1000)
+    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
+    assert "words alone" not in " ".join(answered(services).notes)
+
+
+def test_what_was_encoded_counts_already(opened, encoder):
+    services = opened()
+    first = ids(services)["one.pdf"]
+    encoder.permits.release(1000)
+    services.indexes.encode(LOCAL_OWNER, SETTINGS, first, lambda _: None, threading.Event())
+    stop = threading.Event()
+    services.indexes.rate = 0.1
+    steps = services.indexes.opened_in_time(LOCAL_OWNER, SETTINGS, stop)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            index, note = end.value
+            break
+    waiting = {passage.document_id for passage, waits in zip(index.passages, index.waiting, strict=True) if waits}
+    assert waiting == {ids(services)["two.pdf"]}
+    assert f"{int(index.waiting.sum())} of {len(index.passages)} passages" in note
+    assert np.allclose(np.linalg.norm(index.embeddings[~index.waiting], axis=1), 1, atol=1e-5)
+
+
+def test_the_document_that_is_asked_about_comes_first(opened, encoder):
+    services = opened()
+    services.preparation.want(LOCAL_OWNER, SETTINGS, [ids(services)["two.pdf"]])
+    encoder.permits.release(1)
+    until(lambda: encoder.batches)
+    assert "two ferry" in encoder.batches[0][0]
+    answered(services, document_ids=[ids(services)["one.pdf"]])
+    seen = len(encoder.batches)
+    encoder.permits.release(2)
+    until(lambda: len(encoder.batches) >= seen + 2)
+    assert "one ferry" in encoder.batches[-1][0]
+
+
+def test_a_stopped_document_waits_until_it_goes_on(opened, encoder):
+    services = opened()
+    one, two = ids(services)["one.pdf"], ids(services)["two.pdf"]
+    services.preparation.stop(LOCAL_OWNER, one)
+    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    encoder.permits.release(1000)
+    until(lambda: set(services.indexes.waiting(LOCAL_OWNER, SETTINGS)) == {one})
+    until(lambda: set(services.preparation.states(LOCAL_OWNER)) == {one})
+    assert services.preparation.states(LOCAL_OWNER)[one].stopped
+    assert two not in services.preparation.states(LOCAL_OWNER)
+    services.preparation.go_on(LOCAL_OWNER, one, SETTINGS)
+    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
+
+
+def test_it_goes_on_after_the_program_ended(opened, encoder):
+    services = opened()
+    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    encoder.permits.release(2)
+    until(lambda: len(encoder.batches) >= 2)
+    services.close()
+    done = {text for batch in encoder.batches[:2] for text in batch}
+    encoder.batches.clear()
+    encoder.permits.release(1000)
+    again = opened()
+    again.preparation.want(LOCAL_OWNER, SETTINGS)
+    until(lambda: again.indexes.ready(LOCAL_OWNER, SETTINGS))
+    assert encoder.batches
+    assert done.isdisjoint(text for batch in encoder.batches for text in batch)
+
+
+def test_nothing_is_encoded_while_an_answer_is_written(opened, encoder):
+    services = opened()
+    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    with services.preparation.answering(LOCAL_OWNER):
+        encoder.permits.release(3)
+        until(lambda: encoder.batches)
+        time.sleep(0.2)
+        assert len(encoder.batches) == 1  # the one that was begun
+    until(lambda: len(encoder.batches) == 3)
+
+
+def test_without_meanings_nothing_is_prepared(opened, encoder):
+    services = opened()
+    services.preparation.want(LOCAL_OWNER, SETTINGS.changed("retrieval", retriever="bm25"))
+    time.sleep(0.1)
+    assert services.preparation.states(LOCAL_OWNER) == {}
+
+
+def test_an_encoder_that_fails_is_logged_and_the_question_says_why(opened, encoder, caplog):
+    services = opened()
+
+    def broken(*_, **__):
+        raise RuntimeError("no weights")
+
+    encoder.encode = broken
+    services.preparation.want(LOCAL_OWNER, SETTINGS)
+    until(lambda: "no weights" in caplog.text)
+    until(lambda: services.preparation.states(LOCAL_OWNER) == {})

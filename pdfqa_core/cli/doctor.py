@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("packages", _packages),
         ("workspace", lambda: _workspace(workspace, settings)),
         ("reading PDFs", _reading),
+        ("limits of reading", _limits),
         ("OCR", _ocr),
         ("sentences (nltk)", _sentences),
         ("search by words (rank-bm25)", _bm25),
@@ -112,6 +113,12 @@ def _reading() -> str:
         raise PdfQAError("The sample PDF is missing.", f"It belongs into {SAMPLE}.")
     result = read_document(path, "doctor", limits=Limits())
     return f"{result.state}, {result.page_count} pages of {path.name}"
+
+
+def _limits() -> str:
+    from pdfqa_core.extraction.process.limits import in_words
+
+    return in_words()
 
 
 def _ocr() -> str:

@@ -88,7 +88,7 @@ def needed_memory(file_size: int, dimensions: Dimensions, context_size: int, bat
 
 def _number(path: Path) -> int | None:
     try:
-        return int(path.read_text())
+        return int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):  # no such group, or "max"
         return None
 
@@ -109,7 +109,7 @@ def memory(limits: tuple[Path, ...] = CGROUP_LIMITS, used: tuple[Path, ...] = CG
 def cgroup_cores(file: Path = CGROUP_CORES) -> float | None:
     """Return the cores that a container may use (Linux control groups, version 2), None without a limit."""
     try:
-        quota, period = file.read_text().split()
+        quota, period = file.read_text(encoding="ascii").split()
         return None if quota == "max" else int(quota) / int(period)
     except (OSError, ValueError):
         return None
@@ -117,12 +117,17 @@ def cgroup_cores(file: Path = CGROUP_CORES) -> float | None:
 
 def physical_cores(topology: Path = TOPOLOGY) -> int:
     """Return the physical cores this process may use: hyper-threads of one core count once, container limits hold."""
+    if not topology.is_dir():  # Windows, macOS
+        import psutil
+
+        return psutil.cpu_count(logical=False) or os.cpu_count() or 1
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
     cores = set()
     for number in allowed:
         folder = topology / f"cpu{number}" / "topology"
         try:
-            cores.add(((folder / "physical_package_id").read_text(), (folder / "core_id").read_text()))
+            package, core = (folder / name for name in ("physical_package_id", "core_id"))
+            cores.add((package.read_text(encoding="ascii"), core.read_text(encoding="ascii")))
         except OSError:
             cores.add((str(number), ""))
     limit = cgroup_cores()

@@ -244,9 +244,9 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     done = run("doctor", "--json")
     checks = {row["name"]: row for row in done.data["checks"]}
     assert list(checks) == [
-        "machine", "packages", "workspace", "reading PDFs", "OCR", "sentences (nltk)", "search by words (rank-bm25)",
-        "search in large indexes (hnswlib)", "tables (pandas)", "agreement (scikit-learn)", "encoder",
-        "models folder", "language model",
+        "machine", "packages", "workspace", "reading PDFs", "limits of reading", "OCR", "sentences (nltk)",
+        "search by words (rank-bm25)", "search in large indexes (hnswlib)", "tables (pandas)",
+        "agreement (scikit-learn)", "encoder", "models folder", "language model",
     ]  # fmt: skip
     for package in ("rank-bm25", "nltk", "pandas", "hnswlib", "scikit-learn"):
         assert f"{package} {version(package)}" in checks["packages"]["detail"]
@@ -255,6 +255,7 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     assert checks["language model"]["hint"] == "Check the path."
     assert checks["workspace"]["detail"] == str(empty)
     assert "8 pages" in checks["reading PDFs"]["detail"]
+    assert "limited by the system" in checks["limits of reading"]["detail"]
     assert "onnxruntime" in checks["OCR"]["detail"]
     assert "384 dimensions" in checks["encoder"]["detail"]
     assert done.err == ""
@@ -264,5 +265,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 13
+    assert done.out.count("ok  ") == 14
     assert "NO " not in done.out

@@ -1,3 +1,7 @@
+import os
+
+import psutil
+
 from pdfqa_core.llm import hardware
 
 
@@ -12,6 +16,13 @@ def test_a_container_limit_is_read(tmp_path):
 
 def test_without_a_topology_every_allowed_processor_is_a_core(tmp_path):
     assert hardware.physical_cores(tmp_path) >= 1
+
+
+def test_where_the_system_shows_no_topology_the_physical_cores_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical=True: 8 if logical else 4)
+    assert hardware.physical_cores(tmp_path / "absent") == 4
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical=True: None)
+    assert hardware.physical_cores(tmp_path / "absent") == os.cpu_count()
 
 
 def test_hyper_threads_of_one_core_count_once(tmp_path):

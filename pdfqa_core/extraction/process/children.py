@@ -12,27 +12,40 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.extraction.process.frames import Frame, FrameReader, write_json
-from pdfqa_core.extraction.process.limits import RSS_UNIT, own_peak
+from pdfqa_core.extraction.process.guard import Guard, end_all, family
+from pdfqa_core.extraction.process.limits import LINUX, PROGRAM, RSS_UNIT, own_peak
 
 _ROOT = Path(__file__).resolve().parents[3]
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+_PASSED_ON = (
+    "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV",
+    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE",
+)  # fmt: skip
+# On Windows: out of reach of Ctrl-C in the program's console, and without a window of its own.
+_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
 
 
 class Child:
     """A process that runs `python -m module` and talks in frames, in a bare environment, away from the terminal.
 
-    It leads a process group of its own: what it starts itself ends with it. Call `end` when it is not needed any more.
+    It leads a process group of its own: what it starts itself ends with it. Where the system does not limit the memory
+    of processes, it is ended above `memory_mb`. Call `end` when it is not needed any more.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, memory_mb: int) -> None:
         self._process = _start(module)
         assert self._process.stdout is not None
         self._frames = FrameReader(self._process.stdout)
+        self._guard = None if LINUX else Guard(self._process.pid, memory_mb)
 
     @property
     def process_id(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether it was ended from outside because it took too much memory."""
+        return self._guard is not None and self._guard.exceeded
 
     def send(self, **values: Any) -> None:
         """Send a JSON frame. Raises OSError if the child is gone."""
@@ -50,6 +63,8 @@ class Child:
             _kill_group(child)
             child.wait()
             _reap_orphans(child.pid)
+        if self._guard is not None:
+            self._guard.close()
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
                 with suppress(OSError):  # what was still buffered for a child that is gone
@@ -64,10 +79,11 @@ class Child:
         """
         child = self._process
         if not hasattr(os, "wait4") or not hasattr(os, "waitid"):
+            seen = self._guard.peak if self._guard is not None else 0
             try:
-                return child.wait(seconds), 0
+                return child.wait(seconds), seen
             except subprocess.TimeoutExpired:
-                return None, 0
+                return None, seen
         deadline = time.monotonic() + seconds
         while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if time.monotonic() > deadline:
@@ -78,7 +94,7 @@ class Child:
         child.returncode = os.waitstatus_to_exitcode(status)
         _reap_orphans(child.pid)
         peak = usage.ru_maxrss * RSS_UNIT
-        return child.returncode, peak if sys.platform != "linux" or peak > own_peak() else 0
+        return child.returncode, peak if not LINUX or peak > own_peak() else 0
 
 
 def _start(module: str) -> subprocess.Popen[bytes]:
@@ -91,6 +107,7 @@ def _start(module: str) -> subprocess.Popen[bytes]:
         "MKL_NUM_THREADS": "1",
         "PYTHONIOENCODING": "utf-8",
         "MALLOC_ARENA_MAX": "2",
+        PROGRAM: str(os.getpid()),
     }
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module
         [sys.executable, "-P", "-m", module],
@@ -100,11 +117,13 @@ def _start(module: str) -> subprocess.Popen[bytes]:
         env=environment,
         close_fds=True,
         start_new_session=True,
+        creationflags=_FLAGS,
     )
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:
     if not hasattr(os, "killpg"):
+        end_all(family(child.pid))
         child.kill()
         return
     try:

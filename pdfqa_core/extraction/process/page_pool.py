@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,14 @@ from typing import Any, cast
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.base import ExtractionOptions, PageReader
-from pdfqa_core.extraction.process.limits import EXIT_MEMORY, more_cpu, near_limit, peak_memory_of_ended, watch
+from pdfqa_core.extraction.process.limits import (
+    EXIT_MEMORY,
+    LINUX,
+    more_cpu,
+    near_limit,
+    peak_memory_of_ended,
+    watch,
+)
 from pdfqa_core.extraction.raw_page import RawPage
 
 MIN_PAGES = 64
@@ -96,7 +102,7 @@ class _Pool:
 
     def __enter__(self) -> _Pool:
         # A fork shares what is loaded already and is there in a few milliseconds; PDFium is opened after it.
-        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        context: Any = multiprocessing.get_context("fork" if LINUX else "spawn")
         for _ in range(self._job.processes):
             mine, theirs = context.Pipe()
             process = context.Process(target=_work, args=(theirs, self._job), daemon=True)

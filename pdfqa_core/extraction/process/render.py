@@ -13,6 +13,7 @@ from typing import Any
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.process.children import Child
 from pdfqa_core.extraction.process.frames import BYTES, Frame
+from pdfqa_core.extraction.process.limits import RENDER_MB
 
 _CACHE_BYTES = 48 * 1024 * 1024
 _REMEMBERED = 300.0  # seconds for which a page that hung or crashed the child is not tried again
@@ -121,7 +122,7 @@ class PageRenderer:
     def _exchange(self, name: str, number: int, job: dict[str, Any]) -> Frame | None:
         """Return the child's answer, None where the child died. Raises PdfQAError when it takes too long."""
         if self._child is None:
-            self._child = Child("pdfqa_core.extraction.process.render_child")
+            self._child = Child("pdfqa_core.extraction.process.render_child", RENDER_MB)
         try:
             self._child.send(**job)
             frame = self._child.receive(self.seconds)

@@ -17,12 +17,11 @@ from typing import IO, Any
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.open import open_document
 from pdfqa_core.extraction.process.frames import BYTES, Frame, quiet_output, read_frame, write_error, write_frame
-from pdfqa_core.extraction.process.limits import EXIT_MEMORY, limit_memory
+from pdfqa_core.extraction.process.limits import EXIT_MEMORY, RENDER_MB, limit_memory
 
 _MAX_SIDE = 4000  # pixels
 _MAX_PIXELS = 12_000_000
 _QUALITY = 80
-_MEMORY_MB = 1000
 
 
 class _Documents:
@@ -88,7 +87,7 @@ def main() -> int:
     import pypdfium2  # noqa: F401
     from PIL import Image  # noqa: F401
 
-    limit_memory(_MEMORY_MB)
+    limit_memory(RENDER_MB)
     documents = _Documents()
     while (frame := read_frame(sys.stdin.buffer)) is not None:
         try:

@@ -120,7 +120,7 @@ def _run_child(
 ) -> _Received:
     """Return what the child sent. Raises a DocumentError with the state that its end means."""
     began = time.monotonic()
-    child = Child("pdfqa_core.extraction.process.worker_child")
+    child = Child("pdfqa_core.extraction.process.worker_child", limits.memory_mb)
     received = _Received()
     try:
         try:
@@ -179,14 +179,15 @@ def _take(
 
 def _check_end(child: Child, received: _Received, name: str, limits: Limits) -> None:
     """Raise what the end of the child means, unless it finished its work."""
-    if received.failure is not None:
+    if received.failure is not None and not child.exceeded:
         raise received.failure
     if received.title is not None:
         return
     status, peak = child.wait(_GRACE)
     peak = max(peak, received.peak)
     slow = status in (EXIT_SLOW, -SIGXCPU)
-    if status == EXIT_MEMORY or (status and not slow and near_limit(peak, limits.memory_mb, status)):
+    crowded = bool(status) and not slow and near_limit(peak, limits.memory_mb, status)
+    if child.exceeded or status == EXIT_MEMORY or crowded:
         raise DocumentError(
             DocumentState.TOO_LARGE,
             f"{name} needs more than {limits.memory_mb:,} MB of memory to read.",

@@ -7,6 +7,7 @@ Exit status: 0 done, 1 the task failed, 2 wrong usage.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
 import os
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    _print_anything()
     given = sys.argv[1:] if argv is None else list(argv)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
@@ -65,6 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _report(StoppedError(), as_json="--json" in given)
         return 1
+
+
+def _print_anything() -> None:
+    """Let any character be printed. Windows gives pipes an old code page; elsewhere what is missing becomes "?"."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")
 
 
 def _report(error: PdfQAError, *, as_json: bool) -> None:

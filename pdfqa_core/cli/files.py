@@ -16,7 +16,7 @@ def write_file(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise UsageError(f"{path} is a folder.", "Name a file.")
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".pdfqa-")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         umask = os.umask(0)

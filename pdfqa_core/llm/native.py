@@ -114,7 +114,7 @@ class NativeModel:
         parameters.use_extra_bufts = repack
         parameters.progress_callback = progress
         _recent_errors.clear()
-        model = lib.llama_model_load_from_file(str(path).encode(), parameters)
+        model = lib.llama_model_load_from_file(os.fsencode(path), parameters)
         if stopped.is_set():
             if model:
                 lib.llama_model_free(model)
@@ -338,7 +338,7 @@ def convert_to_f16(source: Path, target: Path) -> None:
     parameters.allow_requantize = True
     partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        code = lib.llama_model_quantize(str(source).encode(), str(partial).encode(), parameters)
+        code = lib.llama_model_quantize(os.fsencode(source), os.fsencode(partial), parameters)
         if code != 0:
             raise ModelError(f"{source.name} could not be converted (code {code}).", "Check the disk's free space.")
         partial.replace(target)

@@ -160,14 +160,14 @@ def _state(path: Path, sha256: str) -> str:
 
 def remember(path: Path, sha256: str) -> None:
     """Note beside a file that it has this checksum, so that it need not be read again as long as it is unchanged."""
-    _note(path).write_text(_state(path, sha256))
+    _note(path).write_text(_state(path, sha256), encoding="ascii")
 
 
 def known_right(path: Path, sha256: str) -> bool:
     """Whether a file is noted to have this checksum and has not changed since."""
     try:
-        return _note(path).read_text() == _state(path, sha256)
-    except OSError:
+        return _note(path).read_text(encoding="ascii") == _state(path, sha256)
+    except (OSError, UnicodeDecodeError):
         return False
 
 

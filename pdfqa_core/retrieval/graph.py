@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import threading
 import uuid
 from collections import defaultdict
@@ -29,6 +30,7 @@ BATCH = 1000
 MOST_DELETED = 0.3  # share of removed vectors above which the graph is rebuilt: searches still walk through them
 RECALL_AT = 10
 RECALL_SAMPLE = 100
+NARROW = os.name == "nt"  # hnswlib takes paths in an old code page there: files in other folders are not found again
 _REMOVED = b"\0" * 16
 
 
@@ -221,6 +223,8 @@ def _load(folder: Path, dimension: int) -> _Kept | None:
 
 
 def _save(index: Any, folder: Path, keys: Sequence[bytes], dimension: int, recall: float) -> None:
+    if NARROW and not str(folder).isascii():
+        return  # built again when it is needed
     file, labels, note = _names(folder)
     temporary = folder / f".{uuid.uuid4().hex}.tmp"
     buffer = io.BytesIO()

@@ -22,7 +22,7 @@ from pdfqa_core.retrieval.index import Index, index_text
 from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.retrieval.token_encoder import PHASE, TokenEncoder
 from pdfqa_core.types import Progress, StopSignal
-from pdfqa_core.whole_files import DAMAGE, file_sha256, write_atomically
+from pdfqa_core.whole_files import DAMAGE, HELD, file_sha256, write_atomically
 
 Bytes: TypeAlias = npt.NDArray[np.int8]
 
@@ -186,7 +186,7 @@ def _load(folder: Path | None, name: str, rows: Ints, texts: Sequence[str]) -> P
         facts = json.loads((folder / f"{name}.json").read_text("utf-8"))
         if facts["texts"] != _digest(texts) or facts["sha256"] != file_sha256(file):
             return None
-        tokens = np.load(file, mmap_mode="c", allow_pickle=False)
+        tokens = np.load(file, mmap_mode=None if HELD else "c", allow_pickle=False)
         starts = np.concatenate(([0], np.cumsum(facts["lengths"]))).astype(np.int64)
         scales = np.asarray(facts["scales"], dtype=np.float32)
     except DAMAGE:

@@ -55,6 +55,7 @@ class DocumentService:
         self._passwords = passwords
         self._tasks = tasks
         self._slots = Slots(settings.extraction.workers or cpu_count())
+        self._before_removal: list[Callable[[Path], None]] = []
         self._when_removed: list[Callable[[str, str], None]] = []
         try:
             store.files.tidy()
@@ -157,10 +158,16 @@ class DocumentService:
 
     def remove(self, owner: str, document_id: str) -> None:
         """Remove a document, its pages and what was derived from it."""
+        for release in self._before_removal:
+            release(self._store.files.path(document_id))
         self._kept.remove(owner, document_id)
         self._passwords.forget(owner, document_id)
         for forget in self._when_removed:
             forget(owner, document_id)
+
+    def before_removal(self, release: Callable[[Path], None]) -> None:
+        """Have `release(path of the PDF)` called before each removal, to close the file."""
+        self._before_removal.append(release)
 
     def when_removed(self, forget: Callable[[str, str], None]) -> None:
         """Have `forget(owner, document_id)` called after each removal."""

@@ -55,6 +55,7 @@ class PageService:
         self._settings = settings
         self._passwords = passwords
         self._renderer = PageRenderer()
+        documents.before_removal(self._renderer.release)
 
     def close(self) -> None:
         """End the child processes that draw pages."""

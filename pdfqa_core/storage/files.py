@@ -25,7 +25,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.tables import documents, pending_files
-from pdfqa_core.whole_files import sync_folder
+from pdfqa_core.whole_files import HELD, file_sha256, sync_folder
 
 ADDING, REMOVING = "adding", "removing"
 SAFE_AGE = 24 * 3600.0  # seconds after which pending and unknown files count as left over
@@ -67,16 +67,24 @@ class PdfFiles:
     def remove_pending(self) -> None:
         """Delete the files that are recorded as to be deleted, unless a document has them or an upload is under way.
 
-        No upload of the same file can begin meanwhile, since it is recorded first. Raises StorageError.
+        No upload of the same file can begin meanwhile, since it is recorded first. On Windows one that a program has
+        open stays recorded, and goes with the next. Raises StorageError.
         """
+        held = set()
         with file_failures(self.folder), self._database.write() as connection:
             removing, adding = _pending(connection, REMOVING), _pending(connection, ADDING)
             for document_id in removing - adding:
                 for file in self.folder.glob(f"{document_id}-*.tmp"):
                     file.unlink(missing_ok=True)
             for document_id in removing - adding - _known(connection):
-                self.path(document_id).unlink(missing_ok=True)
-            connection.execute(delete(pending_files).where(pending_files.c.change == REMOVING))
+                try:
+                    self.path(document_id).unlink(missing_ok=True)
+                except PermissionError:
+                    if not HELD:
+                        raise
+                    held.add(document_id)
+            done = (pending_files.c.change == REMOVING, pending_files.c.document_id.not_in(held))
+            connection.execute(delete(pending_files).where(*done))
 
     def tidy(self, older_than_seconds: float = SAFE_AGE) -> None:
         """Delete what interrupted uploads and removals left; move files that this database does not know aside.
@@ -115,9 +123,18 @@ class PdfFiles:
                 target.seek(0)
                 if hashlib.file_digest(target, "sha256").hexdigest() != document_id:
                     raise UsageError("The file changed while it was stored.", "Add it again.")
-            temporary.replace(self.folder / f"{document_id}.pdf")
+            self._put(temporary, document_id)
         finally:
             temporary.unlink(missing_ok=True)
+
+    def _put(self, temporary: Path, document_id: str) -> None:
+        """Give a complete file its name; on Windows one that is there already and open stays if it is right."""
+        target = self.path(document_id)
+        try:
+            temporary.replace(target)
+        except PermissionError:
+            if not (HELD and target.is_file() and file_sha256(target) == document_id):
+                raise
 
 
 def settle(connection: Connection, document_id: str) -> None:

@@ -19,6 +19,7 @@ from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarde
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
 from pdfqa_core.ui.session import ChatState, Session, Shown
+from pdfqa_core.whole_files import safe_name
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
@@ -357,7 +358,7 @@ class Handlers:
                 names = self.services.documents.filenames(session.owner)
                 text = conversations_markdown([conversation], names).decode()
                 name = re.sub(r"[^\w -]+", " ", conversation.title).strip()[:60] or "conversation"
-                return {self.parts.download: chat_view.download(f"{name}.md", text)}
+                return {self.parts.download: chat_view.download(safe_name(f"{name}.md"), text)}
             case "rename":
                 conversations.rename(session.owner, chosen, data.get("text", "")[:200])
             case "delete":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import pytest
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import COMMANDS, main
+from pdfqa_core.cli.files import write_file
 from pdfqa_core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,6 +139,22 @@ def test_the_module_runs(entry):
     )
     assert done.returncode == 2
     assert done.stdout.startswith('{"error"')
+
+
+def test_what_the_terminal_cannot_show_does_not_stop_a_command():
+    """Windows gives pipes an old code page; an ASCII one stands for it here."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pdfqa_core", "search", "Δ – 日本", "--no-such-Δ", "--json"], check=False, cwd=ROOT,
+        capture_output=True, timeout=60, env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--no-such-?" in json.loads(done.stdout.decode("ascii"))["error"]["what"]
+
+
+def test_a_result_file_may_have_the_longest_name_there_is(tmp_path):
+    path = tmp_path / f"{'é' * 125}.csv"
+    write_file(path, b"a,b")
+    assert [(file, file.read_bytes()) for file in tmp_path.iterdir()] == [(path, b"a,b")]
 
 
 def test_searching_imports_neither_torch_nor_gradio(workspace):

@@ -4,9 +4,11 @@ import importlib.util
 import json
 import math
 import random
+import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -408,7 +410,15 @@ def test_a_choice_whose_prompt_does_not_fit_is_refused_with_numbers(llm):
     assert len(llm.lock.tickets) == 0
 
 
-# ------------------------------------------------------------------ batch and template
+# ------------------------------------------------------------------ file, batch and template
+
+
+def test_a_file_is_loaded_from_a_folder_of_any_name(path, tmp_path):
+    place = tmp_path / "Mödelle – 日本 & more"
+    place.mkdir()
+    model = LlamaCpp(Path(shutil.copy(path, place / "model é.gguf")), name="m", context_size=512)
+    assert model.count_tokens(ask("Hello")) > 5
+    model.unload()
 
 
 def test_the_batch_size_is_how_much_of_a_prompt_is_read_at_once(path):

@@ -3,6 +3,7 @@ import pytest
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.retrieval import Dense, Index
+from pdfqa_core.retrieval import graph as graph_module
 from pdfqa_core.retrieval.graph import BATCH, Graph
 from tests.retrieval.fakes import FakeEncoder, passages
 
@@ -134,3 +135,15 @@ def test_the_statistics_of_an_index_tell_the_recall_once_a_graph_is_used():
     assert index.stats.recall is None
     Dense(index, exact_below=10).prepare()
     assert index.stats.recall == 1.0
+
+
+def test_where_hnswlib_cannot_name_the_folder_the_graph_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(graph_module, "NARROW", True)
+    folder, made = tmp_path / "Müller", vectors(300)
+    folder.mkdir()
+    check_finds(Graph.open_or_build(folder, made), made)
+    assert list(folder.iterdir()) == []
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    check_finds(Graph.open_or_build(plain, made), made)
+    assert list(plain.iterdir())

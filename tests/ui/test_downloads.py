@@ -20,6 +20,11 @@ def test_files_of_one_name_do_not_meet_and_go_after_an_hour():
     assert (first.parent.exists(), second.exists(), third.exists()) == (False, True, True)
 
 
+def test_a_name_that_no_file_may_have_is_changed():
+    path = Path(downloads.write("CON: all/of it.csv", b"x"))
+    assert (path.name, path.read_bytes()) == ("CON- all-of it.csv", b"x")
+
+
 def test_nothing_is_left_when_the_program_ends(tmp_path: Path):
     code = "from pdfqa_core.ui import downloads; print(downloads.write('a.csv', b'x'))"
     command, environ = [sys.executable, "-c", code], {**os.environ, "TMPDIR": str(tmp_path)}

@@ -40,6 +40,7 @@ class PageRenderer:
         self._cache: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._failed: OrderedDict[tuple[Any, ...], tuple[float, PdfQAError]] = OrderedDict()
         self._closed = False
+        self._held: Path | None = None  # the file that the child has open
 
     @property
     def process_id(self) -> int | None:
@@ -88,10 +89,18 @@ class PageRenderer:
                 while len(self._failed) > _MANY:
                     self._failed.popitem(last=False)
                 raise
+            finally:
+                self._held = path if self._child is not None else None
             self._cache[key] = image
             while sum(map(len, self._cache.values())) > _CACHE_BYTES:
                 self._cache.popitem(last=False)
         return image
+
+    def release(self, path: Path) -> None:
+        """Let go of a file: Windows does not delete one that is open."""
+        with self._lock:
+            if self._held == path:
+                self._end()
 
     def close(self) -> None:
         """End the child and forget the images."""
@@ -101,7 +110,7 @@ class PageRenderer:
             self._end()
 
     def _end(self) -> None:
-        child, self._child = self._child, None
+        child, self._child, self._held = self._child, None, None
         if child is not None:
             child.end()
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.settings import LLMSettings, models_path
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import (
@@ -54,6 +55,7 @@ class FakeLLM:
     parallel = 1
     loaded = True
     threads = 2
+    offload: Offload | None = None
 
     def __init__(self) -> None:
         self.replies: list[str] = []

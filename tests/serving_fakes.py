@@ -69,6 +69,8 @@ class FakeEncoders:
 class FakeLanguage:
     """A scripted language model that is ready, or what `status` says."""
 
+    offload = None
+
     def __init__(self, llm: FakeLLM | None, settings: LLMSettings, status: ModelStatus | None):
         self.settings = settings
         self.status = status or ModelStatus(State.READY, "fake ready")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import LLM
 
@@ -20,6 +21,11 @@ class Engine(LLM, Protocol):
     @property
     def threads(self) -> int:
         """How many threads of this computer compute."""
+        ...
+
+    @property
+    def offload(self) -> Offload | None:
+        """How much of the loaded model is on a GPU; None where nothing is, or where a server runs it."""
         ...
 
     def unload(self) -> None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.llm.native import library
+from pdfqa_core.errors import StoppedError
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import StopSignal
 
@@ -51,11 +50,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What this computer has for language models. `gpu`: llama.cpp was built with support of one."""
+    """What this computer has for language models."""
 
     memory: Memory
     cores: int
-    gpu: bool
 
 
 class Fit(StrEnum):
@@ -156,11 +154,7 @@ def default_threads() -> int:
 
 def machine() -> Machine:
     """Return what this computer has for language models."""
-    try:
-        gpu = bool(library().llama_supports_gpu_offload())
-    except ModelError:
-        gpu = False
-    return Machine(memory(), physical_cores(), gpu)
+    return Machine(memory(), physical_cores())
 
 
 def fit(needed: int, of: Memory) -> Fit:

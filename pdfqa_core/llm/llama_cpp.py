@@ -19,6 +19,8 @@ from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
+from pdfqa_core.llm.gguf import read_header
+from pdfqa_core.llm.gpu import AS_MANY, Gpu, Offload, find_gpu, layers_that_fit, with_layers
 from pdfqa_core.llm.grammar import grammar_of
 from pdfqa_core.llm.hardware import physical_cores, repacking_pays
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
@@ -37,9 +39,10 @@ class LlamaCpp:
     """A model file, loaded at first use and kept.
 
     `model` is the GGUF file, or a function that finds (or makes) it when it is needed. `threads` 0: one per physical
-    core. `gpu_layers` -1: all. `context_size` is in tokens; it becomes smaller when the model was trained on less.
-    `batch_size` prompt tokens are evaluated at once: more need more memory. `repack`: weights are laid out anew for
-    llama.cpp's own kernels; None: where they are the faster ones.
+    core. `gpu_layers` -1: as many as fit in the memory of what `gpu` finds; `offload` is what is there once the
+    model is loaded. `context_size` is in tokens; it becomes smaller when the model was trained on less. `batch_size`
+    prompt tokens are evaluated at once: more need more memory. `repack`: weights are laid out anew for llama.cpp's own
+    kernels; None: where they are the faster ones.
     `chat_template` is the name of one in `template.TEMPLATES`, "" the one in the model file.
     Raises UsageError if there is no such template.
     """
@@ -49,15 +52,18 @@ class LlamaCpp:
     def __init__(
         self, model: Path | Callable[[], Path], *, name: str = "", context_size: int = 4096, threads: int = 0,
         gpu_layers: int = 0, batch_size: int = BATCH, chat_template: str = "", repack: bool | None = None,
+        gpu: Callable[[], Gpu | None] = find_gpu,
     ) -> None:  # fmt: skip
         self._template_source = template_source(chat_template)
         self._find = model if callable(model) else lambda: model
         self.name = name or (model.stem if isinstance(model, Path) else "model")
         self.context_size = context_size
         self._wanted: dict[str, Any] = {
-            "context_size": context_size, "threads": threads or physical_cores(), "gpu_layers": gpu_layers,
-            "batch_size": batch_size, "repack": repacking_pays() if repack is None else repack,
+            "context_size": context_size, "threads": threads or physical_cores(), "batch_size": batch_size,
+            "repack": repacking_pays() if repack is None else repack,
         }  # fmt: skip
+        self._gpu_layers, self._gpu = gpu_layers, gpu
+        self.offload: Offload | None = None
         self.lock = TicketLock()
         self._loading = threading.RLock()  # held while the model is loaded, freed or used outside a stream
         self._native: NativeModel | None = None
@@ -93,7 +99,7 @@ class LlamaCpp:
             if not path.is_file():
                 raise ModelError(f"The model file {path} does not exist.", "Choose another model.")
             began = time.perf_counter()
-            native = NativeModel(path, on_progress=progress, **self._wanted)
+            native, self.offload = self._opened(path, progress)
             try:
                 source = self._template_source or native.chat_template()
                 self._template = ChatTemplate(
@@ -105,6 +111,24 @@ class LlamaCpp:
             self.context_size = native.context_size
             self._native = native
             _log.info("loaded %s in %.1f s", path.name, time.perf_counter() - began)
+
+    def _opened(self, path: Path, progress: Callable[[float], bool]) -> tuple[NativeModel, Offload | None]:
+        """Load a file, as many of its layers on the GPU as are wanted; return it with what is there."""
+        gpu = self._gpu() if self._gpu_layers else None
+        planned = max(0, self._gpu_layers) if gpu else 0
+        if gpu and self._gpu_layers == AS_MANY:
+            header = read_header(path)
+            planned = layers_that_fit(
+                gpu, header.size, header.number("block_count"), header.dimensions, self.context_size,
+                self._wanted["batch_size"],
+            )  # fmt: skip
+
+        def load(layers: int) -> NativeModel:
+            return NativeModel(path, on_progress=progress, gpu_layers=layers, **self._wanted)
+
+        native, layers = with_layers(load, planned, self._gpu_layers)
+        found = Offload(min(layers, native.layers), native.layers, gpu.name) if gpu and layers else None
+        return native, found
 
     def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
         """Load the model in the background while yielding Progress in percent; raises what `load` raises."""
@@ -126,7 +150,7 @@ class LlamaCpp:
             with self._loading:
                 if self._native is not None:
                     self._native.close()
-                self._native = None
+                self._native = self.offload = None
         finally:
             self.lock.leave(ticket)
 

@@ -110,7 +110,7 @@ class NativeModel:
             return not stopped.is_set()
 
         parameters = lib.llama_model_default_params()
-        parameters.n_gpu_layers = 0x7FFFFFFF if gpu_layers < 0 else gpu_layers
+        parameters.n_gpu_layers = gpu_layers
         parameters.use_extra_bufts = repack
         parameters.progress_callback = progress
         _recent_errors.clear()
@@ -126,6 +126,7 @@ class NativeModel:
             )
         self._model = model
         self._vocab = lib.llama_model_get_vocab(model)
+        self.layers = int(lib.llama_model_n_layer(model))
         self.abort = AbortFlag()
         self._context, self.context_size = self._make_context(
             context_size, threads, batch_size, path, flash=gpu_layers != 0

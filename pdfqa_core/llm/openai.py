@@ -90,6 +90,7 @@ class OpenAICompatible:
     parallel = 4
     loaded = True
     threads = 0
+    offload = None
 
     def __init__(
         self, url: str, *, model: str = "", api_key: str = "", context_size: int = 4096, timeout: float = 120.0,

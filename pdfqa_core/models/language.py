@@ -27,6 +27,7 @@ from pdfqa_core.llm.catalogue import (
     title_of,
 )
 from pdfqa_core.llm.current import CurrentLLM
+from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
@@ -168,6 +169,11 @@ class LanguageModel:
         path = Path(used.model).expanduser() if is_path(used.model) else None
         return path or on_disk(entry(used.model), *self._files.folders, weights=used.weights)
 
+    @property
+    def offload(self) -> Offload | None:
+        """How much of the model in memory is on a GPU, None where nothing is."""
+        return self._llm.engine.offload if self._llm is not None else None
+
     def llm(self) -> CurrentLLM:
         """Return the language model, not necessarily loaded.
 
@@ -253,6 +259,7 @@ class LanguageModel:
 
     def _say_ready(self, engine: Engine) -> None:
         detail = f"{engine.name}, context {engine.context_size:,} tokens"
+        detail += f", {engine.offload.words}" if engine.offload else ""
         detail += f". {self.note}" if self.note else ""
         self._status = ModelStatus(State.READY, f"{engine.name} ready", detail)
 

@@ -83,7 +83,7 @@ def speed_test(language: LanguageModel, stop: StopSignal) -> Iterator[Progress |
     read = yield from _read_speed(llm, sentences, stop)
     yield Progress("writing an answer", 60, 100)
     written = yield from _write_speed(llm, stop)
-    limit = None if used.gpu_layers else bandwidth / size
+    limit = None if llm.engine.offload else bandwidth / size
     yield Speed(llm.name, read[0], read[1], written[0], written[1], bandwidth, size, threads, limit)
 
 

@@ -12,6 +12,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.llm.catalogue import AS_PACKAGED, F16, is_path, read_catalogue, title_of
 from pdfqa_core.llm.catalogue import entry as catalogue_entry
 from pdfqa_core.llm.downloads import DownloadState
+from pdfqa_core.llm.gpu import find_gpu
 from pdfqa_core.llm.hardware import machine
 from pdfqa_core.llm.template import TEMPLATES
 from pdfqa_core.models import Changes, Speed, State
@@ -47,7 +48,7 @@ NUMBERS: dict[str, tuple[str, str, float]] = {
     "context_size": ("Context", "in tokens; longer takes memory", 0),
     "threads": ("Threads", "0: as many as cores are idle", 0),
     "batch_size": ("Batch", "prompt tokens read at once", 0),
-    "gpu_layers": ("GPU layers", "0: none, -1: all", 0),
+    "gpu_layers": ("GPU layers", "-1: as many as fit, 0: none", 0),
     "temperature": ("Temperature", "0: always the likeliest word", 0.1),
     "seed": ("Seed", "repeats a random answer", 0),
     "top_k": ("Top k", "words to draw from; 0: all", 0),
@@ -98,6 +99,8 @@ def _facts(services: Services) -> str:
     found = next((one for one in services.models.files.all(used) if one.name == used.model), None)
     if found and found.memory:
         facts.append(f"{gigabytes(found.memory)} of memory")
+    if offload := services.models.language.offload:
+        facts.append(offload.words)
     if file is not None and file.is_file():
         form = quantisation(file)
         facts = [f"{file.name} ({form + ', ' if form else ''}{gigabytes(file.stat().st_size)})", *facts]
@@ -112,7 +115,8 @@ def active_html(services: Services) -> str:
     percent = words.rpartition(", ")[2].removesuffix("%").strip()
     return render(
         "models", title=(used.model or used.url) if server else title_of(used.model), status=status,
-        facts=_facts(services), words=words, machine=machine(), server=server, demo=services.models.demo,
+        facts=_facts(services), words=words, machine=machine(), gpu=find_gpu(), server=server,
+        demo=services.models.demo,
         note=language.note or ("" if status.state.usable else status.detail), switching=State.SWITCHING,
         tone="ok" if status.state == State.READY else "warn" if status.state.usable else "bad",
         small=used.model == read_catalogue()[0].name and not server,
@@ -263,7 +267,7 @@ class Handlers:
 def _form(services: Services) -> list[Any]:
     """Build the settings form; its fields in the order of `form_values`."""
     values = dict(zip(NUMBERS, form_values(services), strict=False))
-    gpu = machine().gpu
+    gpu = find_gpu() is not None
     fields: dict[str, Any] = {}
 
     def number(name: str) -> None:

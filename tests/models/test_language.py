@@ -7,6 +7,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.llm import catalogue, engines
+from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, ModelStatus
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import Encoder
@@ -193,9 +194,21 @@ def test_a_model_is_replaced_and_the_one_before_leaves_the_memory(load, other):
     assert models.language.llm() is llm
     assert llm.name == "other"
     assert llm.engine.given == {
-        "context_size": 4096, "threads": 3, "gpu_layers": 0, "batch_size": 64, "chat_template": "",
+        "context_size": 4096, "threads": 3, "gpu_layers": -1, "batch_size": 64, "chat_template": "",
     }  # fmt: skip
     assert models.language.settings.model == other
+
+
+def test_the_state_says_how_much_is_on_the_gpu(load):
+    def script(self, stop):
+        self.offload = Offload(28, 28, "Metal")
+        yield 100
+
+    models = load(script)
+    assert models.language.offload is None
+    warm(models)
+    assert models.language.status.detail == "tiny, context 4,096 tokens, 28 of 28 layers on the GPU (Metal)"
+    assert models.language.offload == Offload(28, 28, "Metal")
 
 
 def test_an_answer_under_way_is_finished_before_the_model_is_replaced(load, other):

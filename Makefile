@@ -1,6 +1,6 @@
 # make run   opens the app on http://127.0.0.1:7860        make test  everything a change has to pass
 # Both set up .venv first and reuse it when it is up to date.
-PYTHON ?= python3.11
+# PYTHON=python3.13 names the interpreter that .venv is made with; otherwise the first of 3.11, 3.12 and 3.13 is taken.
 export PYTHON
 BIN := .venv/bin
 

@@ -4,9 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-app}
-python=${PYTHON:-python3.11}
+python=${PYTHON:-}
 stamp=.venv/.installed-$what
-wanted=$(cat requirements.txt requirements-dev.txt scripts/setup.sh | sha256sum | cut -d' ' -f1)
+sum="sha256sum"
+command -v sha256sum >/dev/null || sum="shasum -a 256" # macOS
+wanted=$(cat requirements.txt requirements-dev.txt scripts/setup.sh | $sum | cut -d' ' -f1)
 
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
     exit 0
@@ -14,21 +16,30 @@ fi
 
 say() { printf '\n== %s\n' "$*"; }
 started=$SECONDS
-command -v "$python" >/dev/null || {
-    echo "Python 3.11 was not found. Install it (Debian, Ubuntu: apt install python3.11 python3.11-venv python3.11-dev)"
-    echo "or name another interpreter: make PYTHON=python3 …"
+works() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; }
+if [ -z "$python" ]; then
+    for python in python3.11 python3.12 python3.13 python3 python; do works "$python" && break; done
+fi
+works "$python" || {
+    echo "Python 3.11, 3.12 or 3.13 was not found${PYTHON:+: $PYTHON is none of them}."
+    echo "Install one (Debian, Ubuntu: apt install python3.11 python3.11-venv python3.11-dev)"
+    echo "or name an interpreter: make PYTHON=/path/to/python3.13 …"
     exit 1
 }
+version=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 
 missing=()
 command -v c++ >/dev/null || missing+=(build-essential)
-"$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3.11-venv)
+"$python" -c 'import ensurepip' 2>/dev/null || missing+=("$version-venv")
 "$python" -c 'import pathlib, sysconfig; assert (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists()' \
-    2>/dev/null || missing+=(python3.11-dev)
+    2>/dev/null || missing+=("$version-dev")
 if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         say "Installing Debian packages: ${missing[*]}"
         apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"
+    elif [ "$(uname)" = Darwin ]; then
+        echo "The C++ compiler is missing. Install it, then run make again:  xcode-select --install"
+        exit 1
     else
         echo "Some packages are missing. Install them, then run make again:  sudo apt install ${missing[*]}"
         exit 1

@@ -1,0 +1,76 @@
+"""Which interpreter scripts/setup.sh takes, and what it says where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None or os.name == "nt", reason="make runs it in bash")
+
+
+def setup(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a copy of the script in an empty checkout."""
+    (folder / "scripts").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "scripts" / "setup.sh", folder / "scripts")
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        (folder / name).touch()
+    command = [str(shutil.which("bash")), "scripts/setup.sh", "app"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def fake_python(folder: Path, name: str, version: str) -> None:
+    """Make a program that calls itself Python: it passes the check of a version from 3.11 to 3.13, and nothing else."""
+    folder.mkdir(exist_ok=True)
+    low, high = (0, 1) if version in ("3.11", "3.12", "3.13") else (1, 1)
+    file = folder / name
+    file.write_text(
+        f'#!/bin/sh\ncase "$2" in *sys.exit*) exit {low};; *print*) echo python{version};; *) exit {high};; esac\n',
+        encoding="utf-8",
+    )
+    file.chmod(0o755)
+
+
+def tools(folder: Path) -> str:
+    """Return a PATH with what the script needs besides Python."""
+    folder.mkdir(exist_ok=True)
+    for name in ("dirname", "cat", "sha256sum", "shasum", "cut", "uname"):
+        if found := shutil.which(name):
+            (folder / name).symlink_to(found)
+    (folder / "id").write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
+    (folder / "id").chmod(0o755)
+    return str(folder)
+
+
+def test_without_a_suitable_python_it_says_what_to_install(tmp_path):
+    fake_python(tmp_path / "bin", "python3", "3.10")
+    path = f"{tmp_path / 'bin'}:{tools(tmp_path / 'tools')}"
+    done = setup(tmp_path, PATH=path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("Python 3.11, 3.12 or 3.13 was not found.\nInstall one")
+    named = setup(tmp_path, PATH=path, PYTHON="python3")
+    assert named.stdout.startswith("Python 3.11, 3.12 or 3.13 was not found: python3 is none of them.")
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_packages_that_are_missing_are_those_of_the_python_that_is_there(tmp_path, version):
+    fake_python(tmp_path / "bin", f"python{version}", version)
+    done = setup(tmp_path, PATH=f"{tmp_path / 'bin'}:{tools(tmp_path / 'tools')}")
+    assert done.returncode == 1
+    if os.uname().sysname == "Darwin":
+        assert "xcode-select --install" in done.stdout
+    else:
+        assert f"sudo apt install build-essential python{version}-venv python{version}-dev" in done.stdout
+
+
+def test_the_script_and_the_project_name_the_same_versions():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [one.rpartition(" ")[2] for one in project["classifiers"] if "Python :: 3" in one]
+    assert (project["requires-python"], named) == (">=3.11,<3.14", ["3.11", "3.12", "3.13"])
+    assert "for python in python3.11 python3.12 python3.13 " in (ROOT / "scripts/setup.sh").read_text(encoding="utf-8")

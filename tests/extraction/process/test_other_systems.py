@@ -84,6 +84,7 @@ def run(source: str, environment: dict[str, str], *arguments: object) -> list[st
     return done.stdout.splitlines()
 
 
+@pytest.mark.linux
 def test_a_pdf_is_read_by_several_processes_and_drawn(make_pdf, elsewhere):
     path = make_pdf(*[[f"Page {number} of the log."] for number in range(1, 71)])
     state, drawn, words = run(READ, elsewhere, path, 1500)
@@ -93,6 +94,7 @@ def test_a_pdf_is_read_by_several_processes_and_drawn(make_pdf, elsewhere):
     assert "processor time too" in words
 
 
+@pytest.mark.linux
 def test_a_greedy_one_is_ended(tmp_path, elsewhere):
     path = tmp_path / "greedy.pdf"
     path.write_bytes(hostile.endless_text(3_000_000))
@@ -103,6 +105,7 @@ def test_a_greedy_one_is_ended(tmp_path, elsewhere):
     )  # fmt: skip
 
 
+@pytest.mark.linux
 def test_the_reading_processes_end_with_a_program_that_was_killed(tmp_path, elsewhere):
     path = tmp_path / "long.pdf"
     path.write_bytes(hostile.pages_of(hostile.endless_content(30_000), 100))
@@ -130,6 +133,7 @@ while True:
 """
 
 
+@pytest.mark.linux
 def test_processor_time_is_watched_where_the_system_has_no_limit(elsewhere):
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", BUSY], cwd=ROOT, env=elsewhere, check=False, timeout=60)

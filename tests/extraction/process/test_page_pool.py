@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +24,9 @@ from pdfqa_core.extraction.raw_page import RawPage
 from pdfqa_core.types import DocumentState, Page
 
 ROOT = Path(__file__).resolve().parents[3]
+
+pytestmark = pytest.mark.linux
+resource = pytest.importorskip("resource")  # Windows has none
 
 
 @dataclass(frozen=True)

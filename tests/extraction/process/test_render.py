@@ -37,6 +37,7 @@ def test_pages_have_the_width_asked_for(renderer, draw):
     assert first[8:12] == b"WEBP"
 
 
+@pytest.mark.linux
 def test_it_survives_a_killed_child(renderer, draw):
     path = draw(lambda c: at(c, 70, 90, ["One"]), lambda c: at(c, 70, 90, ["Two"]))
     renderer.render(path, 1)
@@ -47,6 +48,7 @@ def test_it_survives_a_killed_child(renderer, draw):
     assert renderer.process_id != before
 
 
+@pytest.mark.linux
 def test_the_same_page_comes_from_the_cache(renderer, draw):
     path = draw(lambda c: at(c, 70, 90, ["One"]))
     image = renderer.render(path, 1)

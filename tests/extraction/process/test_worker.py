@@ -154,6 +154,7 @@ def test_the_memory_limit_ends_in_too_large(tmp_path):
     assert "200 MB of memory" in result.reason
 
 
+@pytest.mark.linux
 def test_the_time_limit_ends_in_too_slow_and_kills_the_child(tmp_path):
     path = write(tmp_path, hostile.endless_text(3_000_000))
     result = read_document(path, "d", limits=Limits(seconds=0.6, memory_mb=4000))
@@ -162,6 +163,7 @@ def test_the_time_limit_ends_in_too_slow_and_kills_the_child(tmp_path):
     assert not alive("extraction.process.worker_child")
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("workers", [1, 2])
 def test_stop_kills_the_child_and_all_it_started_within_two_seconds(tmp_path, workers):
     path = write(tmp_path, hostile.pages_of(hostile.endless_content(30_000), 100))
@@ -215,6 +217,7 @@ def group_alive(pids: set[int]) -> set[int]:
     return {pid for pid in pids if "extraction.process.worker_child" in command(pid)}
 
 
+@pytest.mark.linux
 def test_a_crash_in_one_of_several_processes_ends_in_a_state(tmp_path):
     path = write(tmp_path, hostile.pages_of(hostile.endless_content(30_000), 100))
     killed: list[int] = []
@@ -232,6 +235,7 @@ def test_a_crash_in_one_of_several_processes_ends_in_a_state(tmp_path):
     assert not group_alive(set(killed))
 
 
+@pytest.mark.linux
 def test_the_reading_processes_end_with_the_program(tmp_path):
     path = write(tmp_path, hostile.pages_of(hostile.endless_content(30_000), 100))
     program = subprocess.Popen([sys.executable, "-c", READING, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)

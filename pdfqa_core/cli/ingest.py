@@ -18,10 +18,20 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     """Declare the command."""
     command = subparsers.add_parser("ingest", help="read PDFs into the workspace", description=__doc__)
     command.add_argument("pdf", nargs="+", type=Path, metavar="PDF")
-    command.add_argument("--password-file", type=Path, help="file whose first line is the password of encrypted PDFs")
+    add_password(command)
     add_common(command)
     add_settings(command, "extraction", "chunking", "retrieval")
     command.set_defaults(run=run)
+
+
+def add_password(parser: argparse.ArgumentParser) -> None:
+    """Add --password-file."""
+    parser.add_argument("--password-file", type=Path, help="file whose first line is the password of encrypted PDFs")
+
+
+def password_of(arguments: argparse.Namespace) -> str | None:
+    """Return the password that the call names a file for, None without one. Raises UsageError as `read_password`."""
+    return read_password(arguments.password_file) if arguments.password_file else None
 
 
 def read_password(file: Path) -> str:
@@ -50,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     missing = [str(path) for path in arguments.pdf if not path.is_file()]
     if missing:
         raise UsageError(f"There is no such file: {', '.join(missing)}.", "Check the path.")
-    password = read_password(arguments.password_file) if arguments.password_file else None
+    password = password_of(arguments)
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         rows = []
         for event in services.documents.ingest(LOCAL_OWNER, arguments.pdf, password=password):

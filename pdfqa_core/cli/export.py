@@ -1,4 +1,4 @@
-"""`pdfqa export`: ratings as a table or JSON lines, conversations as JSON lines or Markdown with page references."""
+"""`pdfqa export`: ratings as a table or JSON lines; conversations to read, with the cited pages, or as JSON lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StorageError, UsageError
-from pdfqa_core.exports.conversations import conversations_markdown
-from pdfqa_core.exports.jsonl import write_jsonl
 from pdfqa_core.exports.ratings import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.conversation_files import FORMS
 from pdfqa_core.types import Study
 
 
@@ -24,10 +23,14 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     command.add_argument("--study", default="", metavar="NAME", help="the study, where there are several")
     command.add_argument(
         "--format",
-        choices=(*FORMATS, "markdown"),
-        help=f"ratings: {', '.join(FORMATS)} (default: csv); conversations: jsonl (default, all evidence) or markdown "
-        "(to read)",
+        choices=tuple(dict.fromkeys((*FORMATS, *FORMS))),
+        help=f"ratings: {', '.join(FORMATS)} (default: csv); conversations: jsonl (default, all evidence), "
+        "markdown, or with pictures of the cited pages docx, html, zip (Markdown)",
     )
+    command.add_argument(
+        "--conversation", action="append", default=[], metavar="NAME",
+        help="only the conversation of this title or id (repeatable)",
+    )  # fmt: skip
     command.add_argument(
         "--output", type=Path, metavar="FILE", help="where to write; - is standard output (default: the workspace)"
     )
@@ -37,19 +40,15 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and print where it is."""
-    forms = ("jsonl", "markdown") if arguments.what == "conversations" else tuple(FORMATS)
-    kind = arguments.format or forms[0]
+    forms = tuple(FORMS) if arguments.what == "conversations" else tuple(FORMATS)
+    kind = arguments.format or ("jsonl" if arguments.what == "conversations" else forms[0])
     if kind not in forms:
         raise UsageError(f"{arguments.what.capitalize()} have no {kind} form.", f"Use one of: {', '.join(forms)}.")
     workspace = workspace_of(arguments)
     with Services.open(workspace, settings_of(arguments)) as services:
         if arguments.what == "conversations":
-            conversations = services.conversations
-            whole = [conversations.get(LOCAL_OWNER, one.id) for one in conversations.list(LOCAL_OWNER)]
-            data, rows, suffix = write_jsonl(whole), len(whole), "jsonl"
-            if kind == "markdown":
-                names = services.documents.filenames(LOCAL_OWNER)
-                data, suffix = conversations_markdown(whole, names), "md"
+            made = services.conversation_files.file(LOCAL_OWNER, kind, arguments.conversation)
+            data, rows, suffix = made.data, made.rows, FORMS[kind][0]
         else:
             study = _study(services.studies.list(LOCAL_OWNER), arguments.study)
             file = services.studies.file(LOCAL_OWNER, study.id, kind, None)

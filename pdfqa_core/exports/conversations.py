@@ -1,4 +1,4 @@
-"""Conversations as Markdown and as plain text for people to read.
+"""Conversations as Markdown and as plain text for people to read, and what other forms share with them.
 
 In Markdown the words of questions, answers and PDFs are escaped: none of them turns into a link, an image, a heading
 or HTML.
@@ -6,13 +6,16 @@ or HTML.
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.declining import refusal_words
-from pdfqa_core.types import Answer, Conversation, Support, Turn
+from pdfqa_core.types import Answer, Citation, Conversation, Support, Turn
 
 Names = Mapping[str, str]  # file names by document id
 
@@ -23,7 +26,11 @@ _LINE_START = re.compile(r"^(\d*)(?=[#+=:.)-])", re.MULTILINE)
 _ADDRESS = re.compile(r"(?<=[a-z])(?=://)|(?<=\bwww)(?=\.)", re.IGNORECASE)  # GitHub makes links of bare addresses
 
 
-_ONE = {
+_ROW = re.compile(r"\|(.*)\|")
+_BORDER = re.compile(r"(?<!\\)\|")
+_EMPTY = re.compile(r"\s*(?:-{3,})?\s*")  # a cell without words, or below the names of the columns
+
+VERDICTS = {
     Support.SUPPORTED: "the passage says this",
     Support.PARTLY: "partly in the passages",
     Support.NOT_FOUND: "not found in the passages",
@@ -35,12 +42,62 @@ _SEVERAL = {
 }
 
 
-def conversations_markdown(conversations: Iterable[Conversation], names: Names) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Footnote:
+    """What stands behind a marker of an answer: file, page or pages, the quoted words, how far they say it."""
+
+    number: int
+    filename: str
+    pages: str
+    quote: str
+    verdict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A page that an answer cites as a JPEG with the cited lines marked; without `data`, `message` says why.
+
+    `name` is that of its file beside a Markdown file.
+    """
+
+    place: str
+    name: str = ""
+    data: bytes = b""
+    message: str = ""
+
+
+Pictures = Mapping[str, Sequence[PagePicture]]  # by turn id
+
+
+def conversations_markdown(
+    conversations: Iterable[Conversation], names: Names, pictures: Pictures | None = None
+) -> bytes:
     """Return conversations as one Markdown text in UTF-8, `names` being the file names by document id.
 
-    Questions and answers with their markers come with the file, the page and the quote that each marker stands for.
+    Questions and answers with their markers come with the file, the page and the quote that each marker stands for, and
+    where there are pictures with those.
     """
-    return "\n\n".join(_conversation(conversation, names) for conversation in conversations).encode() + b"\n"
+    texts = (_conversation(conversation, names, pictures or {}) for conversation in conversations)
+    return "\n\n".join(texts).encode("utf-8", errors="replace") + b"\n"
+
+
+def markdown_zip(conversations: Iterable[Conversation], names: Names, pictures: Pictures) -> bytes:
+    """Return what `conversations_markdown` does with its pictures, as a ZIP file."""
+    files = {"conversation.md": conversations_markdown(conversations, names, pictures)}
+    files |= {one.name: one.data for pages in pictures.values() for one in pages if one.data}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for name, data in files.items():
+            kind = zipfile.ZIP_STORED if name.endswith(".jpg") else zipfile.ZIP_DEFLATED
+            packed.writestr(name, data, kind)
+    return buffer.getvalue()
+
+
+def facts(conversation: Conversation, names: Names, escaped: Callable[[str], str] = str) -> str:
+    """Return when a conversation began and what it is about: "2026-03-01, 2 questions about report.pdf"."""
+    asked = "1 question" if len(conversation.turns) == 1 else f"{len(conversation.turns)} questions"
+    about = ", ".join(escaped(names.get(one, REMOVED)) for one in conversation.document_ids) or "all documents"
+    return f"{conversation.created_at:%Y-%m-%d}, {asked} about {about}"
 
 
 def turn_text(turn: Turn, names: Names) -> str:
@@ -60,16 +117,89 @@ def answer_text(answer: Answer) -> str:
 
 def references(answer: Answer, names: Names, escaped: Callable[[str], str]) -> list[str]:
     """Return one line for each passage that is quoted, for a refusal one for each of the nearest passages."""
+    lines = [
+        f"{escaped(f'[{note.number}] {note.filename}')}, p. {note.pages}"
+        + (f": “{escaped(note.quote)}”" if note.quote else "")
+        for note in footnotes(answer, names)
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def footnotes(answer: Answer, names: Names) -> tuple[Footnote, ...]:
+    """Return what stands behind each marker of an answer, for a refusal the places of the nearest passages."""
     if answer.refused:
-        places = [(hit.rank, hit.passage.document_id, hit.passage.pages, "") for hit in answer.hits]
-    else:
-        places = [(c.number, c.span.document_id, (c.span.page,), " ".join(c.quote.split())) for c in answer.citations]
+        return tuple(
+            Footnote(hit.rank, names.get(hit.passage.document_id, REMOVED), _pages(hit.passage.pages), "")
+            for hit in answer.hits
+        )
+    support = {sentence.end: sentence.support for sentence in answer.sentences}
+    notes = (
+        Footnote(
+            citation.number,
+            names.get(citation.span.document_id, REMOVED),
+            str(citation.span.page),
+            quote_words(citation.quote),
+            _verdict(citation, support.get(citation.end)),
+        )
+        for citation in sorted(answer.citations, key=lambda one: one.end)
+    )
+    return tuple(dict.fromkeys(notes))
+
+
+def _pages(pages: tuple[int, ...]) -> str:
+    return f"{pages[0]}" if len(pages) == 1 else f"{pages[0]}–{pages[-1]}"
+
+
+def _verdict(citation: Citation, support: Support | None) -> str:
+    if support is not None:
+        return VERDICTS[support]
+    return "wording found" if citation.verified else "wording found in part"  # before sentences were compared
+
+
+def quote_words(quote: str) -> str:
+    """Return a quote in one line; of rows of a table the cells, parted by bars."""
     lines = []
-    for number, document_id, pages, quote in dict.fromkeys(places):
-        page = f"{pages[0]}" if len(pages) == 1 else f"{pages[0]}–{pages[-1]}"
-        place = escaped(f"[{number}] {names.get(document_id, REMOVED)}")
-        lines.append(f"{place}, p. {page}" + (f": “{escaped(quote)}”" if quote else ""))
-    return lines
+    for line in quote.splitlines():
+        row = _ROW.fullmatch(line.strip())
+        if row is None:
+            lines.append(line)
+        elif cells := [cell.strip() for cell in _BORDER.split(row[1]) if not _EMPTY.fullmatch(cell)]:
+            lines.append(" | ".join(cells).replace("\\|", "|"))
+    return " ".join(" ".join(lines).split())
+
+
+def refused_to(answer: Answer, names: Names) -> str:
+    """Return the sentence nearest to a question that was refused, with its place; empty where there is none."""
+    near = answer.nearest
+    if near is None or not answer.refused:
+        return ""
+    return f"“{quote_words(near.quote)}” ({names.get(near.span.document_id, REMOVED)}, p. {near.span.page})"
+
+
+def summary(answer: Answer) -> str:
+    """Return how much of an answer is supported and who wrote it, as one sentence; empty where nothing is known."""
+    by = " with ".join(part for part in (answer.reader, answer.model) if part)
+    facts = [
+        support_counts(answer),
+        unfound_numbers(answer),
+        "stopped before its end" if answer.stopped else "",
+        f"answered by {by}" if by else "",
+    ]
+    told = "; ".join(fact for fact in facts if fact)
+    return f"{told[0].upper()}{told[1:]}." if told and not answer.refused else ""
+
+
+def marked_text(answer: Answer) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the answer in pieces, each with the numbers of the markers behind it."""
+    if answer.refused:
+        return ((refusal_words(answer), ()),)
+    pieces, start = [], 0
+    for end in sorted({*(citation.end for citation in answer.citations), len(answer.text)}):
+        numbers = sorted({citation.number for citation in answer.citations if citation.end == end})
+        if answer.text[start:end] or numbers:
+            pieces.append((answer.text[start:end], tuple(numbers)))
+        start = end
+    return tuple(pieces)
 
 
 def support_counts(answer: Answer) -> str:
@@ -78,7 +208,7 @@ def support_counts(answer: Answer) -> str:
     if not counts:
         return ""
     if counts.total() == 1:
-        return f"1 sentence: {_ONE[answer.sentences[0].support]}"
+        return f"1 sentence: {VERDICTS[answer.sentences[0].support]}"
     parts = [words.format(counts[support]) for support, words in _SEVERAL.items() if counts[support]]
     return f"{counts.total()} sentences: {', '.join(parts)}"
 
@@ -103,36 +233,42 @@ def _one_line(text: str) -> str:
     return escape(" ".join(text.split()))
 
 
-def _conversation(conversation: Conversation, names: Names) -> str:
-    asked = "1 question" if len(conversation.turns) == 1 else f"{len(conversation.turns)} questions"
-    about = ", ".join(_one_line(names.get(one, REMOVED)) for one in conversation.document_ids) or "all documents"
+def _conversation(conversation: Conversation, names: Names, pictures: Pictures) -> str:
     parts = [
         f"# {_one_line(conversation.title) or 'Conversation'}",
-        f"{conversation.created_at:%Y-%m-%d}, {asked} about {about}",
-        *(_turn(turn, names) for turn in conversation.turns),
+        facts(conversation, names, _one_line),
+        *(_turn(turn, names, pictures.get(turn.id, ())) for turn in conversation.turns),
     ]
     return "\n\n".join(parts)
 
 
-def _turn(turn: Turn, names: Names) -> str:
+def _note(note: Footnote) -> str:
+    quote = f": “{escape(note.quote)}”" if note.quote else ""
+    return f"{escape(note.filename)}, p. {note.pages}{quote}" + (f" ({note.verdict})" if note.verdict else "")
+
+
+def _picture(picture: PagePicture) -> str:
+    if not picture.data:
+        return f"*{_one_line(f'{picture.place}: {picture.message}')}*"
+    return f"![{_one_line(picture.place)}]({picture.name})"
+
+
+def _turn(turn: Turn, names: Names, pictures: Sequence[PagePicture]) -> str:
     answer = turn.answer
     parts = [f"## {turn.number}. {_one_line(turn.question)}"]
     if turn.standalone_question != turn.question:
         parts.append(f"Searched for: “{_one_line(turn.standalone_question)}”")
     if answer.rewriting:
         parts.append(f"*{_one_line(answer.rewriting)}*")
-    parts.append(escape(answer_text(answer)) or "No answer.")
-    if listed := references(answer, names, escape):
-        title = "The nearest passages:" if answer.refused else "Sources:"
-        parts += [title, "\n".join(f"- {line}" for line in listed)]
-    by = " with ".join(part for part in (answer.reader, answer.model) if part)
-    facts = [
-        support_counts(answer),
-        unfound_numbers(answer),
-        "stopped before its end" if answer.stopped else "",
-        f"answered by {_one_line(by)}" if by else "",
-    ]
-    if summary := "; ".join(fact for fact in facts if fact):
-        parts.append(f"*{summary[0].upper()}{summary[1:]}.*")
+    said = escape(answer_text(answer)) or "No answer."
+    parts.append(f"**Not answered.** {said}" if answer.refused else said)
+    if closest := refused_to(answer, names):
+        parts.append(f"Closest: {_one_line(closest)}")
+    if listed := footnotes(answer, names):
+        parts.append("The nearest passages:" if answer.refused else "Sources:")
+        parts.append("\n".join(f"- {escape(f'[{note.number}] ')}{_note(note)}" for note in listed))
+    parts += [_picture(picture) for picture in pictures]
+    if told := summary(answer):
+        parts.append(f"*{_one_line(told)}*")
     parts += [f"*{_one_line(note)}*" for note in answer.notes]
     return "\n\n".join(parts)

@@ -14,6 +14,7 @@ from typing import Self
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
 from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.conversation_files import ConversationFileService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
 from pdfqa_core.services.follow_ups import FollowUpService
@@ -57,6 +58,7 @@ class Services:
     answers: AnswerService
     follow_ups: FollowUpService
     conversations: Conversations
+    conversation_files: ConversationFileService
     studies: StudyService
     evaluation: EvaluationService
     visitors: VisitorService
@@ -77,18 +79,20 @@ class Services:
         indexes = IndexService(workspace, documents, models.encoders, tasks)
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
+        pages = PageService(documents, settings, passwords)
         answers = AnswerService(store, documents, indexes, preparation, models, tasks)
         return cls(
             workspace=workspace,
             tasks=tasks,
             documents=documents,
-            pages=PageService(documents, settings, passwords),
+            pages=pages,
             indexes=indexes,
             preparation=preparation,
             models=models,
             answers=answers,
             follow_ups=FollowUpService(documents, indexes),
             conversations=store.conversations,
+            conversation_files=ConversationFileService(store.conversations, documents, pages),
             studies=StudyService(store.studies, store.conversations),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, passwords, settings.server),

@@ -14,7 +14,7 @@ from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
-from pdfqa_core.types import Document, DocumentState, Page
+from pdfqa_core.types import Box, Document, DocumentState, Page
 
 THUMBNAIL_WIDTH = 168  # pixels
 _log = logging.getLogger(__name__)
@@ -71,17 +71,7 @@ class PageService:
         in which all of them do. Raises UsageError if the owner has no such page, or may not read it: pages are kept
         once for all owners, so another one may have opened the same file with its password.
         """
-        document = self._documents.get(owner, document_id)
-        usable = {r.extractor: r for r in self._documents.readings(owner, document_id) if r.state.usable}
-        if not usable:
-            raise UsageError(f"{document.filename} has no pages to show: {document.state}.", document.reason)
-        first = readings.used(
-            document, usable.values(), reading or self._documents.wanted_reading(settings or self._settings)
-        )
-        names = [reading] if reading in usable else [first.extractor] if first else []
-        if reading not in usable and claims:
-            names += [name for name in usable if name not in names]
-        name, page, found = self._page_with(owner, document_id, number, names or list(usable), claims)
+        document, usable, name, page, found = self._read(owner, document_id, number, reading, settings, claims)
         image, message, locked = b"", "", False
         try:
             image = self._image(owner, document, number, width)
@@ -93,10 +83,43 @@ class PageService:
         mime = self._renderer.mime if image else ""
         return PageView(document, page, usable[name], tuple(usable.values()), image, mime, message, found, locked)
 
-    def _image(self, owner: str, document: Document, number: int, width: int) -> bytes:
+    def marked(
+        self, owner: str, document_id: str, number: int, claims: Sequence[Claim], *, width: int = 900
+    ) -> Picture:
+        """Return a page as a JPEG, `width` pixels wide, with what the claims say stands on it marked.
+
+        Raises PdfQAError where it cannot be drawn: the owner has no such page, or its password is not known.
+        """
+        document, _, _, page, found = self._read(owner, document_id, number, "", None, claims)
+        boxes = [box for claim in found for box in page.boxes(claim.span.start, claim.span.end)]
+        return Picture(self._image(owner, document, number, width, marks=boxes, jpeg=True), "image/jpeg")
+
+    def _read(
+        self, owner: str, document_id: str, number: int, reading: str, settings: Settings | None,
+        claims: Sequence[Claim],
+    ) -> tuple[Document, dict[str, Reading], str, Page, tuple[Claim, ...]]:  # fmt: skip
+        """Return a document, its usable readings, the name of the one to show, the page, the claims that stand on it.
+
+        As `view`. Raises UsageError if the owner has no such page.
+        """
+        document = self._documents.get(owner, document_id)
+        usable = {r.extractor: r for r in self._documents.readings(owner, document_id) if r.state.usable}
+        if not usable:
+            raise UsageError(f"{document.filename} has no pages to show: {document.state}.", document.reason)
+        first = readings.used(
+            document, usable.values(), reading or self._documents.wanted_reading(settings or self._settings)
+        )
+        names = [reading] if reading in usable else [first.extractor] if first else []
+        if reading not in usable and claims:
+            names += [name for name in usable if name not in names]
+        return document, usable, *self._page_with(owner, document_id, number, names or list(usable), claims)
+
+    def _image(
+        self, owner: str, document: Document, number: int, width: int, *, marks: Sequence[Box] = (), jpeg: bool = False
+    ) -> bytes:
         return self._renderer.render(
             self._documents.original(owner, document.id).path, number, width_px=width, filename=document.filename,
-            password=self._passwords.get(owner, document.id),
+            password=self._passwords.get(owner, document.id), marks=marks, jpeg=jpeg,
         )  # fmt: skip
 
     def enter_password(self, owner: str, document_id: str, password: str) -> None:

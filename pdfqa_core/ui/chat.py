@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,15 +10,13 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.exports.conversations import conversations_markdown
 from pdfqa_core.services import Services
 from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
-from pdfqa_core.ui import chat_view
+from pdfqa_core.ui import chat_view, downloads
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
 from pdfqa_core.ui.session import ChatState, Session, Shown
-from pdfqa_core.whole_files import safe_name
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
@@ -58,6 +55,7 @@ class Parts:
             with gr.Column():
                 self.evidence = live_html(elem_id="chat-evidence")
                 self.page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
+        self.file = gr.DownloadButton("download", elem_id="chat-file", elem_classes=["pq-offstage"])
         self.download = live_html(elem_id="chat-download", classes="pq-offstage")
 
     def everything(self) -> list[Any]:
@@ -80,6 +78,7 @@ def build(services: Services, session: gr.State) -> Shown:
     opened = parts.conversations.click(
         guarded(handlers.conversation_clicked), [parts.state, session], outputs, **AT_ONCE
     )
+    opened.then(None, None, None, js="() => window.pdfqa.exported()")
     for event in (entered, sent, clicked_through, offered, opened):  # on their own: the next question need not wait
         event.then(guarded(handlers.offer), [parts.state, session], parts.follow_ups, **AT_ONCE)
     parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
@@ -153,6 +152,7 @@ class Handlers:
             self.parts.stop: gr.Button(visible=False),
             self.parts.evidence: self._evidence(turn, state, names),
             self.parts.page: self._page(turn, state, session),
+            self.parts.file: gr.skip(),
             self.parts.download: gr.skip(),
         }
 
@@ -354,11 +354,10 @@ class Handlers:
                 session = replace(session, scope=conversation.document_ids)
                 return {**self.show(state, session), self.parts.session: session, self.parts.follow_ups: ""}
             case "export":
-                conversation = conversations.get(session.owner, chosen)
-                names = self.services.documents.filenames(session.owner)
-                text = conversations_markdown([conversation], names).decode()
-                name = re.sub(r"[^\w -]+", " ", conversation.title).strip()[:60] or "conversation"
-                return {self.parts.download: chat_view.download(safe_name(f"{name}.md"), text)}
+                file = self.services.conversation_files.file(session.owner, data.get("form", ""), [chosen])
+                return {
+                    self.parts.file: downloads.write(file.name, file.data), self.parts.download: chat_view.download(),
+                }  # fmt: skip
             case "rename":
                 conversations.rename(session.owner, chosen, data.get("text", "")[:200])
             case "delete":

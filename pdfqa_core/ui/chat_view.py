@@ -11,6 +11,7 @@ from pdfqa_core.exports.conversations import REMOVED, support_counts, turn_markd
 from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
+from pdfqa_core.services.conversation_files import FORMS
 from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
 from pdfqa_core.ui.components import day, render
 from pdfqa_core.ui.passage_text import PassagePart, passage_parts
@@ -261,9 +262,10 @@ def evidence(
 def conversation_list(conversations: Sequence[ConversationSummary], chosen: str) -> str:
     """Return the conversations by day, newest first."""
     groups = [(name, list(group)) for name, group in groupby(conversations, key=lambda c: day(c.changed_at))]
-    return render("conversations", groups=groups, chosen=chosen)
+    forms = [(form, words) for form, (_, words, _) in FORMS.items() if form != "jsonl"]
+    return render("conversations", groups=groups, chosen=chosen, forms=forms)
 
 
-def download(filename: str, text: str) -> str:
-    """Return what makes the browser save `text` under `filename`; made anew each time, so that it is noticed."""
-    return render("download", filename=filename, text=text, moment=time.monotonic_ns())
+def download() -> str:
+    """Return what makes the browser save the file that is ready; made anew each time, so that it is noticed."""
+    return render("download", moment=time.monotonic_ns())

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -223,6 +224,16 @@ def test_conversations_as_markdown_have_file_page_and_quote(run, rated):
     text = Path(done.data["file"]).read_text(encoding="utf-8")
     assert f"## 1. {QUESTIONS['q03']['question']}" in text
     assert "harbour-heat.pdf, p. 4: “All meters are read every 15 minutes.”" in text
+
+
+def test_conversations_in_forms_with_pictures(run, rated, tmp_path):
+    for form in ("docx", "html", "zip"):
+        done = run("export", "conversations", "--format", form, "--conversation", rated, "--json")
+        assert (done.status, done.data["rows"], Path(done.data["file"]).suffix) == (0, 1, f".{form}")
+    with zipfile.ZipFile(done.data["file"]) as packed:
+        assert "pages/001.jpg" in packed.namelist()
+    unknown = run("export", "conversations", "--conversation", "none", "--json")
+    assert (unknown.status, unknown.data["error"]["what"]) == (2, "There is no conversation 'none'.")
 
 
 def test_an_export_to_standard_output_is_the_file_and_nothing_else(workspace, run, rated):

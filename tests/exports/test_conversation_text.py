@@ -76,7 +76,7 @@ def test_markdown_shows_the_words_and_renders_nothing_of_them():
         "<h2>1. What does *it* cost?</h2>",
         "Searched for: “What does the *pump* cost?”",
         "![free](http://evil.test/x.png)",
-        "<li>[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.”</li>",
+        "<li>[1] a_report [2023].pdf, p. 7: “The price is *five* dollars.” (the passage says this)</li>",
         "2 sentences: the passages say 1, 1 not found in the passages; 1 number not found in the cited passages",
         "; answered by generative with fake_7B.",
     ):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import docx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -68,14 +69,21 @@ def test_a_selection_in_an_answer_marks_the_sentence_that_fits_it(visitor: Page)
     visitor.evaluate("getSelection().removeAllRanges()")
 
 
-def test_a_conversation_is_saved_as_markdown_with_its_pages(visitor: Page, tmp_path: Path):
-    with visitor.expect_download() as download:
-        visitor.locator(".conversations li.chosen").get_by_role("button", name="export").click()
-    assert download.value.suggested_filename == "How many flats does Ropewalk Court have.md"
-    download.value.save_as(tmp_path / "saved.md")
+def test_a_conversation_is_saved_with_its_pages_in_the_form_that_is_chosen(visitor: Page, tmp_path: Path):
+    chosen = visitor.locator(".conversations li.chosen")
+    for form, suffix in (("Markdown", "md"), ("Word", "docx")):
+        chosen.locator("summary").click()
+        with visitor.expect_download() as download:
+            chosen.get_by_role("button", name=form, exact=True).click()
+        assert download.value.suggested_filename == f"How many flats does Ropewalk Court have.{suffix}"
+        download.value.save_as(tmp_path / f"saved.{suffix}")
+        expect(chosen.locator("summary")).to_have_text("export")
     saved = (tmp_path / "saved.md").read_text(encoding="utf-8")
     assert f"## 1. {FLATS}" in saved
     assert re.search(r"harbour-heat\.pdf, p\. \d: “", saved)
+    word = docx.Document(str(tmp_path / "saved.docx"))
+    assert f"1. {FLATS}" in [paragraph.text for paragraph in word.paragraphs]
+    assert len(word.inline_shapes) > 0
 
 
 def test_two_people_who_ask_at_once_get_their_own_answers(visitor: Page, browser: Browser, demo: App, make_pdf):

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.process.children import Child
 from pdfqa_core.extraction.process.frames import BYTES, Frame
 from pdfqa_core.extraction.process.limits import RENDER_MB
+from pdfqa_core.types import Box
 
 _CACHE_BYTES = 48 * 1024 * 1024
 _REMEMBERED = 300.0  # seconds for which a page that hung or crashed the child is not tried again
@@ -56,9 +58,12 @@ class PageRenderer:
         scale: float | None = None,
         password: str | None = None,
         filename: str = "",
+        marks: Sequence[Box] = (),
+        jpeg: bool = False,
     ) -> bytes:
         """Return page `number` (from 1) as an image `width_px` pixels wide, or of `scale` pixels per point.
 
+        The `marks` are coloured in it; `jpeg` makes a JPEG, which every word processor reads, instead of a WebP image.
         Very large pages come out smaller than asked. Raises PdfQAError if the page cannot be drawn (in time), a
         DocumentError if the file cannot be opened (ENCRYPTED: with this password).
         """
@@ -70,7 +75,8 @@ class PageRenderer:
         width = None if scale else max(16, min(width_px or 1000, 8000))
         secret = hashlib.sha256((password or "").encode()).hexdigest()
         place = (path, status.st_mtime_ns, status.st_size, number)
-        key = (*place, width, scale, secret)
+        boxes, kind = tuple(map(tuple, marks)), "JPEG" if jpeg else "WEBP"
+        key = (*place, width, scale, secret, boxes, kind)
         with self._lock:
             if key in self._cache:
                 self._cache.move_to_end(key)
@@ -80,7 +86,7 @@ class PageRenderer:
                 raise PdfQAError(failure.what, failure.hint)
             job = {
                 "path": str(path.resolve()), "filename": name, "number": number, "width_px": width, "scale": scale,
-                "password": password,
+                "password": password, "marks": boxes, "format": kind,
             }  # fmt: skip
             try:
                 image = self._ask(name, number, job)

@@ -1,8 +1,9 @@
 """The child process that draws pages: `python -m pdfqa_core.extraction.process.render_child`, started by `render`.
 
-Each JSON frame on standard input asks for a page; the answer is a BYTES frame (a WebP image) or a JSON frame with
+Each JSON frame on standard input asks for a page; the answer is a BYTES frame (an image) or a JSON frame with
 "what" and "hint", and "state" where the file cannot be opened. The last document stays open, since pages are mostly
-asked for one after the other.
+asked for one after the other. A job may have marks, boxes in points that are drawn over the page like a felt pen, and
+a format, that of the image.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pdfqa_core.extraction.process.limits import EXIT_MEMORY, RENDER_MB, limit_m
 _MAX_SIDE = 4000  # pixels
 _MAX_PIXELS = 12_000_000
 _QUALITY = 80
+_MARK = (255, 200, 110)
 
 
 class _Documents:
@@ -60,12 +62,28 @@ def _draw(documents: _Documents, job: dict[str, Any]) -> bytes:
         width, height = max(1.0, page.get_width()), max(1.0, page.get_height())
         wanted = job["scale"] or (job["width_px"] - 0.01) / width
         most = min(_MAX_SIDE / max(width, height), math.sqrt(_MAX_PIXELS / (width * height)))
-        image = page.render(scale=min(wanted, most), rev_byteorder=True).to_pil()
+        image = page.render(scale=min(wanted, most), rev_byteorder=True).to_pil().convert("RGB")
     finally:
         page.close()
+    image = _marked(image, job["marks"], image.width / width)
     buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "WEBP", quality=_QUALITY, method=0)
+    options = {"method": 0} if job["format"] == "WEBP" else {"optimize": True}
+    image.save(buffer, job["format"], quality=_QUALITY, **options)
     return buffer.getvalue()
+
+
+def _marked(image: Any, marks: list[list[float]], scale: float) -> Any:
+    """Return the image with the boxes (left, top, right, bottom in points) coloured; what is printed stays dark."""
+    from PIL import Image, ImageChops, ImageDraw
+
+    if not marks:
+        return image
+    pen = Image.new("RGB", image.size, "white")
+    draw = ImageDraw.Draw(pen)
+    for left, top, right, bottom in marks:
+        place = [left * scale - 1, top * scale - 1, max(left, right) * scale + 1, max(top, bottom) * scale + 1]
+        draw.rounded_rectangle(place, radius=2, fill=_MARK)
+    return ImageChops.multiply(image, pen)
 
 
 def _answer(frame: Frame, documents: _Documents, out: IO[bytes]) -> None:

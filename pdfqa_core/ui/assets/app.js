@@ -270,16 +270,16 @@
     if (!event.target.closest("button") && event.target.closest(".answer") && selectedAnswer()) event.stopPropagation();
   }, true);
 
-  function save(element) {
-    const file = element.querySelector("[data-download]");
-    if (!file) return;
-    const link = Object.assign(document.createElement("a"), {
-      href: URL.createObjectURL(new Blob([file.dataset.text], { type: "text/markdown;charset=utf-8" })),
-      download: file.dataset.download,
-    });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  function save(element) { // the button has its file when the page has shown what came with it
+    if (element.querySelector("[data-download]")) setTimeout(() => document.querySelector("#chat-file").click(), 300);
   }
+  document.addEventListener("click", (event) => {
+    const chosen = event.target.closest("[data-action=export]"), menu = chosen?.closest("details");
+    document.querySelectorAll("details.export[open]").forEach((one) => {
+      if (chosen || !one.contains(event.target)) one.open = false;
+    });
+    if (menu) menu.querySelector("summary").textContent = "making the file…";
+  });
 
   let shownEvidence = ""; // so that the list moves only when another place of it is chosen
   function showEvidence(element) {
@@ -295,6 +295,9 @@
 
   // Called by a component after its HTML changed.
   window.pdfqa = {
+    exported() {
+      document.querySelectorAll("details.export > summary").forEach((one) => { one.textContent = "export"; });
+    },
     openWantedTab() {
       if (wantedTab) openTab(wantedTab);
       wantedTab = "";

@@ -11,7 +11,7 @@ import pytest
 
 from pdfqa_core.errors import DocumentError, PdfQAError
 from pdfqa_core.extraction.process.render import PageRenderer
-from pdfqa_core.types import DocumentState
+from pdfqa_core.types import Box, DocumentState
 from tests.extraction import hostile
 from tests.extraction.conftest import at
 
@@ -35,6 +35,20 @@ def test_pages_have_the_width_asked_for(renderer, draw):
     assert first != second
     assert size(renderer.render(path, 1, scale=2)) == pytest.approx((1190, 1684), abs=1)
     assert first[8:12] == b"WEBP"
+
+
+def test_marks_are_coloured_and_the_print_stays(renderer, draw):
+    from PIL import Image
+
+    path = draw(lambda c: at(c, 70, 90, ["One"]))
+    plain = renderer.render(path, 1, scale=1, jpeg=True)
+    marked = renderer.render(path, 1, scale=1, jpeg=True, marks=[Box(60, 70, 120, 100)])
+    assert plain[:2] == marked[:2] == b"\xff\xd8"
+    image = Image.open(io.BytesIO(marked)).convert("RGB")
+    assert image.getpixel((62, 72)) == pytest.approx((255, 200, 110), abs=8)
+    assert image.getpixel((130, 72)) == pytest.approx((255, 255, 255), abs=8)
+    darkest = min(sum(image.getpixel((x, y))) for x in range(60, 120) for y in range(70, 100))
+    assert darkest < 200
 
 
 @pytest.mark.linux

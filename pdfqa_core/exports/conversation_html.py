@@ -1,0 +1,46 @@
+"""Conversations as one HTML file that needs no other: pictures of the cited pages are part of it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from pdfqa_core.exports.conversations import (
+    Names,
+    PagePicture,
+    Pictures,
+    facts,
+    footnotes,
+    marked_text,
+    refused_to,
+    summary,
+)
+from pdfqa_core.exports.html import html_page
+from pdfqa_core.types import Conversation, Turn
+
+
+def conversations_html(conversations: Sequence[Conversation], names: Names, pictures: Pictures) -> bytes:
+    """Return the conversations as a UTF-8 HTML file; texts are escaped, and the page may load nothing."""
+    title = conversations[0].title if len(conversations) == 1 else "Conversations"
+    shown = [
+        (one.title or "Conversation", facts(one, names), [_turn(turn, names, pictures) for turn in one.turns])
+        for one in conversations
+    ]
+    return html_page("conversation", title=title or "Conversation", conversations=shown)
+
+
+def _turn(turn: Turn, names: Names, pictures: Pictures) -> dict[str, object]:
+    answer = turn.answer
+    return {
+        "turn": turn,
+        "searched": turn.standalone_question if turn.standalone_question != turn.question else "",
+        "pieces": marked_text(answer) or (("No answer.", ()),),
+        "notes": footnotes(answer, names),
+        "closest": refused_to(answer, names),
+        "summary": summary(answer),
+        "pictures": [(one, _data(one)) for one in pictures.get(turn.id, ())],
+    }
+
+
+def _data(picture: PagePicture) -> str:
+    return f"data:image/jpeg;base64,{base64.b64encode(picture.data).decode()}" if picture.data else ""

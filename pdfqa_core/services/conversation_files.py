@@ -1,0 +1,116 @@
+"""Conversations as files, with pictures of the pages that their answers cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.conversation_html import conversations_html
+from pdfqa_core.exports.conversation_word import conversations_word
+from pdfqa_core.exports.conversations import REMOVED, PagePicture, conversations_markdown, markdown_zip
+from pdfqa_core.exports.jsonl import write_jsonl
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.pages import PageService
+from pdfqa_core.services.readings import Claim
+from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.types import Conversation, Turn
+from pdfqa_core.whole_files import safe_name
+
+# By name: how files end, what a person reads, and whether there are pictures in it.
+FORMS: Mapping[str, tuple[str, str, bool]] = {
+    "docx": ("docx", "Word", True),
+    "html": ("html", "web page", True),
+    "markdown": ("md", "Markdown", False),
+    "zip": ("zip", "Markdown with pages", True),
+    "jsonl": ("jsonl", "JSON lines", False),
+}
+_WRITERS = {"docx": conversations_word, "html": conversations_html, "zip": markdown_zip}
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationFile:
+    """Conversations as a file: its name, its content, and how many conversations it holds."""
+
+    name: str
+    data: bytes
+    rows: int
+
+
+class ConversationFileService:
+    """Writes the conversations of each owner."""
+
+    def __init__(self, conversations: Conversations, documents: DocumentService, pages: PageService) -> None:
+        self._conversations = conversations
+        self._documents = documents
+        self._pages = pages
+
+    def file(self, owner: str, form: str, conversations: Sequence[str] = ()) -> ConversationFile:
+        """Return the conversations with these ids or titles (none: all) in a form, one of FORMS.
+
+        Raises UsageError for another form, or a name of no conversation.
+        """
+        if form not in FORMS:
+            raise UsageError(f"Conversations have no {form} form.", f"Use one of: {', '.join(FORMS)}.")
+        suffix, _, pictured = FORMS[form]
+        whole = [self._conversations.get(owner, one) for one in self._chosen(owner, conversations)]
+        names = self._documents.filenames(owner)
+        if form == "jsonl":
+            data = write_jsonl(whole)
+        elif not pictured:
+            data = conversations_markdown(whole, names)
+        else:
+            data = _WRITERS[form](whole, names, self._pictures(owner, whole, names))
+        title = whole[0].title if len(whole) == 1 else "conversations"
+        name = re.sub(r"[^\w -]+", " ", title).strip()[:60].strip() or "conversation"
+        return ConversationFile(safe_name(f"{name}.{suffix}"), data, len(whole))
+
+    def _chosen(self, owner: str, wanted: Sequence[str]) -> tuple[str, ...]:
+        known = self._conversations.list(owner)
+        if not wanted:
+            return tuple(one.id for one in known)
+        found: list[str] = []
+        for name in wanted:
+            ids = [one.id for one in known if name in (one.id, one.title)]
+            if not ids:
+                raise UsageError(f"There is no conversation {name!r}.", "Name one by its title or its id.")
+            found += ids
+        return tuple(dict.fromkeys(found))
+
+    def _pictures(
+        self, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]
+    ) -> dict[str, tuple[PagePicture, ...]]:
+        """Return the pictures of the pages that each turn cites, by turn id."""
+        numbers = count(1)
+        return {
+            turn.id: tuple(
+                self._picture(owner, place, claims, names, f"pages/{next(numbers):03d}.jpg")
+                for place, claims in _cited(turn).items()
+            )
+            for conversation in conversations
+            for turn in conversation.turns
+        }
+
+    def _picture(
+        self, owner: str, place: tuple[str, int], claims: Sequence[Claim], names: Mapping[str, str], name: str
+    ) -> PagePicture:
+        document_id, number = place
+        words = f"{names.get(document_id, REMOVED)}, p. {number}"
+        if document_id not in names:
+            return PagePicture(words, message="its page cannot be shown any more.")
+        try:
+            return PagePicture(words, name, self._pages.marked(owner, document_id, number, claims).data)
+        except PdfQAError as error:
+            return PagePicture(words, message=str(error))
+
+
+def _cited(turn: Turn) -> dict[tuple[str, int], list[Claim]]:
+    """Return the pages that an answer cites, as (document, page), each with what is quoted of it."""
+    found: dict[tuple[str, int], list[Claim]] = {}
+    if not turn.answer.refused:
+        for citation in turn.answer.citations:
+            claim = Claim(citation.span, citation.quote)
+            found.setdefault((citation.span.document_id, citation.span.page), []).append(claim)
+    return found

@@ -1,0 +1,146 @@
+"""Conversations as a web page, as a Word file and as Markdown with pictures."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import docx
+import pytest
+
+from pdfqa_core.exports.conversation_html import conversations_html
+from pdfqa_core.exports.conversation_word import conversations_word
+from pdfqa_core.exports.conversations import (
+    PagePicture,
+    conversations_markdown,
+    footnotes,
+    markdown_zip,
+    marked_text,
+    quote_words,
+)
+from pdfqa_core.reading.declining import NOT_ANSWERED
+from pdfqa_core.types import Answer, Citation, Conversation, Span, Support
+from tests.exports.test_conversation_text import ANSWER, DOCUMENT, NAMES, TURN
+from tests.storage.conftest import NOW, turn
+
+FACTS = ("a_report [2023].pdf, p. 7: “The price is *five* dollars.”", "a_report [2023].pdf, p. 9: “# Free”")
+
+
+@pytest.fixture(scope="module")
+def jpeg():
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.new("RGB", (90, 120), "orange").save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def pictures(jpeg):
+    return {
+        "t": (
+            PagePicture("a_report [2023].pdf, p. 7", "pages/001.jpg", jpeg),
+            PagePicture("a_report [2023].pdf, p. 9", message="The page image needs the password."),
+        )
+    }
+
+
+def refusal():
+    asked = turn("r", "first", "second", document_id=DOCUMENT)
+    near = Citation(2, "p2", Span(DOCUMENT, 2, 0, 6), "Nearly\nthis.", False)
+    answer = replace(asked.answer, text="Insufficient context.", refused=True, nearest=near)
+    return replace(asked, answer=answer, number=2)
+
+
+TALK = Conversation("c", "Prices <of> it", NOW, "me", (DOCUMENT,), (TURN, refusal()))
+
+
+class Tags(HTMLParser):
+    """The tags of a page with their attributes, and its text."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page.decode())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_web_page_is_one_file_with_pictures_and_working_markers(pictures):
+    page = Tags(conversations_html([TALK], NAMES, pictures))
+    (image,) = [attributes["src"] for tag, attributes in page.tags if tag == "img"]
+    assert image.startswith("data:image/jpeg;base64,/9j/")
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    links = {attributes["href"] for tag, attributes in page.tags if tag == "a"}
+    assert links
+    assert links <= {f"#{one}" for one in ids}
+    for fact in FACTS:
+        assert fact in page.text
+    assert "(the passage says this)" in page.text
+    assert "Prices <of> it" in page.text
+    assert "The page image needs the password." in page.text
+    assert f"Not answered. {NOT_ANSWERED}" in page.text
+    assert "Closest: “Nearly this.” (a_report [2023].pdf, p. 2)" in page.text
+    assert not re.search(rb"""(?:src|href)=["'](?!data:|#)""", conversations_html([TALK], NAMES, pictures))
+
+
+def test_the_word_file_opens_and_holds_the_same(pictures):
+    opened = docx.Document(io.BytesIO(conversations_word([TALK, TALK], NAMES, pictures)))
+    texts = [paragraph.text for paragraph in opened.paragraphs]
+    headings = [p.text for p in opened.paragraphs if p.style.name.startswith("Heading")]
+    assert headings[:3] == ["Prices <of> it", "1. What does *it* cost?", "2. What is it?"]
+    for number, fact in zip((1, 2), FACTS, strict=True):
+        assert any(text.startswith(f"[{number}] {fact}") for text in texts)
+    assert f"Not answered. {NOT_ANSWERED}" in texts
+    assert len(opened.inline_shapes) == 2
+    raised = [run.text for p in opened.paragraphs for run in p.runs if run.font.superscript]
+    assert raised[:3] == ["[1]", "[1]", "[2]"]
+    assert any("needs the password" in text for text in texts)
+
+
+def test_a_word_file_takes_any_text():
+    odd = replace(TURN, question="\x00a\x1b b \ud800 c\ufffe", answer=Answer("", stopped=True))
+    opened = docx.Document(io.BytesIO(conversations_word([replace(TALK, title="", turns=(odd,))], {}, {})))
+    assert [p.text for p in opened.paragraphs][:1] == ["Conversation"]
+    assert "No answer." in [p.text for p in opened.paragraphs]
+
+
+def test_markdown_names_the_pictures_that_lie_beside_it(pictures, jpeg):
+    with zipfile.ZipFile(io.BytesIO(markdown_zip([TALK], NAMES, pictures))) as packed:
+        assert packed.testzip() is None
+        assert packed.read("pages/001.jpg") == jpeg
+        text = packed.read("conversation.md").decode()
+    assert "![a\\_report \\[2023\\].pdf, p. 7](pages/001.jpg)" in text
+    assert "p. 9: The page image needs the password." in text
+    assert f"**Not answered.** {NOT_ANSWERED}" in text
+    assert "![" not in conversations_markdown([TALK], NAMES).decode().replace("\\!\\[", "").replace("!\\[", "")
+
+
+def test_footnotes_say_how_far_the_passage_says_it():
+    assert [(note.number, note.pages, note.verdict) for note in footnotes(ANSWER, NAMES)] == [
+        (1, "7", "the passage says this"), (2, "9", "not found in the passages"), (1, "7", "not found in the passages"),
+    ]  # fmt: skip
+    old = replace(ANSWER, sentences=())
+    assert [note.verdict for note in footnotes(old, NAMES)] == ["wording found", "wording found in part"]
+    assert Support.PARTLY not in {sentence.support for sentence in ANSWER.sentences}
+
+
+def test_markers_stand_behind_their_sentences():
+    text = ANSWER.text
+    assert marked_text(ANSWER) == ((text[:12], (1,)), (text[12:], (1, 2)))
+    assert marked_text(Answer("A.")) == (("A.", ()),)
+    assert marked_text(Answer("")) == ()
+
+
+def test_rows_of_tables_are_quoted_without_their_borders():
+    assert quote_words("| Europe | $ 19 |  | a \\| b |") == "Europe | $ 19 | a | b"
+    assert quote_words("| Plan | Cost |\n| --- | --- |\n| Basic | 5 |") == "Plan | Cost Basic | 5"
+    assert quote_words("one\n two") == "one two"

@@ -97,9 +97,8 @@ def _add_note(paragraph: Paragraph, note: Footnote) -> None:
     paragraph.paragraph_format.left_indent = Cm(0.8)
     paragraph.paragraph_format.first_line_indent = Cm(-0.8)
     paragraph.paragraph_format.space_after = Pt(3)
-    quote = f": “{note.quote}”" if note.quote else ""
     paragraph.add_run(f"[{note.number}] ").bold = True
-    paragraph.add_run(_clean(f"{note.filename}, p. {note.pages}{quote}"))
+    paragraph.add_run(_clean(note.source()))
     if note.verdict:
         _small(paragraph, f" ({note.verdict})")
 

@@ -52,6 +52,11 @@ class Footnote:
     quote: str
     verdict: str = ""
 
+    def source(self, escaped: Callable[[str], str] = str) -> str:
+        """Return file, page and quote: "report.pdf, p. 7: “quote”"."""
+        quote = f": “{escaped(self.quote)}”" if self.quote else ""
+        return f"{escaped(self.filename)}, p. {self.pages}{quote}"
+
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
@@ -101,13 +106,25 @@ def facts(conversation: Conversation, names: Names, escaped: Callable[[str], str
 
 
 def turn_text(turn: Turn, names: Names) -> str:
-    """Return an answer with its markers and, below it, "[1] report.pdf, p. 7: “quote”" for each."""
-    return _joined(answer_text(turn.answer), references(turn.answer, names, str))
+    """Return an answer with its markers and, below it, "[1] report.pdf, p. 7: “quote”" for each.
+
+    A refusal has the sentence that is nearest to the question and the places of the nearest passages.
+    """
+    return _with_references(turn.answer, names, str, "")
 
 
 def turn_markdown(turn: Turn, names: Names) -> str:
     """Return what `turn_text` does as Markdown: the list of references is one, the texts are escaped."""
-    return _joined(escape(answer_text(turn.answer)), [f"- {line}" for line in references(turn.answer, names, escape)])
+    return _with_references(turn.answer, names, escape, "- ")
+
+
+def _with_references(answer: Answer, names: Names, escaped: Callable[[str], str], bullet: str) -> str:
+    closest, listed = refused_to(answer, names), references(answer, names, escaped)
+    parts = [escaped(answer_text(answer)), f"Closest: {escaped(closest)}" if closest else ""]
+    if answer.refused and listed:
+        parts.append("The nearest passages:")
+    parts.append("\n".join(bullet + line for line in listed))
+    return "\n\n".join(part for part in parts if part)
 
 
 def answer_text(answer: Answer) -> str:
@@ -117,11 +134,7 @@ def answer_text(answer: Answer) -> str:
 
 def references(answer: Answer, names: Names, escaped: Callable[[str], str]) -> list[str]:
     """Return one line for each passage that is quoted, for a refusal one for each of the nearest passages."""
-    lines = [
-        f"{escaped(f'[{note.number}] {note.filename}')}, p. {note.pages}"
-        + (f": “{escaped(note.quote)}”" if note.quote else "")
-        for note in footnotes(answer, names)
-    ]
+    lines = [f"{escaped(f'[{note.number}] ')}{note.source(escaped)}" for note in footnotes(answer, names)]
     return list(dict.fromkeys(lines))
 
 
@@ -132,18 +145,16 @@ def footnotes(answer: Answer, names: Names) -> tuple[Footnote, ...]:
             Footnote(hit.rank, names.get(hit.passage.document_id, REMOVED), _pages(hit.passage.pages), "")
             for hit in answer.hits
         )
-    support = {sentence.end: sentence.support for sentence in answer.sentences}
-    notes = (
-        Footnote(
-            citation.number,
-            names.get(citation.span.document_id, REMOVED),
-            str(citation.span.page),
-            quote_words(citation.quote),
-            _verdict(citation, support.get(citation.end)),
-        )
-        for citation in sorted(answer.citations, key=lambda one: one.end)
-    )
-    return tuple(dict.fromkeys(notes))
+    return tuple(dict.fromkeys(footnote(one, answer, names) for one in sorted(answer.citations, key=lambda c: c.end)))
+
+
+def footnote(citation: Citation, answer: Answer, names: Names) -> Footnote:
+    """Return what stands behind the marker of one citation."""
+    support = next((one.support for one in answer.sentences if one.end == citation.end), None)
+    return Footnote(
+        citation.number, names.get(citation.span.document_id, REMOVED), str(citation.span.page),
+        quote_words(citation.quote), _verdict(citation, support),
+    )  # fmt: skip
 
 
 def _pages(pages: tuple[int, ...]) -> str:
@@ -225,10 +236,6 @@ def escape(text: str) -> str:
     return _ADDRESS.sub(r"\\", _LINE_START.sub(r"\1\\", text))
 
 
-def _joined(text: str, lines: Iterable[str]) -> str:
-    return "\n\n".join(part for part in (text, "\n".join(lines)) if part)
-
-
 def _one_line(text: str) -> str:
     return escape(" ".join(text.split()))
 
@@ -243,8 +250,7 @@ def _conversation(conversation: Conversation, names: Names, pictures: Pictures) 
 
 
 def _note(note: Footnote) -> str:
-    quote = f": “{escape(note.quote)}”" if note.quote else ""
-    return f"{escape(note.filename)}, p. {note.pages}{quote}" + (f" ({note.verdict})" if note.verdict else "")
+    return note.source(escape) + (f" ({note.verdict})" if note.verdict else "")
 
 
 def _picture(picture: PagePicture) -> str:

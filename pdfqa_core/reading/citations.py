@@ -30,8 +30,8 @@ def strip_markers(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def with_markers(answer: Answer) -> str:
-    """Return the answer's text with [n] after each sentence that has evidence: "Sentence. [1]"."""
+    """Return the answer's text with [n] after each sentence that has evidence: "Sentence. [1]", each number once."""
     text = answer.text
-    for citation in sorted(answer.citations, key=lambda c: (c.end, c.number), reverse=True):
-        text = f"{text[: citation.end]} [{citation.number}]{text[citation.end :]}"
+    for end, number in sorted({(citation.end, citation.number) for citation in answer.citations}, reverse=True):
+        text = f"{text[:end]} [{number}]{text[end:]}"
     return text

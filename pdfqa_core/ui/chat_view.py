@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from pdfqa_core.exports.conversations import REMOVED, support_counts, turn_markdown, turn_text, unfound_numbers
+from pdfqa_core.exports.conversations import (
+    REMOVED,
+    footnote,
+    support_counts,
+    turn_markdown,
+    turn_text,
+    unfound_numbers,
+)
 from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
@@ -21,13 +28,14 @@ Names = Mapping[str, str]  # file names by document id
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A citation marker behind a sentence."""
+    """A citation marker behind a sentence; `source` is what its footnote says where the answer is copied."""
 
     index: int
     number: int
     verified: bool
     place: str
     quote: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,8 @@ def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
     places = {hit.rank: place(hit, names) for hit in answer.hits}
     marks: dict[int, list[Mark]] = {}
     for index, citation in enumerate(answer.citations):
-        mark = Mark(index, citation.number, citation.verified, places.get(citation.number, ""), citation.quote)
+        source = footnote(citation, answer, names).source()
+        mark = Mark(index, citation.number, citation.verified, places.get(citation.number, ""), citation.quote, source)
         marks.setdefault(citation.end, []).append(mark)
     checked = {sentence.end: sentence for sentence in answer.sentences}
     parts, start = [], 0

@@ -59,12 +59,25 @@ def test_a_copied_answer_has_its_references():
     ]
 
 
+def test_a_number_stands_once_behind_its_sentence_and_a_row_has_no_borders():
+    row = "| Europe | $ 19 |"
+    citations = [
+        Citation(1, "p", Span(DOCUMENT, 2, n, n + 9), quote, True, 0, 2) for n, quote in enumerate(("A.", row))
+    ]
+    assert turn_text(replace(TURN, answer=Answer("A.", tuple(citations))), NAMES).splitlines() == [
+        "A. [1]", "", "[1] a_report [2023].pdf, p. 2: “A.”", "[1] a_report [2023].pdf, p. 2: “Europe | $ 19”",
+    ]  # fmt: skip
+
+
 def test_a_copied_refusal_names_the_nearest_passages():
     refused = turn("t", "first", "second")
     refused = replace(refused, answer=replace(refused.answer, text="Insufficient context.", refused=True))
     assert turn_text(refused, {}).splitlines() == [
-        NOT_ANSWERED, "", "[1] removed document, p. 1", "[2] removed document, p. 2",
+        NOT_ANSWERED, "", "The nearest passages:", "", "[1] removed document, p. 1", "[2] removed document, p. 2",
     ]  # fmt: skip
+    near = Citation(1, "p1", Span(DOCUMENT, 3, 0, 9), "Nearly\nthis.", False)
+    closest = replace(refused, answer=replace(refused.answer, nearest=near))
+    assert turn_text(closest, NAMES).splitlines()[2] == "Closest: “Nearly this.” (a_report [2023].pdf, p. 3)"
 
 
 def test_markdown_shows_the_words_and_renders_nothing_of_them():

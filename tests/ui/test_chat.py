@@ -69,6 +69,26 @@ def test_a_selection_in_an_answer_marks_the_sentence_that_fits_it(visitor: Page)
     visitor.evaluate("getSelection().removeAllRanges()")
 
 
+def test_a_copied_answer_has_its_citations_as_footnotes(visitor: Page):
+    visitor.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    turn = visitor.locator("#chat-transcript .turn")
+    turn.get_by_role("button", name="copy", exact=True).click()
+    expect(turn.get_by_role("button", name="copied")).to_be_visible()
+    answer, _, notes = visitor.evaluate("navigator.clipboard.readText()").partition("\n\n[")
+    marker, quote = re.match(r"(\d)\] harbour-heat\.pdf, p\. \d: “(.+?)”", notes).groups()
+    assert f" [{marker}]" in answer
+    assert quote in " ".join(visitor.locator("#chat-evidence").inner_text().split())
+
+    select = "answer => getSelection().selectAllChildren(answer)"
+    turn.locator(".answer").evaluate(select)
+    visitor.keyboard.press("Control+c")
+    copied = visitor.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(answer[:20])
+    assert f"\n\n[{marker}] harbour-heat.pdf, p. " in copied
+    assert "✓" not in copied
+    visitor.evaluate("getSelection().removeAllRanges()")
+
+
 def test_a_conversation_is_saved_with_its_pages_in_the_form_that_is_chosen(visitor: Page, tmp_path: Path):
     chosen = visitor.locator(".conversations li.chosen")
     for form, suffix in (("Markdown", "md"), ("Word", "docx")):

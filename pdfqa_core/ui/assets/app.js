@@ -266,6 +266,23 @@
     clearTimeout(selecting);
     selecting = setTimeout(matchSelected, 50);
   }, true);
+  // What is copied of an answer by keys or menu has its markers, and below it what they stand for.
+  document.addEventListener("copy", (event) => {
+    if (!selectedAnswer() || !event.clipboardData) return;
+    const piece = getSelection().getRangeAt(0).cloneContents(), notes = new Set();
+    piece.querySelectorAll(".badge, .match").forEach((one) => one.remove());
+    piece.querySelectorAll(".cite").forEach((one) => {
+      const marker = `[${one.textContent.trim()}]`;
+      notes.add(`${marker} ${one.dataset.source}`);
+      one.replaceWith(` ${marker}`);
+    });
+    piece.querySelectorAll("table").forEach((one) => one.prepend("\n"));
+    piece.querySelectorAll("tr").forEach((one) => one.append("\n"));
+    piece.querySelectorAll(":is(th, td) + :is(th, td):not(.marks)").forEach((one) => one.prepend("\t"));
+    const text = [piece.textContent.trim(), [...notes].join("\n")].filter(Boolean).join("\n\n");
+    event.clipboardData.setData("text/plain", text);
+    event.preventDefault();
+  });
   document.addEventListener("click", (event) => { // the end of a selection is no click on the answer
     if (!event.target.closest("button") && event.target.closest(".answer") && selectedAnswer()) event.stopPropagation();
   }, true);

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
+from pdfqa_core.exports.citing import Source, bibtex, csl
 from pdfqa_core.exports.conversations import (
+    CITED,
     Names,
     PagePicture,
     Pictures,
@@ -19,14 +21,20 @@ from pdfqa_core.exports.html import html_page
 from pdfqa_core.types import Conversation, Turn
 
 
-def conversations_html(conversations: Sequence[Conversation], names: Names, pictures: Pictures) -> bytes:
+def conversations_html(
+    conversations: Sequence[Conversation], names: Names, pictures: Pictures, sources: Sequence[Source] = ()
+) -> bytes:
     """Return the conversations as a UTF-8 HTML file; texts are escaped, and the page may load nothing."""
     title = conversations[0].title if len(conversations) == 1 else "Conversations"
     shown = [
         (one.title or "Conversation", facts(one, names), [_turn(turn, names, pictures) for turn in one.turns])
         for one in conversations
     ]
-    return html_page("conversation", title=title or "Conversation", conversations=shown)
+    whole = [source for source in sources if not source.missing]
+    return html_page(
+        "conversation", title=title or "Conversation", conversations=shown, cited=CITED,
+        sources=[source.words for source in sources], bibtex=bibtex(whole), csl=csl(whole) if whole else "",
+    )  # fmt: skip
 
 
 def _turn(turn: Turn, names: Names, pictures: Pictures) -> dict[str, object]:

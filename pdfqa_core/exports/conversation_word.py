@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pdfqa_core.exports.citing import Source
 from pdfqa_core.exports.conversations import (
+    CITED,
     Footnote,
     Names,
     PagePicture,
@@ -29,7 +31,9 @@ _WIDTH = 5.2  # centimetres of a picture
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
 
-def conversations_word(conversations: Sequence[Conversation], names: Names, pictures: Pictures) -> bytes:
+def conversations_word(
+    conversations: Sequence[Conversation], names: Names, pictures: Pictures, sources: Sequence[Source] = ()
+) -> bytes:
     """Return the conversations as a .docx file."""
     import docx
     from docx.shared import Cm
@@ -47,6 +51,10 @@ def conversations_word(conversations: Sequence[Conversation], names: Names, pict
         _small(document.add_paragraph(), facts(conversation, names))
         for turn in conversation.turns:
             _add_turn(document, turn, names, pictures.get(turn.id, ()))
+    if sources:
+        document.add_heading(CITED, 2)
+    for source in sources:
+        document.add_paragraph(_clean(source.words), style="List Bullet")
     buffer = io.BytesIO()
     document.save(buffer)
     return buffer.getvalue()

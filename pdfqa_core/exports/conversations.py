@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pdfqa_core.exports.citing import Source, bibtex, csl
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.types import Answer, Citation, Conversation, Support, Turn
@@ -20,6 +21,7 @@ from pdfqa_core.types import Answer, Citation, Conversation, Support, Turn
 Names = Mapping[str, str]  # file names by document id
 
 REMOVED = "removed document"
+CITED = "Documents cited"
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$@^]")
 _INDENT = re.compile(r"^[^\S\n]+", re.MULTILINE)  # four spaces would begin a block of code
 _LINE_START = re.compile(r"^(\d*)(?=[#+=:.)-])", re.MULTILINE)
@@ -75,20 +77,30 @@ Pictures = Mapping[str, Sequence[PagePicture]]  # by turn id
 
 
 def conversations_markdown(
-    conversations: Iterable[Conversation], names: Names, pictures: Pictures | None = None
-) -> bytes:
+    conversations: Iterable[Conversation], names: Names, pictures: Pictures | None = None,
+    sources: Sequence[Source] = (),
+) -> bytes:  # fmt: skip
     """Return conversations as one Markdown text in UTF-8, `names` being the file names by document id.
 
     Questions and answers with their markers come with the file, the page and the quote that each marker stands for, and
-    where there are pictures with those.
+    where there are pictures with those. The documents that are cited stand at the end (`sources`).
     """
-    texts = (_conversation(conversation, names, pictures or {}) for conversation in conversations)
+    texts = [_conversation(conversation, names, pictures or {}) for conversation in conversations]
+    if sources:
+        texts += [f"## {CITED}", "\n".join(f"- {_one_line(source.words)}" for source in sources)]
     return "\n\n".join(texts).encode("utf-8", errors="replace") + b"\n"
 
 
-def markdown_zip(conversations: Iterable[Conversation], names: Names, pictures: Pictures) -> bytes:
-    """Return what `conversations_markdown` does with its pictures, as a ZIP file."""
-    files = {"conversation.md": conversations_markdown(conversations, names, pictures)}
+def markdown_zip(
+    conversations: Iterable[Conversation], names: Names, pictures: Pictures, sources: Sequence[Source] = ()
+) -> bytes:
+    """Return what `conversations_markdown` does with its pictures, as a ZIP file.
+
+    Sources that lack nothing come as BibTeX and as CSL-JSON too.
+    """
+    files = {"conversation.md": conversations_markdown(conversations, names, pictures, sources)}
+    if whole := [source for source in sources if not source.missing]:
+        files |= {"references.bib": bibtex(whole).encode(), "references.json": csl(whole).encode()}
     files |= {one.name: one.data for pages in pictures.values() for one in pages if one.data}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.citing import Source, source_of
 from pdfqa_core.exports.conversation_html import conversations_html
 from pdfqa_core.exports.conversation_word import conversations_word
 from pdfqa_core.exports.conversations import REMOVED, PagePicture, conversations_markdown, markdown_zip
@@ -60,9 +61,10 @@ class ConversationFileService:
         if form == "jsonl":
             data = write_jsonl(whole)
         elif not pictured:
-            data = conversations_markdown(whole, names)
+            data = conversations_markdown(whole, names, sources=self._sources(owner, whole, names))
         else:
-            data = _WRITERS[form](whole, names, self._pictures(owner, whole, names))
+            pictures, sources = self._pictures(owner, whole, names), self._sources(owner, whole, names)
+            data = _WRITERS[form](whole, names, pictures, sources)
         title = whole[0].title if len(whole) == 1 else "conversations"
         name = re.sub(r"[^\w -]+", " ", title).strip()[:60].strip() or "conversation"
         return ConversationFile(safe_name(f"{name}.{suffix}"), data, len(whole))
@@ -78,6 +80,20 @@ class ConversationFileService:
                 raise UsageError(f"There is no conversation {name!r}.", "Name one by its title or its id.")
             found += ids
         return tuple(dict.fromkeys(found))
+
+    def _sources(
+        self, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]
+    ) -> tuple[Source, ...]:
+        """Return the documents that are cited, the first cited first, as what their files say of themselves."""
+        turns = [turn for conversation in conversations for turn in conversation.turns]
+        cited = dict.fromkeys(document_id for turn in turns for document_id, _ in _cited(turn))
+        found = []
+        for document_id in (one for one in cited if one in names):
+            try:
+                found.append(source_of(self._documents.properties(owner, document_id), names[document_id]))
+            except PdfQAError as error:
+                found.append(Source(names[document_id], problem=str(error)))
+        return tuple(found)
 
     def _pictures(
         self, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]

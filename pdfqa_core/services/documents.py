@@ -11,6 +11,7 @@ from joblib import cpu_count
 
 from pdfqa_core import ingest as ingestion
 from pdfqa_core.errors import PdfQAError, StoppedError, StorageError, UsageError
+from pdfqa_core.extraction.process.properties import FileProperties, read_properties
 from pdfqa_core.extraction.process.slots import Slots
 from pdfqa_core.extraction.process.worker import Limits, ReadResult, read_document
 from pdfqa_core.services import readings
@@ -226,6 +227,11 @@ class DocumentService:
         """Return the stored PDF of a document with the name it was added under."""
         document = self._kept.get(owner, document_id)
         return ingestion.Source(self._store.files.path(document_id), document.filename)
+
+    def properties(self, owner: str, document_id: str) -> FileProperties:
+        """Return what a document's file says of itself. Raises DocumentError where it cannot be opened (a password)."""
+        pdf = self.original(owner, document_id)
+        return read_properties(pdf.path, filename=pdf.filename, password=self._passwords.get(owner, document_id))
 
     # ------------------------------------------------------------ readings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from dataclasses import replace
@@ -11,6 +12,7 @@ from html.parser import HTMLParser
 import docx
 import pytest
 
+from pdfqa_core.exports.citing import Author, Source
 from pdfqa_core.exports.conversation_html import conversations_html
 from pdfqa_core.exports.conversation_word import conversations_word
 from pdfqa_core.exports.conversations import (
@@ -122,6 +124,25 @@ def test_markdown_names_the_pictures_that_lie_beside_it(pictures, jpeg):
     assert "p. 9: The page image needs the password." in text
     assert f"**Not answered.** {NOT_ANSWERED}" in text
     assert "![" not in conversations_markdown([TALK], NAMES).decode().replace("\\!\\[", "").replace("!\\[", "")
+
+
+def test_the_documents_that_are_cited_stand_at_the_end(pictures):
+    whole = Source("a.pdf", "Granite <b>", (Author("Smith", "Ann"),), (2023, 5))
+    sources = (whole, Source("b.pdf", problem="It needs its password."))
+    words = ["Ann Smith: Granite <b>. 2023. (a.pdf)", "b.pdf: It needs its password."]
+    page = Tags(conversations_html([TALK], NAMES, pictures, sources))
+    opened = docx.Document(io.BytesIO(conversations_word([TALK], NAMES, pictures, sources)))
+    for line in words:
+        assert line in page.text
+        assert line in [paragraph.text for paragraph in opened.paragraphs]
+    assert "@misc{smith2023granite," in page.text
+    assert '"id": "smith2023granite"' in page.text
+    with zipfile.ZipFile(io.BytesIO(markdown_zip([TALK], NAMES, pictures, sources))) as packed:
+        assert packed.read("references.bib").startswith(b"@misc{smith2023granite,")
+        assert len(json.loads(packed.read("references.json"))) == 1
+        assert "- Ann Smith: Granite \\<b\\>. 2023. (a.pdf)" in packed.read("conversation.md").decode()
+    with zipfile.ZipFile(io.BytesIO(markdown_zip([TALK], NAMES, pictures, sources[1:]))) as packed:
+        assert "references.bib" not in packed.namelist()
 
 
 def test_footnotes_say_how_far_the_passage_says_it():

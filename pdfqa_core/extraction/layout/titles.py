@@ -42,12 +42,16 @@ def sensible(title: str) -> bool:
     return 2 < len(title) <= _MAX_LENGTH and _POOR.match(title) is None and "\ufffd" not in title
 
 
+def stated_title(metadata: str) -> str:
+    """Return the title that the metadata names, as one line; empty where it does not say what the document is."""
+    plain = _OFFICE.sub("", " ".join("".join(c if c.isprintable() else " " for c in metadata).split()))
+    return plain if sensible(plain) else ""
+
+
 def choose_title(metadata: str, pages: tuple[Page, ...], stem: str) -> str:
     """Return a title from the metadata's, the largest headings of the first page with text, and the file's stem."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in metadata).split())
-    plain = _OFFICE.sub("", plain)
-    if sensible(plain):
-        return plain
+    if stated := stated_title(metadata):
+        return stated
     first = next((page for page in pages[:_FIRST_PAGES] if any(b.kind in READABLE for b in page.blocks)), None)
     return (_largest(first) if first is not None else "") or stem
 

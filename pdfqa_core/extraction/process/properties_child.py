@@ -1,0 +1,54 @@
+"""The child process that reads what a PDF says of itself, started by `properties`.
+
+Standard input: one JSON frame with the job. Standard output: one JSON frame with "title", "author", "created" and
+"first_page", or with "what", "hint" and "state".
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.extraction.open import open_document
+from pdfqa_core.extraction.process.frames import quiet_output, read_frame, write_error, write_json
+from pdfqa_core.extraction.process.limits import limit_cpu, limit_memory
+
+_MEMORY_MB = 1000
+
+
+def _first_page(document: Any) -> str:
+    import pypdfium2
+
+    try:
+        page = document[0]
+        return str(page.get_textpage().get_text_bounded())
+    except (pypdfium2.PdfiumError, IndexError):  # the file has no page, or a damaged one
+        return ""
+
+
+def main() -> int:
+    """Answer the one request; the exit status is 0 when an answer was written."""
+    out = quiet_output()
+    frame = read_frame(sys.stdin.buffer)
+    if frame is None:
+        return 2
+    job = frame.json()
+    import pypdfium2  # noqa: F401 - loaded before the limits count
+
+    limit_memory(_MEMORY_MB)
+    limit_cpu(job["seconds"])
+    try:
+        with open_document(Path(job["path"]), job["password"], job["filename"]) as document:
+            title, author, created = (
+                str(document.get_metadata_value(name) or "") for name in ("Title", "Author", "CreationDate")
+            )
+            write_json(out, title=title, author=author, created=created, first_page=_first_page(document))
+    except PdfQAError as error:
+        write_error(out, error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -39,11 +39,13 @@ def conversations_html(
 
 def _turn(turn: Turn, names: Names, pictures: Pictures) -> dict[str, object]:
     answer = turn.answer
+    notes = footnotes(answer, names)
+    first = {note.number: note for note in reversed(notes)}  # the one that a marker leads to
     return {
         "turn": turn,
         "searched": turn.standalone_question if turn.standalone_question != turn.question else "",
         "pieces": marked_text(answer) or (("No answer.", ()),),
-        "notes": footnotes(answer, names),
+        "notes": [(note, note is first[note.number]) for note in notes],
         "closest": refused_to(answer, names),
         "summary": summary(answer),
         "pictures": [(one, _data(one)) for one in pictures.get(turn.id, ())],

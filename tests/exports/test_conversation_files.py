@@ -80,7 +80,8 @@ def test_the_web_page_is_one_file_with_pictures_and_working_markers(pictures):
     page = Tags(conversations_html([TALK], NAMES, pictures))
     (image,) = [attributes["src"] for tag, attributes in page.tags if tag == "img"]
     assert image.startswith("data:image/jpeg;base64,/9j/")
-    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(set(ids)) == len(ids)
     links = {attributes["href"] for tag, attributes in page.tags if tag == "a"}
     assert links
     assert links <= {f"#{one}" for one in ids}

@@ -15,6 +15,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, theme
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
+from pdfqa_core.ui.guard import guard
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.session import ChatState, Session, Shown
 
@@ -60,6 +61,7 @@ def build_page(services: Services) -> gr.Blocks:
             tab.select(_if_arrived(shown), [session, *shown.inputs], shown.outputs, **AT_ONCE)
             arrived.then(_if_opened(tab.id, shown), [opened, *shown.inputs], shown.outputs, **AT_ONCE)
         pulse.tick(lambda: _pulse(services), None, [header, pulse], **AT_ONCE)
+        guard(page)
     return page
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -11,15 +10,16 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
 from pdfqa_core.services.studies import RatingItem
 from pdfqa_core.ui import annotate_view, downloads
-from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, guarded, live_html, render, switch
+from pdfqa_core.ui.components import AT_ONCE, Click, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
+NOBODY = "Nobody is signed in, so there is no item to open."
 NO_TURNS = "Ask some questions in the Chat tab first; then make a study of those conversations here."
 
 # The page sends one choice after the other (`app.js`); should it not wait, none may be dropped.
@@ -101,9 +101,9 @@ def build(services: Services, session: gr.State) -> Shown:
     for clickable in (parts.form, parts.bar, parts.results):
         clickable.click(handlers.form_clicked, [parts.comment, *state], outputs, **NEVER_DROPPED)
     parts.comment.blur(handlers.comment, [parts.comment, *state], outputs, **AT_ONCE)
-    parts.item.click(guarded(handlers.item_clicked), state, [parts.work, parts.item, parts.page], **AT_ONCE)
-    parts.page.click(guarded(handlers.page_clicked), state, parts.page, **AT_ONCE)
-    fetch = "(error) => error || setTimeout(() => document.querySelector('#annotate-file').click(), 300)"
+    parts.item.click(handlers.item_clicked, state, [parts.work, parts.item, parts.page], **AT_ONCE)
+    parts.page.click(handlers.page_clicked, state, parts.page, **AT_ONCE)
+    fetch = "(error) => error || window.pdfqa.fetch('annotate-file')"
     parts.copy.click(handlers.copy, state, [parts.copied, parts.message], **AT_ONCE)
     for kind, button in parts.files.items():
         made = button.click(partial(handlers.export, kind), state, [parts.file, parts.message], **AT_ONCE)
@@ -213,13 +213,15 @@ class Handlers:
     def _opened(work: Work, turn_id: str) -> Work:
         return Work(work.study_id, work.annotator, turn_id, time.monotonic())
 
-    def form_clicked(self, comment: str, work: Work, session: Session, event: gr.EventData) -> dict[Any, Any]:
-        """Save a choice, or go to another item."""
-        data = clicked(event)
+    def form_clicked(self, comment: str | None, work: Work, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Save a choice, or go to another item. Before anybody has signed in there is no comment."""
+        data, comment = clicked(event), comment or ""
         try:
             match data.get("action"):
                 case "rate" | "rest":
                     return self._save(data, comment, work, session)
+                case "item" if not work.annotator:
+                    raise UsageError(NOBODY, "Sign in above, then click it again.")
                 case "next" | "skip" | "back" | "item" if work.annotator:
                     self.services.studies.check_comment(
                         session.owner, work.study_id, work.annotator, work.turn_id, comment
@@ -231,13 +233,13 @@ class Handlers:
                     work = self._step(work, session, 1)
                 case "back":
                     work = self._step(work, session, -1)
-                case "item" if work.annotator:
+                case "item":
                     work = self._opened(work, data["turn"])
             return self.show(work, session)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
 
-    def _save(self, data: Mapping[str, str], comment: str, work: Work, session: Session) -> dict[Any, Any]:
+    def _save(self, data: Click, comment: str, work: Work, session: Session) -> dict[Any, Any]:
         """Save a choice for the turn on the screen."""
         place = (session.owner, work.study_id, work.annotator, data["turn"])
         criterion, seconds = data["criterion"], self._seconds(work)
@@ -259,11 +261,11 @@ class Handlers:
             **shown, self.parts.work: work, self.parts.results: self._results(work, session), self.parts.message: "",
         }  # fmt: skip
 
-    def comment(self, comment: str, work: Work, session: Session) -> dict[Any, Any]:
+    def comment(self, comment: str | None, work: Work, session: Session) -> dict[Any, Any]:
         """Save the comment with the rating that keeps it, if there is one yet; else it is saved with it later."""
         try:
             saved = self.services.studies.save_comment(
-                session.owner, work.study_id, work.annotator, work.turn_id, comment, seconds=self._seconds(work)
+                session.owner, work.study_id, work.annotator, work.turn_id, comment or "", seconds=self._seconds(work)
             )
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
@@ -273,7 +275,7 @@ class Handlers:
 
     def item_clicked(self, work: Work, session: Session, event: gr.EventData) -> tuple[Any, ...]:
         """Show the page of a passage."""
-        rank = int(clicked(event).get("rank", 0))
+        rank = clicked(event).number("rank")
         work = replace(work, rank=0 if rank == work.rank else rank)
         shown = self._item(work, self._shown(work, session))
         return work, shown[self.parts.item], self._page(work, session) if work.rank else ""
@@ -282,7 +284,7 @@ class Handlers:
         """Turn the page."""
         return self._page(work, session, clicked(event))
 
-    def _page(self, work: Work, session: Session, request: Mapping[str, str] | None = None) -> str:
+    def _page(self, work: Work, session: Session, request: Click | None = None) -> str:
         item = self._shown(work, session).item
         hit = next((h for h in item.turn.answer.hits if h.rank == work.rank), None) if item else None
         if hit is None:

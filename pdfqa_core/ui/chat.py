@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
 from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
 from pdfqa_core.ui import chat_view, downloads
-from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
+from pdfqa_core.ui.components import AT_ONCE, CLICK_AGAIN, QUIET, Click, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
 from pdfqa_core.ui.session import ChatState, Session, Shown
@@ -75,20 +75,16 @@ def build(services: Services, session: gr.State) -> Shown:
     clicked_through = parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
     clicked_through.success(None, None, None, js="() => window.pdfqa.openWantedTab()")
     offered = parts.follow_ups.click(handlers.transcript_clicked, [parts.state, session], **ask)
-    opened = parts.conversations.click(
-        guarded(handlers.conversation_clicked), [parts.state, session], outputs, **AT_ONCE
-    )
+    opened = parts.conversations.click(handlers.conversation_clicked, [parts.state, session], outputs, **AT_ONCE)
     opened.then(None, None, None, js="() => window.pdfqa.exported()")
     for event in (entered, sent, clicked_through, offered, opened):  # on their own: the next question need not wait
-        event.then(guarded(handlers.offer), [parts.state, session], parts.follow_ups, **AT_ONCE)
-    parts.evidence.click(guarded(handlers.evidence_clicked), [parts.state, session], outputs, **AT_ONCE)
-    parts.page.click(guarded(handlers.page_clicked), [parts.state, session], parts.page, **AT_ONCE)
+        event.then(handlers.offer, [parts.state, session], parts.follow_ups, **AT_ONCE)
+    parts.evidence.click(handlers.evidence_clicked, [parts.state, session], outputs, **AT_ONCE)
+    parts.page.click(handlers.page_clicked, [parts.state, session], parts.page, **AT_ONCE)
     # in the queue: a change of the session is noticed, and so kept in the browser, only there
-    parts.reader.click(
-        guarded(handlers.reader_clicked), session, [session, parts.reader], concurrency_limit=None, **QUIET
-    )
-    parts.scope.input(guarded(handlers.scope_changed), [parts.scope, parts.state, session], session, **AT_ONCE)
-    return Shown(guarded(handlers.show), [parts.state, session], outputs)
+    parts.reader.click(handlers.reader_clicked, session, [session, parts.reader], concurrency_limit=None, **QUIET)
+    parts.scope.input(handlers.scope_changed, [parts.scope, parts.state, session], session, **AT_ONCE)
+    return Shown(handlers.show, [parts.state, session], outputs)
 
 
 def _shown_first(conversation_id: str, turn: Turn) -> ChatState:
@@ -107,6 +103,13 @@ def _quote(turn: Turn, state: ChatState) -> Citation | None:
 def _first_citation(turn: Turn, rank: int) -> int:
     """Return the place of the first citation of a hit, -1 if it is not cited."""
     return next((n for n, citation in enumerate(turn.answer.citations) if citation.number == rank), -1)
+
+
+def _cited(turn: Turn, citation: int, state: ChatState) -> ChatState:
+    """Return the state in which a citation of the answer is chosen. Raises UsageError if there is no such one."""
+    if not 0 <= citation < len(turn.answer.citations):
+        raise UsageError("This answer has no such marker.", CLICK_AGAIN)
+    return replace(state, rank=turn.answer.citations[citation].number, citation=citation)
 
 
 class Handlers:
@@ -168,17 +171,13 @@ class Handlers:
         quote = _quote(turn, state)
         return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer, quote)
 
-    def _page(
-        self, turn: Turn | None, state: ChatState, session: Session, request: Mapping[str, str] | None = None
-    ) -> str:
+    def _page(self, turn: Turn | None, state: ChatState, session: Session, request: Click | None = None) -> str:
         hit = next((h for h in turn.answer.hits if h.rank == state.rank), None) if turn else None
         if turn is None or hit is None:
             return empty_page(NO_PAGE)
         return self._hit_page(hit, session, _quote(turn, state), request)
 
-    def _hit_page(
-        self, hit: Hit, session: Session, quote: Citation | None = None, request: Mapping[str, str] | None = None
-    ) -> str:
+    def _hit_page(self, hit: Hit, session: Session, quote: Citation | None = None, request: Click | None = None) -> str:
         try:
             return show_page(
                 self.services, session.owner, hit.passage.document_id,
@@ -289,7 +288,7 @@ class Handlers:
             yield {self.parts.live: error_html(error)}
 
     def _turn_clicked(
-        self, data: dict[str, str], state: ChatState, session: Session, request: gr.Request
+        self, data: Click, state: ChatState, session: Session, request: gr.Request
     ) -> Iterator[dict[Any, Any]]:
         turn = self._turn(replace(state, turn_id=data["turn"]), session)
         if turn is None:
@@ -311,11 +310,9 @@ class Handlers:
                     self.parts.live: render("note", text=EDITING),
                 }
             case "cite":
-                citation = turn.answer.citations[int(data["citation"])]
-                state = replace(state, rank=citation.number, citation=int(data["citation"]))
-                yield self.show(state, session)
+                yield self.show(_cited(turn, data.number("citation", -1), state), session)
             case "nearest":
-                rank, near = int(data["rank"]), turn.answer.nearest
+                rank, near = data.number("rank"), turn.answer.nearest
                 marked = near if near is not None and near.number == rank else None
                 yield self.show(replace(state, rank=rank, selected=marked), session)
             case "match":
@@ -368,7 +365,7 @@ class Handlers:
 
     def evidence_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
         """Open the page of a hit, at the first sentence that the answer cites of it."""
-        rank, turn = int(clicked(event).get("rank", 0)), self._turn(state, session)
+        rank, turn = clicked(event).number("rank"), self._turn(state, session)
         citation = _first_citation(turn, rank) if turn else -1
         return self.show(replace(state, rank=rank, citation=citation, selected=None), session)
 

@@ -6,18 +6,17 @@ never markup.
 
 from __future__ import annotations
 
-import html
-import inspect
 import logging
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Mapping
 from datetime import datetime
-from functools import cache, wraps
+from functools import cache
 from typing import Any
 
 import gradio as gr
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 
 # A click on anything with data-action reaches the server with all its data-* values. A click inside an element with
 # data-own (a link, a text field) does not.
@@ -62,8 +61,10 @@ watch('value', () => window.pdfqa && window.pdfqa.shown(element));
 QUIET: dict[str, Any] = {"show_progress": "hidden"}
 AT_ONCE: dict[str, Any] = {**QUIET, "queue": False}
 
+CLICK_AGAIN = "Load the page again, then try once more."
 UNEXPECTED = "Try again. If it happens once more, report it with the last lines of the program's log."
 _log = logging.getLogger(__name__)
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
 @cache
@@ -101,9 +102,27 @@ def live_html(
     )
 
 
-def clicked(event: gr.EventData) -> dict[str, str]:
+class Click(dict[str, str]):
+    """The data-* values of a clicked element. Raises UsageError where a value is missing or no number.
+
+    The page always sends what its own buttons have; this is for a page of another version, and for forged clicks.
+    """
+
+    def __missing__(self, name: str) -> str:
+        raise UsageError(f"The click does not say which {name}.", CLICK_AGAIN)
+
+    def number(self, name: str, default: int = 0) -> int:
+        """Return a value as a whole number, `default` if it is missing or empty."""
+        text = self.get(name, "").strip()
+        if text and not _NUMBER.fullmatch(text):
+            raise UsageError(f"The click has no whole number as its {name}, but “{text[:20]}”.", CLICK_AGAIN)
+        return int(text) if text else default
+
+
+def clicked(event: gr.EventData) -> Click:
     """Return the data-* values of the clicked element as strings; names arrive in camel case from the browser."""
-    return {str(name): str(value) for name, value in (event._data or {}).items()}
+    data = event._data if isinstance(event._data, Mapping) else {}
+    return Click({str(name): str(value) for name, value in data.items()})
 
 
 def switch(columns: str, *views: str, chosen: int = 1) -> gr.HTML:
@@ -121,34 +140,8 @@ def error_html(error: Exception) -> str:
     if isinstance(error, PdfQAError):
         return render("error", what=error.what, hint=error.hint)
     _log.error("The page met an unexpected error", exc_info=error)
-    return render("error", what=f"Something unexpected happened ({type(error).__name__}).", hint=UNEXPECTED)
-
-
-def guarded(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn a PdfQAError of a handler (a function or a generator) into Gradio's error message, in plain words."""
-    if inspect.isgeneratorfunction(handler):
-
-        @wraps(handler)
-        def stream(*arguments: Any) -> Iterator[Any]:
-            try:
-                yield from handler(*arguments)
-            except PdfQAError as error:
-                raise _shown(error) from None
-
-        return stream
-
-    @wraps(handler)
-    def call(*arguments: Any) -> Any:
-        try:
-            return handler(*arguments)
-        except PdfQAError as error:
-            raise _shown(error) from None
-
-    return call
-
-
-def _shown(error: PdfQAError) -> gr.Error:
-    return gr.Error(html.escape(str(error)), title="That did not work", print_exception=False)
+    what = f"That did not work: something unexpected happened ({type(error).__name__})."
+    return render("error", what=what, hint=UNEXPECTED)
 
 
 def megabytes(size: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from pdfqa_core.types import Document, DocumentState, Progress
 from pdfqa_core.ui.components import (
     AT_ONCE,
     QUIET,
+    Click,
     clicked,
     error_html,
-    guarded,
     live_html,
     plural,
     render,
@@ -175,9 +175,7 @@ class Handlers:
     def _find(self, session: Session, document_id: str) -> Document | None:
         return next((d for d in self.services.documents.list(session.owner) if d.id == document_id), None)
 
-    def _page(
-        self, session: Session, document: Document, number: int = 1, request: Mapping[str, str] | None = None
-    ) -> ShownPage:
+    def _page(self, session: Session, document: Document, number: int = 1, request: Click | None = None) -> ShownPage:
         """Return the page view, and whether the document's password is wanted."""
         if not document.state.usable:
             words = f"{document.filename} has no pages to show: {document.reason or state_words(document)}"
@@ -322,8 +320,8 @@ class Handlers:
         if data.get("action") == "choose":
             document = self.services.documents.choose_reading(session.owner, document.id, data["reading"])
             table = self.table(session, document.id)
-        number = min(max(1, int(data.get("number") or 1)), document.page_count)
-        page, locked = self._page(session, document, number, {**data, "number": str(number)})
+        number = min(max(1, data.number("number", 1)), document.page_count)
+        page, locked = self._page(session, document, number, Click({**data, "number": str(number)}))
         return table, page, gr.Group(visible=locked)
 
 
@@ -354,13 +352,13 @@ def build(services: Services, session: gr.State) -> Shown:
                 unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
     outputs = [work, stop, table, page, locked, chosen, upload, password]
     reading = {"outputs": outputs, "concurrency_limit": None, **QUIET}
-    upload.upload(guarded(handlers.add), [upload, session, *form], trigger_mode="always_last", **reading)
+    upload.upload(handlers.add, [upload, session, *form], trigger_mode="always_last", **reading)
     for trigger in (unlock.click, password.submit):
-        trigger(guarded(handlers.unlock), [password, chosen, session, *form], **reading)
-    again.click(guarded(handlers.read_again), [chosen, session, *form], **reading)
+        trigger(handlers.unlock, [password, chosen, session, *form], **reading)
+    again.click(handlers.read_again, [chosen, session, *form], **reading)
     stop.click(handlers.stop, None, None, **AT_ONCE)
-    table.click(guarded(handlers.table_clicked), [chosen, session], **reading)
-    page.click(guarded(handlers.page_clicked), [session], [table, page, locked], **AT_ONCE)
+    table.click(handlers.table_clicked, [chosen, session], **reading)
+    page.click(handlers.page_clicked, [session], [table, page, locked], **AT_ONCE)
     pulse.tick(handlers.tick, [session, chosen, told], [table, told, pulse], **AT_ONCE)
     return Shown(handlers.show, [session, chosen], [table, page, locked])
 

@@ -14,14 +14,14 @@ from pdfqa_core.services import Services
 from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
-from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, guarded, live_html, switch
+from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.evaluate_files import FILES, download
 from pdfqa_core.ui.evaluate_results import FILTERS, Results
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
-FETCH = "() => setTimeout(() => document.querySelector('#evaluate-download').click(), 300)"
+FETCH = "() => window.pdfqa.fetch('evaluate-download')"
 
 
 class Tab:
@@ -146,22 +146,20 @@ def build(services: Services, session: gr.State) -> Shown:
         changed(setup.uploaded, [source, upload, session], known, **QUIET)
     for chosen_by_hand in (source.input, chunkers.input, retrievers.input, baseline.input):
         chosen_by_hand(setup.remember, [source, *chosen], None, **AT_ONCE)
-    known.click(
-        guarded(setup.question_clicked), [source, upload, session], [known, work], concurrency_limit=None, **QUIET
-    )
+    known.click(setup.question_clicked, [source, upload, session], [known, work], concurrency_limit=None, **QUIET)
     for field in (chunkers, retrievers):
         field.input(setup.systems, chosen, [systems, baseline], **QUIET)
     go.click(tab.evaluate, [source, upload, *chosen, state], [work, go, stop, *shown], concurrency_limit=None, **QUIET)
     stop.click(tab.stop, None, None, **AT_ONCE)
-    table.click(guarded(results.table_clicked), [state, session], shown, **QUIET)
-    earlier.input(guarded(results.reopened), [earlier, state, session], shown, **QUIET)
-    baseline.input(guarded(results.compared), [baseline, state, session], shown, **QUIET)
-    only.input(guarded(results.filtered), [only, state, session], [items, state], **AT_ONCE)
-    items.click(guarded(results.item_clicked), [state, session], [items, item, page, state], **QUIET)
-    item.click(guarded(results.evidence_clicked), [state, session], [item, page, state], **QUIET)
-    page.click(guarded(results.page_clicked), [session], page, **QUIET)
+    table.click(results.table_clicked, [state, session], shown, **QUIET)
+    earlier.input(results.reopened, [earlier, state, session], shown, **QUIET)
+    baseline.input(results.compared, [baseline, state, session], shown, **QUIET)
+    only.input(results.filtered, [only, state, session], [items, state], **AT_ONCE)
+    items.click(results.item_clicked, [state, session], [items, item, page, state], **QUIET)
+    item.click(results.evidence_clicked, [state, session], [item, page, state], **QUIET)
+    page.click(results.page_clicked, [session], page, **QUIET)
     for kind, button in downloads.items():
-        made = button.click(guarded(partial(download, services, kind)), [state, session], file, **QUIET)
+        made = button.click(partial(download, services, kind), [state, session], file, **QUIET)
         made.success(None, None, None, js=FETCH)
     return Shown(
         tab.show,

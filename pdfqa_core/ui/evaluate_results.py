@@ -128,7 +128,7 @@ class Results:
             state = replace(state, place=data.get("place", ""))
             evaluation = self._shown(state, session)
             return self._item(evaluation, state, session), self._gold_page(state.place, session), state
-        document, number = data.get("document", ""), int(data.get("number", 1))
+        document, number = data.get("document", ""), data.number("number", 1)
         return gr.skip(), show_page(self.services, session.owner, document, number).html, state
 
     def page_clicked(self, session: Session, event: gr.EventData) -> Any:
@@ -136,7 +136,7 @@ class Results:
         data = clicked(event)
         if not data.get("document"):
             return gr.skip()
-        return show_page(self.services, session.owner, data["document"], int(data.get("number", 1))).html
+        return show_page(self.services, session.owner, data["document"], data.number("number", 1)).html
 
     def _shown(self, state: EvaluateState, session: Session) -> Evaluation:
         return self.services.evaluation.get(session.owner, state.evaluation)
@@ -167,7 +167,7 @@ def _plot(evaluation: Evaluation) -> gr.LinePlot:
 
 def _items(evaluation: Evaluation, state: EvaluateState) -> str:
     names = [system.name for system in evaluation.systems]
-    place = names.index(state.baseline)
+    place = names.index(state.baseline) if state.baseline in names else 0
     rows = []
     for items in zip(*(system.items for system in evaluation.systems), strict=True):
         if items[0].metrics.get("MRR") is None or not _wanted(items, place, state.only):

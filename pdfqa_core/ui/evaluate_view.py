@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.types import Evaluation, IndexCost, Span
-from pdfqa_core.ui.components import megabytes, plural
+from pdfqa_core.ui.components import CLICK_AGAIN, megabytes, plural
 
 SHOWN = ("HR@1", "HR@5", "MRR", "nDCG@10", "R@10")
+_PLACE = re.compile(r"([^#]*)#([0-9]{1,9})(?::([0-9]{1,9})-([0-9]{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +102,15 @@ def rows_of(evaluation: Evaluation, comparison: Comparison) -> tuple[SystemRow, 
 
 
 def place_of(place: str) -> tuple[str, int, Span | None]:
-    """Return document, page and span of a gold place's name ("document#page" or "document#page:start-end")."""
-    document, _, rest = place.partition("#")
-    page, _, stretch = rest.partition(":")
-    if not stretch:
-        return document, int(page), None
-    start, _, end = stretch.partition("-")
-    return document, int(page), Span(document, int(page), int(start), int(end))
+    """Return document, page and span of a gold place's name ("document#page" or "document#page:start-end").
+
+    Raises UsageError for anything else.
+    """
+    found = _PLACE.fullmatch(place)
+    if not found:
+        raise UsageError(f"“{place[:40]}” is no place in a document.", CLICK_AGAIN)
+    document, page, start, end = found.groups()
+    return document, int(page), Span(document, int(page), int(start), int(end)) if start else None
 
 
 def rank_of(rank: int | None, base: int | None, own: bool) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pdfqa_core.services import Claim, PageView, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Block, BlockKind, Box, Citation, Page, Passage, Span
-from pdfqa_core.ui.components import render
+from pdfqa_core.ui.components import Click, render
 
 NOT_FOUND = "The passage could not be found on this page, so nothing is marked."
 QUOTE_NOT_FOUND = "The quoted words could not be found in the passage, so the whole passage is marked."
@@ -126,7 +126,7 @@ class ShownPage(NamedTuple):
 def show_page(
     services: Services, owner: str, document_id: str, number: int, *, settings: Settings | None = None,
     passage: Passage | None = None, quote: Citation | None = None, marks: Sequence[Span] = (),
-    request: Mapping[str, str] | None = None, compare: bool = False,
+    request: Click | None = None, compare: bool = False,
 ) -> ShownPage:  # fmt: skip
     """Return the page view of page `number` with a passage's lines and, stronger, a quote's words drawn on it.
 
@@ -134,12 +134,12 @@ def show_page(
     itself asked for, by its buttons: a page, a reading, the width of the image. With `compare` the view offers the
     other readings of the document. Raises PdfQAError if the document is not the owner's.
     """
-    request = request or {}
+    request = request or Click()
     passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
     quote_claims = [Claim(quote.span, quote.quote)] if quote else []
     view = services.pages.view(
-        owner, document_id, int(request.get("number") or number),
-        width=min(WIDEST, max(WIDTH, int(request.get("width") or 0))), reading=request.get("reading", ""),
+        owner, document_id, request.number("number", number),
+        width=min(WIDEST, max(WIDTH, request.number("width"))), reading=request.get("reading", ""),
         settings=settings, claims=(*passage_claims, *quote_claims),
     )  # fmt: skip
     page, other_reading = view.page, view.reading.extractor != view.document.extractor

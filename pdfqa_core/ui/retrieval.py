@@ -20,7 +20,7 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.text import JOINER, words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
 from pdfqa_core.ui.chat_view import place, scores
-from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, guarded, live_html, render, switch
+from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import passage_parts
@@ -269,15 +269,15 @@ def build(services: Services, session: gr.State) -> Shown:
     evidence = [form.fields[place] for place in JUDGED]
     for field in evidence:
         field.input(handlers.evidence_moved, evidence, form.curve, trigger_mode="always_last", **AT_ONCE)
-    preset.input(guarded(handlers.preset), [preset, session], shown, **QUIET)
+    preset.input(handlers.preset, [preset, session], shown, **QUIET)
     build_button.click(
         handlers.build_index, [session, *fields], [work, build_button, stop, preview], concurrency_limit=None, **QUIET
     )
     stop.click(handlers.stop, None, None, **AT_ONCE)
     for trigger in (question.submit, search.click, other.input, pages.submit):
         trigger(handlers.search, [question, other, pages, session], [hits, preview], concurrency_limit=None, **QUIET)
-    hits.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
-    page.click(guarded(handlers.hit_clicked), [session], page, **AT_ONCE)
+    hits.click(handlers.hit_clicked, [session], page, **AT_ONCE)
+    page.click(handlers.hit_clicked, [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
     reader = form.fields[("reading", "reader")]
     return Shown(handlers.show, [session], [preview, scope, reader], Shown(handlers.fill, [session], form.all))

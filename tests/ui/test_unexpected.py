@@ -16,7 +16,7 @@ from tests.services.helpers import BM25, HYBRID
 from tests.serving_fakes import PDF, FakeModels
 
 REQUEST = SimpleNamespace(session_hash="page")
-TOLD = "Something unexpected happened (RuntimeError)."
+TOLD = "That did not work: something unexpected happened (RuntimeError)."
 
 
 def fail(*_arguments):

@@ -310,20 +310,34 @@
     list.scrollTop = (at.bottom - top < box.height ? top - 8 : at.top - 40) - box.top;
   }
 
+  // Phones show one column at a time: the one in which something went wrong.
+  function showProblem(place) {
+    const column = place.closest(".pq-columns > .column"), columns = column?.parentElement;
+    if (columns && place.querySelector(".error") && !column.offsetParent)
+      showView(columns.id, String([...columns.children].indexOf(column) + 1));
+  }
+
   // Called by a component after its HTML changed.
   window.pdfqa = {
     exported() {
       document.querySelectorAll("details.export > summary").forEach((one) => { one.textContent = "export"; });
     },
     openWantedTab() {
-      if (wantedTab) openTab(wantedTab);
+      if (wantedTab && !document.querySelector("#chat-live .error")) openTab(wantedTab);
       wantedTab = "";
+    },
+    fetch(button) { // the file is made, unless an error stands in the column
+      setTimeout(() => {
+        const link = document.getElementById(button);
+        if (!link.closest(".column:has(> .pq-problem)")?.querySelector(".pq-problem .error")) link.click();
+      }, 300);
     },
     shown(element) {
       if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view[data-shows]");
       if (view) showPage(view);
       if (element.closest("#chat-download")) save(element);
+      if (element.closest(".pq-problem")) showProblem(element.closest(".pq-problem"));
       if (element.closest("#annotate-copied")) copyShown(element);
       if (element.closest("#chat-evidence")) showEvidence(element);
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {

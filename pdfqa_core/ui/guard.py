@@ -1,0 +1,112 @@
+"""One guard for all handlers of the page: what one of them raises is told in words, beside what caused it.
+
+Each column of a tab ends in a place for such words, which stays in view. A handler that fails changes nothing else on
+the page; the words go when something in the same column is done with success.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any
+
+import gradio as gr
+from gradio.blocks import Block
+
+from pdfqa_core.ui.components import error_html, live_html
+
+BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events that nobody's hand has caused
+
+
+def guard(page: gr.Blocks) -> None:
+    """Guard all handlers of a page. Called at its end, inside its `with`."""
+    places = _places(page)
+    origins = {one._id: one for one in page.fns.values()}
+    for one in page.fns.values():
+        if one.fn is None:
+            continue
+        first = one
+        while first.trigger_after is not None:
+            first = origins[first.trigger_after]
+        cause = next((page.blocks[block] for block, _ in first.targets if block in page.blocks), None)
+        place = _nearest(cause, places) or places[page._id]
+        by_hand = one.trigger_after is None and not {event for _, event in one.targets} & BY_ITSELF
+        count = len(one.outputs)
+        one.outputs = [*one.outputs, place]
+        one.fn = guarded(one.fn, count, place, "" if by_hand else gr.skip())
+
+
+def _places(page: gr.Blocks) -> Mapping[int, gr.HTML]:
+    """Make the places for errors, one for the page and one for each tab and column.
+
+    Returns them by the id of where they stand.
+    """
+    places = {page._id: _place()}
+    for tab in [block for block in page.blocks.values() if isinstance(block, gr.Tab)]:
+        columns = [block for block in _inside(tab) if "pq-columns" in (block.parent.elem_classes or ())]
+        for column in columns or [tab]:
+            with column:
+                places[column._id] = _place()
+        places.setdefault(tab._id, places[(columns or [tab])[0]._id])
+    return places
+
+
+def _place() -> gr.HTML:
+    return live_html(classes="pq-problem")
+
+
+def _inside(block: Any) -> Iterator[Any]:
+    for child in getattr(block, "children", ()):
+        yield child
+        yield from _inside(child)
+
+
+def _nearest(block: Block | None, places: Mapping[int, gr.HTML]) -> gr.HTML | None:
+    """Return the place of the column, tab or page around a block."""
+    while block is not None:
+        if block._id in places:
+            return places[block._id]
+        block = block.parent
+    return None
+
+
+def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: Any) -> Callable[..., Any]:
+    """Return a handler (a function or a generator) that fills one output more, `place`: with an error, or `success`.
+
+    `count` is the number of outputs without that one. An unexpected error is logged once, with its traceback.
+    """
+
+    def told(error: Exception) -> Any:
+        html = error_html(error)
+        return [*[gr.skip() for _ in range(count)], html] if count else html
+
+    def done(result: Any) -> Any:
+        if not count:
+            return success
+        if isinstance(result, Mapping) and any(isinstance(key, Block) for key in result):
+            return {**result, place: success}
+        if count == 1:
+            return [result, success]
+        return [*(result if isinstance(result, list | tuple) else [gr.skip()] * count), success]
+
+    if inspect.isgeneratorfunction(handler):
+
+        @wraps(handler)
+        def stream(*arguments: Any) -> Iterator[Any]:
+            try:
+                for result in handler(*arguments):
+                    yield done(result)
+            except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+                yield told(error)
+
+        return stream
+
+    @wraps(handler)
+    def call(*arguments: Any) -> Any:
+        try:
+            return done(handler(*arguments))
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            return told(error)
+
+    return call

@@ -18,6 +18,7 @@ from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.guard import guard
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.session import ChatState, Session, Shown
+from pdfqa_core.ui.shortcuts import shortcuts_html
 
 TABS: dict[str, ModuleType] = {
     "Documents": documents,
@@ -43,8 +44,9 @@ def build_page(services: Services) -> gr.Blocks:
         with gr.Tabs(elem_id="pq-tabs"):
             built = {}
             for title, module in TABS.items():
-                with gr.Tab(title, id=title.lower()) as tab:
+                with gr.Tab(title, id=title.lower(), elem_id=f"pq-{title.lower()}") as tab:
                     built[tab] = module.build(services, session)
+        gr.HTML(shortcuts_html(services.studies.criteria), apply_default_css=False, padding=False)
         chat_state = next(shown.inputs[0] for tab, shown in built.items() if tab.id == "chat")
 
         def arrive(*known: Any) -> tuple[str, Session, ChatState]:

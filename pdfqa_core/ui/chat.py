@@ -44,7 +44,7 @@ class Parts:
                     self.follow_ups = live_html(elem_id="chat-follow-ups")
                 with gr.Row(elem_id="chat-compose"):
                     self.question = gr.Textbox(
-                        lines=1, max_lines=8, show_label=False, container=False, scale=8, autofocus=True,
+                        lines=1, max_lines=8, label="Question", show_label=False, container=False, scale=8,
                         placeholder="Ask…", elem_id="chat-question",
                     )  # fmt: skip
                     self.send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")

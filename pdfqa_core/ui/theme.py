@@ -89,5 +89,5 @@ def css() -> str:
 
 
 def head() -> str:
-    """Return what goes into the page's head: the script with keys, zoom and scrolling."""
-    return f"<script>{(ASSETS / 'app.js').read_text(encoding='utf-8')}</script>"
+    """Return what goes into the page's head: the scripts with zoom, scrolling and keys."""
+    return "".join(f"<script>{(ASSETS / name).read_text(encoding='utf-8')}</script>" for name in ("app.js", "keys.js"))

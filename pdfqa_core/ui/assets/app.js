@@ -353,14 +353,16 @@
   }, true);
 
   document.addEventListener("keydown", (event) => {
+    if (document.querySelector("dialog[open]")) return; // its own keys
     const typing = event.target.closest("input, textarea, select, [contenteditable]");
     if (event.key === "Escape") {
       const stop = [...document.querySelectorAll(".pq-stop")].find((b) => b.offsetParent !== null);
       if (stop) { (stop.matches("button") ? stop : stop.querySelector("button"))?.click(); return; }
-      if (typing) typing.blur();
+      hideTip();
+      if (!window.pdfqa.closeOpen() && typing) typing.blur();
       return;
     }
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const comment = document.querySelector("#annotate-comment textarea");
     if (key === "c" && comment?.offsetParent) { event.preventDefault(); comment.focus(); return; }

@@ -56,7 +56,7 @@ def test_a_download_shows_how_far_it_is_stops_and_goes_on_and_wrong_bytes_are_th
     hub.slow = 0.3
     small = card(tab, SMALL.name)
     small.get_by_role("button", name="Download").click()
-    expect(small.get_by_role("status")).to_contain_text(re.compile(r"MB of 3 MB, [\d.]+ MB/s, about \d+ s left"))
+    expect(small.locator("[data-say]")).to_contain_text(re.compile(r"MB of 3 MB, [\d.]+ MB/s, about \d+ s left"))
     expect(tab.locator("#pq-header")).to_contain_text(re.compile(r"downloading SmolLM2 360M Instruct, \d+ %"))
     small.get_by_role("button", name="Stop").click()
     expect(small).to_contain_text(re.compile(r"Stopped; \d+ MB are kept"))

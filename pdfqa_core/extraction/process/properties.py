@@ -10,6 +10,7 @@ from pathlib import Path
 from pdfqa_core.errors import DocumentError
 from pdfqa_core.extraction.open import check_file
 from pdfqa_core.extraction.process.children import Child
+from pdfqa_core.extraction.process.limits import RENDER_MB
 from pdfqa_core.types import DocumentState
 
 LONGEST = 20_000  # characters of each text
@@ -34,7 +35,7 @@ def read_properties(
     """Return what a PDF, called `filename`, says of itself. Raises a DocumentError with the state it ends in."""
     name = filename or path.name
     check_file(path, name, sys.maxsize)
-    child = Child("pdfqa_core.extraction.process.properties_child")
+    child = Child("pdfqa_core.extraction.process.properties_child", RENDER_MB)
     try:
         child.send(path=str(path.resolve()), filename=name, password=password, seconds=int(seconds) + 1)
         frame = child.receive(seconds)

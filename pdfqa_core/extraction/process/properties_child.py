@@ -13,9 +13,7 @@ from typing import Any
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.open import open_document
 from pdfqa_core.extraction.process.frames import quiet_output, read_frame, write_error, write_json
-from pdfqa_core.extraction.process.limits import limit_cpu, limit_memory
-
-_MEMORY_MB = 1000
+from pdfqa_core.extraction.process.limits import RENDER_MB, limit_cpu, limit_memory
 
 
 def _first_page(document: Any) -> str:
@@ -37,7 +35,7 @@ def main() -> int:
     job = frame.json()
     import pypdfium2  # noqa: F401 - loaded before the limits count
 
-    limit_memory(_MEMORY_MB)
+    limit_memory(RENDER_MB)
     limit_cpu(job["seconds"])
     try:
         with open_document(Path(job["path"]), job["password"], job["filename"]) as document:

@@ -11,7 +11,7 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
-from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
+from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
 from pdfqa_core.ui import chat_view, downloads
 from pdfqa_core.ui.components import AT_ONCE, CLICK_AGAIN, QUIET, Click, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
@@ -112,6 +112,12 @@ def _cited(turn: Turn, citation: int, state: ChatState) -> ChatState:
     return replace(state, rank=turn.answer.citations[citation].number, citation=citation)
 
 
+def scope_label(document: Document) -> str:
+    """Return what a document is called where it is chosen: twins differ in their file name only."""
+    different = document.title and document.title != document.filename
+    return f"{document.title} · {document.filename}" if different else document.filename
+
+
 class Handlers:
     """What the tab does. Each handler reads its inputs, makes one call of the core and shows the result."""
 
@@ -135,7 +141,7 @@ class Handlers:
         turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
         if turn is not None:
             state = replace(state, turn_id=turn.id)
-        usable = [(d.title or d.filename, d.id) for d in documents if d.state.usable]
+        usable = [(scope_label(d), d.id) for d in documents if d.state.usable]
         return {
             self.parts.state: state,
             self.parts.conversations: chat_view.conversation_list(
@@ -162,7 +168,9 @@ class Handlers:
     def offer(self, state: ChatState, session: Session) -> str:
         """Return questions to ask after the last answer, none where the conversation is empty."""
         turns = self._turns(state, session)
-        return chat_view.offered(self.services.follow_ups.offer(session.owner, turns, session.settings, session.scope))
+        return chat_view.offered(
+            self.services.follow_ups.offer(session.owner, turns, session.settings, self._scope(session))
+        )
 
     def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
@@ -186,6 +194,10 @@ class Handlers:
             ).html  # fmt: skip
         except PdfQAError as error:
             return error_html(error)
+
+    def _scope(self, session: Session) -> tuple[str, ...]:
+        """Return the documents that are asked about, without those that have been removed."""
+        return self.services.documents.still_there(session.owner, session.scope)
 
     def _reader(self, session: Session) -> str:
         return chat_view.reader_switch(self.services.answers.reader_name(session.settings))
@@ -256,9 +268,10 @@ class Handlers:
     def _answered(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Show the stored answer."""
         conversation = self.services.conversations.get(session.owner, state.conversation_id)
+        session = replace(session, scope=self._scope(session))
         if set(conversation.document_ids) != set(session.scope):
             self.services.conversations.set_documents(session.owner, conversation.id, session.scope)
-        return self.show(state, session)
+        return {**self.show(state, session), self.parts.session: session}
 
     def stop(self, request: gr.Request) -> None:
         """Stop the answer that this page is waiting for."""

@@ -7,6 +7,8 @@ import pytest
 from pdfqa_core.pipeline import ANSWERED_ANYWAY, NOTHING_TO_SEARCH
 from pdfqa_core.reading import ExtractiveReader
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.answers import ALL_GONE, SOME_GONE
+from pdfqa_core.types import Document
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
 from tests.serving_fakes import QUESTIONS
 
@@ -67,11 +69,23 @@ def test_a_refused_question_is_answered_anyway_in_its_place(open_services):
     assert kept.id == again.turn.id
 
 
-def test_documents_without_passages_say_so(open_services):
-    answer = stored_of(asked(open_services(LITERAL), METERS, LITERAL, document_ids=["gone"])).turn.answer
+def test_documents_without_passages_say_so(open_services, make_pdf):
+    services = open_services(LITERAL)
+    (empty,) = (one for one in services.documents.ingest(LOCAL_OWNER, [make_pdf([])]) if isinstance(one, Document))
+    answer = stored_of(asked(services, METERS, LITERAL, document_ids=[empty.id])).turn.answer
     assert answer.refused
     assert answer.hits == ()
     assert answer.notes == (NOTHING_TO_SEARCH,)
+
+
+def test_documents_that_were_removed_leave_the_scope_and_that_is_said(open_services):
+    services = open_services(LITERAL)
+    (kept,) = services.documents.list(LOCAL_OWNER)
+    answer = stored_of(asked(services, METERS, LITERAL, document_ids=["gone"])).turn.answer
+    assert "every 15 minutes" in answer.text
+    assert answer.notes[0] == ALL_GONE
+    answer = stored_of(asked(services, METERS, LITERAL, document_ids=["gone", kept.id])).turn.answer
+    assert answer.notes[0] == SOME_GONE
 
 
 def test_a_model_is_not_asked_where_nothing_is_refused(open_services, fake_llm):

@@ -22,6 +22,7 @@ from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
+from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
@@ -32,16 +33,9 @@ from pdfqa_core.storage import ConversationSummary, Reading, Store
 from pdfqa_core.storage.conversations import Conversations
 
 __all__ = [
-    "LOCAL_OWNER",
-    "SAMPLE",
-    "Claim",
-    "ConversationSummary",
-    "PageView",
-    "Picture",
-    "Preparing",
-    "Reading",
+    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "ConversationSummary", "PageView", "Picture", "Preparing", "Reading",
     "Services",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +45,7 @@ class Services:
     workspace: Path
     tasks: Tasks
     documents: DocumentService
+    jobs: ReadingJobs
     pages: PageService
     indexes: IndexService
     preparation: Preparation
@@ -81,10 +76,15 @@ class Services:
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
         answers = AnswerService(store, documents, indexes, preparation, models, tasks)
+        jobs = ReadingJobs(
+            workspace / "incoming", documents, tasks,
+            lambda owner, document: preparation.want(owner, settings, [document.id]),
+        )  # fmt: skip
         return cls(
             workspace=workspace,
             tasks=tasks,
             documents=documents,
+            jobs=jobs,
             pages=pages,
             indexes=indexes,
             preparation=preparation,
@@ -107,6 +107,7 @@ class Services:
 
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
+        self.jobs.close()
         self.tasks.stop()
         self.preparation.close()
         self.models.close()

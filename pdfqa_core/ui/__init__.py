@@ -153,6 +153,7 @@ def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> s
         head=theme.head(),
     )
     services.models.warm_up()
+    services.jobs.resume()
     return str(address)
 
 

@@ -13,7 +13,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import Preparing, Reading, Services, strategies
+from pdfqa_core.services import Batch, Preparing, Reading, Services, strategies
 from pdfqa_core.services.sample import sample_pdf
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.types import Document, DocumentState, Progress
@@ -113,26 +113,20 @@ def preparing_words(state: Preparing) -> str:
     return f"searchable by words now, by meaning: {time_left(state.seconds_left) or 'soon'}"
 
 
-class InFlight:
-    """The files being read, which may be several side by side, and how far each is."""
+def batch_html(batch: Batch) -> str:
+    """Return a bar for all files of a batch and one for each that is being read."""
+    count = len(batch.sources)
+    whole = [Progress("all files", len(batch.documents), count)] if count > 1 else []
+    return work_html(*whole, *batch.steps)
 
-    def __init__(self, files: int) -> None:
-        self._files = files
-        self._finished = 0
-        self._steps: dict[str, Progress] = {}
 
-    def take(self, event: Progress | Document) -> None:
-        """Take note of an event of reading; phases are a word and the name of their file."""
-        if isinstance(event, Document):
-            self._finished += 1
-            self._steps.pop(event.filename, None)
-        else:
-            self._steps[event.phase.partition(" ")[2]] = event
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a page shows of work in the background: how far meanings are, how many files are finished."""
 
-    def html(self) -> str:
-        """Return a bar for all files and one for each that is being read."""
-        whole = [Progress("all files", self._finished, self._files)] if self._files > 1 else []
-        return work_html(*whole, *self._steps.values())
+    meanings: tuple[str, ...] = ()
+    finished: tuple[int, ...] = ()
+    reading: bool = False
 
 
 class Handlers:
@@ -192,27 +186,19 @@ class Handlers:
         own = self.services.settings
         return own.changed("extraction", extractor=extractor, tables=tables, visual_pages=visual_pages).extraction
 
-    def add(
-        self, files: Sequence[str] | None, session: Session, request: gr.Request, *form: Any
-    ) -> Iterator[tuple[Any, ...]]:
-        """Read the uploaded files; Gradio's copies are deleted."""
+    def add(self, files: Sequence[str] | None, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
+        """Read the uploaded files, which are moved into the workspace."""
         paths = [Path(file) for file in files or ()]
-        try:
-            yield from self._ingest(paths, session, request, self._extraction(*form))
-        finally:
-            for path in paths:
-                path.unlink(missing_ok=True)
+        yield from self._ingest(paths, session, self._extraction(*form), keep=True)
 
-    def unlock(
-        self, password: str, chosen: str, session: Session, request: gr.Request, *form: Any
-    ) -> Iterator[tuple[Any, ...]]:
+    def unlock(self, password: str, chosen: str, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Read an encrypted document with its password, or show its pages again; the password is not stored."""
         document = self._find(session, chosen)
         if document is not None and document.state.usable:
             yield self._entered(password, chosen, session)
             return
         source = self.services.documents.original(session.owner, chosen)
-        yield from self._ingest([source], session, request, self._extraction(*form), password=password, again=True)
+        yield from self._ingest([source], session, self._extraction(*form), password=password, again=True)
 
     def _entered(self, password: str, chosen: str, session: Session) -> tuple[Any, ...]:
         message = ""
@@ -223,72 +209,74 @@ class Handlers:
         table, page, group = self.show(session, chosen)
         return message, gr.Button(visible=False), table, page, group, chosen, gr.skip(), ""
 
-    def read_again(self, chosen: str, session: Session, request: gr.Request, *form: Any) -> Iterator[tuple[Any, ...]]:
+    def read_again(self, chosen: str, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Read the open document again in the way that is set."""
         if not chosen:
             raise UsageError("No document is open.", "Choose one in the table first.")
         source = self.services.documents.original(session.owner, chosen)
-        yield from self._ingest([source], session, request, self._extraction(*form), again=True)
+        yield from self._ingest([source], session, self._extraction(*form), again=True)
 
-    def _with_ocr(self, document_id: str, session: Session, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+    def _with_ocr(self, document_id: str, session: Session) -> Iterator[tuple[Any, ...]]:
         """Read a document with OCR: the pages that need it, or all of them where every page has text."""
         document = self.services.documents.get(session.owner, document_id)
         pages = "all" if document.state is DocumentState.READY else "auto"
         extraction = self._extraction(ocr_extractor(), self.services.settings.extraction.tables, pages)
         source = self.services.documents.original(session.owner, document_id)
-        yield from self._ingest([source], session, request, extraction, again=True)
+        yield from self._ingest([source], session, extraction, again=True)
 
     def _ingest(
-        self, files: Sequence[Path | Source], session: Session, request: gr.Request,
-        extraction: ExtractionSettings | None = None, *, password: str | None = None, again: bool = False,
+        self, files: Sequence[Path | Source], session: Session, extraction: ExtractionSettings | None = None, *,
+        keep: bool = False, password: str | None = None, again: bool = False,
     ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
-        key, chosen, message = f"ingest-{request.session_hash}", "", ""
-        in_flight = InFlight(len(files))
-        notes: list[str] = []
+        """Begin to read files and show how far that is; it goes on where nobody looks any more."""
+        chosen, shown = "", 0.0
         upload: Any = None  # emptied once, at the start: what is dropped meanwhile is read afterwards
-        shown = 0.0
+        message = ""
         try:
-            for event in self.services.documents.ingest(
-                session.owner, files, password=password, again=again, extraction=extraction, task=key
-            ):
-                in_flight.take(event)
+            batch = self.services.jobs.begin(
+                session.owner, files, keep=keep, password=password, again=again,
+                extraction=extraction or self.services.settings.extraction,
+            )  # fmt: skip
+            for event in self.services.jobs.follow(batch):
                 table: Any = gr.skip()
                 if isinstance(event, Document):
-                    notes += self._not_stored(session, event)
                     chosen = event.id if event.state.usable or not chosen else chosen
                     self.services.preparation.want(session.owner, session.settings, [event.id])
                     table = self.table(session, chosen)
                 elif time.monotonic() - shown < FRAME:
                     continue
                 shown = time.monotonic()
-                yield in_flight.html(), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, upload, ""
+                yield batch_html(batch), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, upload, ""
                 upload = gr.skip()
+            message = self._outcome(session, batch)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
-            message = error_html(error)
-        message += render("notes", lines=notes) if notes else ""
+            message = error_html(error) + self._outcome(session, *self.services.jobs.of(session.owner))
         table, page, group = self.show(session, chosen)
         yield message, gr.Button(visible=False), table, page, group, chosen, upload, ""
+
+    def _outcome(self, session: Session, *batches: Batch) -> str:
+        """Return what the table does not say about files that were read."""
+        notes = [note for batch in batches for one in batch.documents for note in self._not_stored(session, one)]
+        return render("notes", lines=notes) if notes else ""
 
     def _not_stored(self, session: Session, read: Document) -> list[str]:
         """Return what the table does not say about a file: that it was there already, or keeps another reading."""
         stored = self._find(session, read.id)
         return [read.reason] if stored is not None and read.reason and stored.reason != read.reason else []
 
-    def stop(self, request: gr.Request) -> None:
+    def stop(self, session: Session) -> None:
         """Stop reading; files that were finished stay."""
-        self.services.tasks.stop(f"ingest-{request.session_hash}")
+        self.services.jobs.stop(session.owner)
 
-    def table_clicked(
-        self, chosen: str, session: Session, request: gr.Request, event: gr.EventData
-    ) -> Iterator[tuple[Any, ...]]:
+    def table_clicked(self, chosen: str, session: Session, event: gr.EventData) -> Iterator[tuple[Any, ...]]:
         """Open or remove a document, or add the sample."""
         data = clicked(event)
         match data.get("action"):
             case "sample":
-                yield from self._ingest([sample_pdf()], session, request)
+                yield from self._ingest([sample_pdf()], session)
                 return
             case "ocr":
-                yield from self._with_ocr(data["document"], session, request)
+                yield from self._with_ocr(data["document"], session)
                 return
             case "remove":
                 self.services.documents.remove(session.owner, data["document"])
@@ -302,13 +290,27 @@ class Handlers:
         table, page, group = self.show(session, chosen)
         yield "", gr.Button(visible=False), table, page, group, chosen, None, ""
 
-    def tick(self, session: Session, chosen: str, before: tuple[str, ...]) -> tuple[Any, tuple[str, ...], gr.Timer]:
-        """Show how far the meaning of passages is read where that has changed; look often only while it is."""
-        states = self.services.preparation.states(session.owner)
-        words = tuple(f"{key} {preparing_words(state)}" for key, state in sorted(states.items()))
-        working = any(not state.stopped for state in states.values())
-        table = self.table(session, chosen) if words != before else gr.skip()
-        return table, words, gr.Timer(OFTEN if working else SELDOM)
+    def tick(self, session: Session, chosen: str, before: Told) -> tuple[Any, ...]:
+        """Show how far reading is, also where it was begun by a page that was closed; look often only while it goes on.
+
+        Returns work, stop button, table, what was told, and when to look again.
+        """
+        states, batches = self.services.preparation.states(session.owner), self.services.jobs.of(session.owner)
+        under_way = [batch for batch in batches if not batch.done]
+        told = Told(
+            tuple(f"{key} {preparing_words(state)}" for key, state in sorted(states.items())),
+            tuple(len(batch.documents) for batch in batches), bool(under_way),
+        )  # fmt: skip
+        work: Any = gr.skip()
+        if under_way:
+            work = "".join(map(batch_html, under_way))
+        elif before.reading and batches:
+            failed = error_html(batches[-1].error) if batches[-1].error is not None else ""
+            work = failed + self._outcome(session, batches[-1])
+        stop = gr.Button(visible=told.reading) if told.reading != before.reading else gr.skip()
+        table = self.table(session, chosen) if told != before else gr.skip()
+        often = told.reading or any(not state.stopped for state in states.values())
+        return work, stop, table, told, gr.Timer(OFTEN if often else SELDOM)
 
     def page_clicked(self, session: Session, event: gr.EventData) -> tuple[Any, ...]:
         """Turn the page, show another reading of it, or let that one count."""
@@ -328,7 +330,7 @@ class Handlers:
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
     handlers = Handlers(services)
-    chosen, told = gr.State(""), gr.State(())
+    chosen, told = gr.State(""), gr.State(Told())
     pulse = gr.Timer(OFTEN)
     switch("documents-columns", "Documents", "Page")
     with gr.Row(elem_classes=["pq-columns"], elem_id="documents-columns"):
@@ -356,10 +358,10 @@ def build(services: Services, session: gr.State) -> Shown:
     for trigger in (unlock.click, password.submit):
         trigger(handlers.unlock, [password, chosen, session, *form], **reading)
     again.click(handlers.read_again, [chosen, session, *form], **reading)
-    stop.click(handlers.stop, None, None, **AT_ONCE)
+    stop.click(handlers.stop, session, None, **AT_ONCE)
     table.click(handlers.table_clicked, [chosen, session], **reading)
     page.click(handlers.page_clicked, [session], [table, page, locked], **AT_ONCE)
-    pulse.tick(handlers.tick, [session, chosen, told], [table, told, pulse], **AT_ONCE)
+    pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
     return Shown(handlers.show, [session, chosen], [table, page, locked])
 
 

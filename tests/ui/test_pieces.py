@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.settings import Settings
+from pdfqa_core.ingest import Source
+from pdfqa_core.services import Batch
+from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.types import (
     Block,
@@ -24,7 +27,7 @@ from pdfqa_core.types import (
 )  # fmt: skip
 from pdfqa_core.ui.chat_view import evidence
 from pdfqa_core.ui.components import render, time_left
-from pdfqa_core.ui.documents import InFlight, read_words, unsure_words
+from pdfqa_core.ui.documents import batch_html, read_words, unsure_words
 from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
 from pdfqa_core.ui.passage_text import marked_words, passage_parts
 from pdfqa_core.ui.recipe import FIELDS, settings_from, values_of
@@ -175,25 +178,16 @@ def test_the_time_left_in_words():
     ]  # fmt: skip
 
 
+DIRECT = ExtractionSettings()
+
+
 def test_files_that_are_read_side_by_side_have_a_bar_each():
-    work = InFlight(3)
-    work.take(Progress("Reading a.pdf", 1, 10, 130))
-    work.take(Progress("Reading <b>.pdf", 3, 4))
-    work.take(Progress("Reading a.pdf", 2, 10, 120))
-    html = work.html()
+    batch = Batch("b", "me", tuple(Source(Path(name), name) for name in ("a.pdf", "b.pdf", "c.pdf")), DIRECT)
+    batch.steps = (Progress("Reading a.pdf", 2, 10, 120), Progress("Reading <b>.pdf", 3, 4))
+    html = batch_html(batch)
     assert html.count('class="work"') == 3
     assert "all files" in html
     assert "2 of 10 · about 2 min left" in html
     assert "Reading &lt;b&gt;.pdf" in html
-    work.take(Document("d", "t", "a.pdf", 10, datetime.now(UTC), "me"))
-    assert "a.pdf" not in work.html()
-    assert "1 of 3" in work.html()
-
-
-def test_a_finished_file_leaves_the_bar_of_one_whose_name_ends_alike():
-    work = InFlight(2)
-    work.take(Progress("Reading annual report.pdf", 1, 10))
-    work.take(Progress("Reading report.pdf", 1, 10))
-    work.take(Document("d", "t", "report.pdf", 10, datetime.now(UTC), "me"))
-    assert "Reading annual report.pdf" in work.html()
-    assert "Reading report.pdf" not in work.html()
+    batch.documents, batch.steps = (Document("d", "t", "a.pdf", 10, datetime.now(UTC), "me"),), ()
+    assert "1 of 3" in batch_html(batch)

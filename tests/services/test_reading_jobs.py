@@ -1,0 +1,191 @@
+"""Reading in the background: it goes on when nobody looks, and after the program ended."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pdfqa_core.errors import PdfQAError, StoppedError, StorageError
+from pdfqa_core.ingest import Source
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Document, Progress
+from tests.serving_fakes import FakeModels
+
+DIRECT = Settings().extraction
+
+
+@pytest.fixture
+def opened(tmp_path):
+    made = []
+
+    def open_again():
+        services = Services.open(tmp_path / "workspace", Settings(), FakeModels())
+        made.append(services)
+        return services
+
+    yield open_again
+    for services in made:
+        services.close()
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """Reading that waits at its beginning until the event is set."""
+    go = threading.Event()
+    whole = DocumentService.ingest
+
+    def ingest(self, *arguments, task="", **options):
+        for event in whole(self, *arguments, task=task, **options):
+            yield event
+            while not go.wait(0.01):
+                if self._tasks._stops[task].is_set():
+                    raise StoppedError("Reading was stopped.")
+
+    monkeypatch.setattr(DocumentService, "ingest", ingest)
+    return go
+
+
+@pytest.fixture
+def uploads(make_pdf, tmp_path):
+    """Copies of PDFs as the browser's upload leaves them, by name."""
+
+    def build(*names):
+        folder = tmp_path / "uploads"
+        folder.mkdir(exist_ok=True)
+        return [Path(shutil.move(make_pdf([f"The {name} is read."], name=f"{name}.pdf"), folder)) for name in names]
+
+    return build
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def names(services):
+    return {document.filename for document in services.documents.list(LOCAL_OWNER)}
+
+
+def incoming(services):
+    folder = services.workspace / "incoming"
+    return sorted(file.suffix for file in folder.iterdir()) if folder.is_dir() else []
+
+
+def test_uploads_are_read_and_nothing_is_left_of_them(opened, uploads):
+    services, files = opened(), uploads("one", "two")
+    batch = services.jobs.begin(LOCAL_OWNER, files, keep=True, extraction=DIRECT)
+    events = list(services.jobs.follow(batch))
+    assert {event.filename for event in events if isinstance(event, Document)} == {"one.pdf", "two.pdf"}
+    assert any(isinstance(event, Progress) for event in events)
+    assert names(services) == {"one.pdf", "two.pdf"}
+    assert incoming(services) == []
+    assert not any(file.exists() for file in files)
+    assert services.jobs.of(LOCAL_OWNER) == (batch,)
+    assert batch.done
+
+
+def test_it_goes_on_when_nobody_follows(opened, uploads, held):
+    services = opened()
+    batch = services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=DIRECT)
+    follower = services.jobs.follow(batch)
+    next(follower)
+    follower.close()
+    held.set()
+    until(lambda: batch.done)
+    assert names(services) == {"one.pdf"}
+
+
+def test_the_next_program_reads_what_the_last_one_left(opened, uploads, held):
+    services = opened()
+    services.jobs.begin(LOCAL_OWNER, uploads("one", "two"), keep=True, extraction=DIRECT)
+    until(lambda: services.jobs.of(LOCAL_OWNER)[0].steps)
+    services.close()
+    assert incoming(services) == [".json", ".pdf", ".pdf"]
+    held.set()
+    again = opened()
+    again.jobs.resume()
+    until(lambda: again.jobs.of(LOCAL_OWNER)[0].done)
+    assert names(again) == {"one.pdf", "two.pdf"}
+    assert incoming(again) == []
+
+
+def test_a_stored_document_is_read_again_from_where_it_lies(opened, uploads, held):
+    held.set()
+    services = opened()
+    list(services.jobs.follow(services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=DIRECT)))
+    (document,) = services.documents.list(LOCAL_OWNER)
+    held.clear()
+    source = services.documents.original(LOCAL_OWNER, document.id)
+    other = DIRECT.model_copy(update={"extractor": "pdfplumber"})
+    services.jobs.begin(LOCAL_OWNER, [source], again=True, extraction=other)
+    until(lambda: any(not batch.done and batch.steps for batch in services.jobs.of(LOCAL_OWNER)))
+    services.close()
+    held.set()
+    again = opened()
+    again.jobs.resume()
+    until(lambda: again.jobs.of(LOCAL_OWNER) and again.jobs.of(LOCAL_OWNER)[0].done)
+    assert {one.extractor for one in again.documents.readings(LOCAL_OWNER)} == {"direct", "pdfplumber"}
+    assert source.path.is_file()
+
+
+def test_stopping_ends_what_is_read_and_what_waits(opened, uploads, held):
+    services = opened()
+    first = services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=DIRECT)
+    until(lambda: first.steps)
+    second = services.jobs.begin(LOCAL_OWNER, uploads("two"), keep=True, extraction=DIRECT)
+    other = services.jobs.begin("somebody else", uploads("three"), keep=True, extraction=DIRECT)
+    services.jobs.stop(LOCAL_OWNER)
+    until(lambda: first.done and second.done)
+    assert isinstance(first.error, StoppedError)
+    with pytest.raises(StoppedError):
+        list(services.jobs.follow(first))
+    held.set()
+    until(lambda: other.done)
+    assert names(services) == set()
+    assert [one.filename for one in services.documents.list("somebody else")] == ["three.pdf"]
+    assert incoming(services) == []
+
+
+def test_what_goes_wrong_is_told_to_whoever_follows(opened, uploads):
+    services = opened()
+    batch = services.jobs.begin("", uploads("one"), keep=True, extraction=DIRECT)
+    with pytest.raises(PdfQAError, match="does not know whose documents"):
+        list(services.jobs.follow(batch))
+
+
+def test_a_folder_that_cannot_be_written_is_told(opened, make_pdf):
+    services = opened()
+    (services.workspace / "incoming").write_text("in the way")
+    with pytest.raises(StorageError, match="cannot be kept"):
+        services.jobs.begin(LOCAL_OWNER, [make_pdf(["text"])], keep=True, extraction=DIRECT)
+
+
+def test_a_damaged_note_is_left_out(opened, caplog):
+    services = opened()
+    folder = services.workspace / "incoming"
+    folder.mkdir()
+    (folder / "broken.json").write_text("{")
+    services.jobs.resume()
+    assert "cannot be taken up again" in caplog.text
+    assert incoming(services) == []
+
+
+def test_files_that_are_gone_are_left_out(opened, uploads, held):
+    services = opened()
+    services.jobs.begin(LOCAL_OWNER, [Source(path, path.name) for path in uploads("one", "two")], extraction=DIRECT)
+    until(lambda: services.jobs.of(LOCAL_OWNER)[0].steps)
+    services.close()
+    held.set()
+    services.jobs.of(LOCAL_OWNER)[0].sources[0].path.unlink()
+    again = opened()
+    again.jobs.resume()
+    until(lambda: again.jobs.of(LOCAL_OWNER)[0].done)
+    assert names(again) == {"two.pdf"}

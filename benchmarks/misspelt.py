@@ -22,7 +22,9 @@ from pathlib import Path
 from northwind import ROOT
 
 from pdfqa_core.metrics.statistics import summarise
+from pdfqa_core.models import graphs_path
 from pdfqa_core.retrieval import Encoder, Hybrid, Index, Spelling, in_both_spellings
+from pdfqa_core.settings import LLMSettings
 from pdfqa_core.text import STOP_WORDS
 from pdfqa_core.types import Passage, Query, Span
 
@@ -69,7 +71,7 @@ def main() -> None:
         Passage(row["id"], (Span(row["id"], 1, 0, len(text)),), text, row["passages"][0]["title"])
         for row in rows for text in [row["passages"][0]["text"]]
     ]  # fmt: skip
-    encoder = Encoder()
+    encoder = Encoder(graphs=graphs_path(LLMSettings()))
     index = Index.in_memory(passages, encoder)
     retriever = Hybrid(index)
     spelling = Spelling(index.postings, lambda word: len(encoder.token_spans(word)) == 1)

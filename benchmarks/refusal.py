@@ -36,6 +36,7 @@ from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.llm.profile import profile
+from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, GenerativeReader, Meaning, answerability
 from pdfqa_core.reading.answerability import CALIBRATIONS, Calibration, calibration
 from pdfqa_core.reading.prompts import FORMS
@@ -389,7 +390,7 @@ def main() -> None:
     cache = options.cache or Path(tempfile.mkdtemp(prefix="refusal-"))
     cache.mkdir(parents=True, exist_ok=True)
     threshold = Settings().reading.confidence_threshold
-    encoder = Encoder()
+    encoder = Encoder(graphs=graphs_path(LLMSettings()))
     sets = {name: searched(name, cache, encoder, options.per) for name in names}
     model = Kept(cache / f"model_{options.model}.jsonl")
     if options.seconds > 0:

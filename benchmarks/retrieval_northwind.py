@@ -12,7 +12,9 @@ from typing import Any
 from northwind import Item, arguments, check, items, on_gold, passages, read
 
 from pdfqa_core.chunking import Paragraphs, Snippets, Windows
+from pdfqa_core.models import graphs_path
 from pdfqa_core.retrieval import CrossEncoderScorer, Encoder, Index, LateEncoder, make_retriever, retrievers
+from pdfqa_core.settings import LLMSettings
 
 NAMES = ("bm25", "dense", "hybrid", "rrf", "convex")
 # What else is tried over the passages of the default: parameters of `make_retriever`.
@@ -78,7 +80,7 @@ def main() -> None:
         questions = [item for item in questions if all(page <= QUICK_PAGES for _, page in item.gold)]
         print(f"--quick: the first {QUICK_PAGES} pages of each PDF and the {len(questions)} questions about them:")
         print("too few to rank systems by")
-    encoder = Encoder()
+    encoder = Encoder(graphs=graphs_path(LLMSettings()))
     tokens = {"unit": "tokens", "tokenize": encoder.token_spans}
     systems = [(Windows(size=120, step=60), True)]
     if not options.quick:

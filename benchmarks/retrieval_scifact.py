@@ -20,11 +20,11 @@ from pathlib import Path
 from northwind import ROOT, arguments
 
 from pdfqa_core.metrics.statistics import paired_difference, summarise
-from pdfqa_core.models import Encoders
+from pdfqa_core.models import Encoders, graphs_path
 from pdfqa_core.protocols.gold import corpus_passage
 from pdfqa_core.protocols.retrieval import run_system
-from pdfqa_core.retrieval import Encoder, Index, make_retriever, needs_embeddings
-from pdfqa_core.settings import RetrievalSettings
+from pdfqa_core.retrieval import Index, make_retriever, needs_embeddings
+from pdfqa_core.settings import LLMSettings, RetrievalSettings
 from pdfqa_core.types import GoldItem, Passage, Question, ScoredItem
 
 DATA = ROOT.parent / "shared" / "data" / "scifact"
@@ -75,14 +75,14 @@ def main() -> None:
         corpus = [p for p in corpus if p.document_id in wanted] + rest[:QUICK_ABSTRACTS]
         print("--quick: a small part of the abstracts, which makes every figure too high to compare")
     names = options.retrievers.split(",")
-    models = Encoders()
+    models = Encoders.with_graphs(graphs_path(LLMSettings()))
     chosen = {
         name: RetrievalSettings(retriever=name, stemming=options.stemming, exact_below=100_000).model_dump()
         for name in names
     }
     needs = any(needs_embeddings(parameters) for parameters in chosen.values())
     began = time.perf_counter()
-    index = Index.in_memory(corpus, Encoder() if needs else None)
+    index = Index.in_memory(corpus, models.encoder() if needs else None)
     print(f"{len(corpus)} abstracts, {len(items)} claims; indexed in {time.perf_counter() - began:.0f} s", flush=True)
     print(f"{'':<18}" + "".join(f"{name:>26}" for name in MEASURES) + "   published nDCG@10")
     found: dict[str, list[ScoredItem]] = {}

@@ -31,11 +31,13 @@ from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.metrics.hotpot import answer_scores
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.statistics import paired_difference, summarise
+from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, GenerativeReader, Meaning
 from pdfqa_core.reading.kinds import Kind, recognised
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.reading.whole_sections import INSTRUCTIONS
 from pdfqa_core.retrieval import Encoder, Index, retrievers
+from pdfqa_core.settings import LLMSettings
 from pdfqa_core.types import Done, Hit, Page, Passage, Query
 
 HOTPOTQA = DATA.parent / "hotpotqa" / "hotpotqa_100.json"
@@ -233,7 +235,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if not HOTPOTQA.is_file():
         raise SystemExit(f"There are no questions at {HOTPOTQA}.")
-    encoder = None if chosen.quick else Encoder()
+    encoder = None if chosen.quick else Encoder(graphs=graphs_path(LLMSettings()))
     meaning = Meaning(encoder.encode) if encoder else None
     clapnq(encoder, meaning, quick=chosen.quick)
     ratio = hotpotqa(chosen, encoder, meaning)

@@ -29,6 +29,7 @@ from verdict_pairs import Pair, pairs
 from verdict_questions import questions, right
 
 from pdfqa_core.metrics.resampling import bootstrap
+from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, GenerativeReader, Meaning
 from pdfqa_core.reading.alignment import align
 from pdfqa_core.reading.checking import SUPPORTED
@@ -36,6 +37,7 @@ from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.matching import match, quotes
 from pdfqa_core.reading.numbers import claimed, stated
 from pdfqa_core.reading.verdicts import Signs, signs
+from pdfqa_core.settings import LLMSettings
 from pdfqa_core.streaming import result_of
 from pdfqa_core.text import terms
 from pdfqa_core.types import Done, Hit, Passage, Span, Support
@@ -76,7 +78,7 @@ def main() -> None:
 def meaning() -> Meaning:
     from pdfqa_core.retrieval import Encoder
 
-    return Meaning(Encoder().encode, limit=1_000_000)
+    return Meaning(Encoder(graphs=graphs_path(LLMSettings())).encode, limit=1_000_000)
 
 
 @cache

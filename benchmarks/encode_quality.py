@@ -1,0 +1,72 @@
+"""What each form of the bundled encoder finds: SciFact by nDCG@10 and Northwind by MRR, dense and hybrid.
+
+The forms are those of encoder_forms.py; the program takes int8 with a scale per channel where it is faster, since it
+may lose at most .005 against torch fp32, the baseline. Prints the measures, their difference from the baseline, and how
+near to its vectors those of a form are.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from encoder_forms import PADDED, TORCH, forms
+from northwind import DATA, arguments, items, passages, read
+from retrieval_northwind import mrr, ranks
+from retrieval_scifact import DATA as SCIFACT
+from retrieval_scifact import load
+
+from pdfqa_core.chunking import Windows
+from pdfqa_core.metrics.statistics import Summary, paired_difference
+from pdfqa_core.protocols.retrieval import run_system
+from pdfqa_core.retrieval import Index, retrievers
+
+MEASURE = "nDCG@10"
+QUICK = 60  # abstracts, claims, and pages of each PDF
+
+
+def gap(found: Summary) -> str:
+    return f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0]).parse_args()
+    if not (SCIFACT / "scifact.zip").is_file() or not (DATA / "questions_50.jsonl").is_file():
+        raise SystemExit("SciFact or Northwind is not here.")
+    corpus, claims = load(SCIFACT / "scifact.zip")
+    pages, questions = read(DATA), items(DATA / "questions_50.jsonl")
+    if options.quick:
+        corpus, claims = corpus[:QUICK], claims[:QUICK]
+        pages = {name: found[:QUICK] for name, found in list(pages.items())[:1]}
+        print("--quick: too little to compare forms by")
+    windows = passages(pages, Windows(size=120, step=60), headings=True)
+    print(f"{len(corpus)} abstracts, {len(claims)} claims; {len(windows)} windows, {len(questions)} questions")
+    base: dict[str, list[float]] = {}
+    vectors: np.ndarray | None = None
+    for name, form in forms().items():
+        if name == PADDED:
+            continue
+        began = time.perf_counter()
+        index = Index.in_memory(corpus, form)
+        rate = len(corpus) / (time.perf_counter() - began)
+        northwind = Index.in_memory(windows, form)
+        vectors = northwind.embeddings if vectors is None else vectors
+        nearness = float((northwind.embeddings * vectors).sum(axis=1).min())
+        print(f"{name}: {rate:.1f} abstracts/s, lowest cosine to {TORCH} {nearness:.4f}")
+        for retriever in ("dense", "hybrid"):
+            search = retrievers.get(retriever)(index).search
+            *_, last = run_system(retriever, claims, lambda i, k, s=search: s(i.question.text, k), measures=(MEASURE,))
+            found = [float(item.metrics[MEASURE]) for item, _ in last]  # type: ignore[union-attr, arg-type]
+            place = ranks(retrievers.get(retriever)(northwind), questions)
+            inverse = [1 / rank if rank else 0.0 for rank in place]
+            base.setdefault(f"{retriever} scifact", found)
+            base.setdefault(f"{retriever} northwind", inverse)
+            one = paired_difference(found, base[f"{retriever} scifact"])
+            two = paired_difference(inverse, base[f"{retriever} northwind"])
+            print(f"  {retriever:<7} SciFact {MEASURE} {np.mean(found):.4f} ({gap(one)})", end="   ")
+            print(f"Northwind MRR {mrr(place):.4f} ({gap(two)})", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -46,7 +46,7 @@ def build_page(services: Services) -> gr.Blocks:
             for title, module in TABS.items():
                 with gr.Tab(title, id=title.lower(), elem_id=f"pq-{title.lower()}") as tab:
                     built[tab] = module.build(services, session)
-        gr.HTML(shortcuts_html(services.studies.criteria), apply_default_css=False, padding=False)
+        gr.HTML(shortcuts_html(services.studies.criteria), elem_id="pq-keys", apply_default_css=False, padding=False)
         chat_state = next(shown.inputs[0] for tab, shown in built.items() if tab.id == "chat")
 
         def arrive(*known: Any) -> tuple[str, Session, ChatState]:

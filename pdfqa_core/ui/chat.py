@@ -13,7 +13,18 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
 from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
 from pdfqa_core.ui import chat_view, downloads
-from pdfqa_core.ui.components import AT_ONCE, CLICK_AGAIN, QUIET, Click, clicked, error_html, live_html, render, switch
+from pdfqa_core.ui.components import (
+    AT_ONCE,
+    CLICK_AGAIN,
+    EVERY_CLICK,
+    QUIET,
+    Click,
+    clicked,
+    error_html,
+    live_html,
+    render,
+    switch,
+)
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
 from pdfqa_core.ui.session import ChatState, Session, Shown
@@ -75,12 +86,14 @@ def build(services: Services, session: gr.State) -> Shown:
     clicked_through = parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
     clicked_through.success(None, None, None, js="() => window.pdfqa.openWantedTab()")
     offered = parts.follow_ups.click(handlers.transcript_clicked, [parts.state, session], **ask)
-    opened = parts.conversations.click(handlers.conversation_clicked, [parts.state, session], outputs, **AT_ONCE)
+    opened = parts.conversations.click(
+        handlers.conversation_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE
+    )
     opened.then(None, None, None, js="() => window.pdfqa.exported()")
     for event in (entered, sent, clicked_through, offered, opened):  # on their own: the next question need not wait
         event.then(handlers.offer, [parts.state, session], parts.follow_ups, **AT_ONCE)
-    parts.evidence.click(handlers.evidence_clicked, [parts.state, session], outputs, **AT_ONCE)
-    parts.page.click(handlers.page_clicked, [parts.state, session], parts.page, **AT_ONCE)
+    parts.evidence.click(handlers.evidence_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE)
+    parts.page.click(handlers.page_clicked, [parts.state, session], parts.page, **EVERY_CLICK, **AT_ONCE)
     # in the queue: a change of the session is noticed, and so kept in the browser, only there
     parts.reader.click(handlers.reader_clicked, session, [session, parts.reader], concurrency_limit=None, **QUIET)
     parts.scope.input(handlers.scope_changed, [parts.scope, parts.state, session], session, **AT_ONCE)

@@ -60,6 +60,7 @@ watch('value', () => window.pdfqa && window.pdfqa.shown(element));
 # How events are wired: Gradio's own progress overlay never shows; what is quick does not wait in a queue.
 QUIET: dict[str, Any] = {"show_progress": "hidden"}
 AT_ONCE: dict[str, Any] = {**QUIET, "queue": False}
+EVERY_CLICK: dict[str, Any] = {"trigger_mode": "multiple"}  # Gradio would drop one that comes while another is answered
 
 CLICK_AGAIN = "Load the page again, then try once more."
 UNEXPECTED = "Try again. If it happens once more, report it with the last lines of the program's log."

@@ -19,6 +19,7 @@ from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.types import Document, DocumentState, Progress
 from pdfqa_core.ui.components import (
     AT_ONCE,
+    EVERY_CLICK,
     QUIET,
     Click,
     clicked,
@@ -359,8 +360,8 @@ def build(services: Services, session: gr.State) -> Shown:
         trigger(handlers.unlock, [password, chosen, session, *form], **reading)
     again.click(handlers.read_again, [chosen, session, *form], **reading)
     stop.click(handlers.stop, session, None, **AT_ONCE)
-    table.click(handlers.table_clicked, [chosen, session], **reading)
-    page.click(handlers.page_clicked, [session], [table, page, locked], **AT_ONCE)
+    table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
+    page.click(handlers.page_clicked, [session], [table, page, locked], **EVERY_CLICK, **AT_ONCE)
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
     return Shown(handlers.show, [session, chosen], [table, page, locked])
 

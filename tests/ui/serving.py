@@ -126,6 +126,10 @@ def _address(process: subprocess.Popen[str], log: list[str], addresses: queue.Qu
     return address
 
 
+# What Gradio's own script says when a page is left or loaded again while it waits for an answer.
+_LEFT = ("AbortError: signal is aborted without reason", "Unexpected error Connection errored out.")
+
+
 @dataclass
 class Record:
     """What went wrong in a page while it was open."""
@@ -135,9 +139,13 @@ class Record:
 
     def watch(self, context: BrowserContext) -> None:
         """Take down console errors, script errors and requests to other hosts of every page of the context."""
-        context.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        context.on("console", lambda message: message.type == "error" and self._error(message.text))
         context.on("weberror", lambda error: self.errors.append(f"script error: {error.error}"))
         context.on("request", lambda request: self._request(request.url))
+
+    def _error(self, text: str) -> None:
+        if not text.startswith(_LEFT):
+            self.errors.append(text)
 
     def _request(self, url: str) -> None:
         if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:")):
@@ -160,7 +168,7 @@ def open_page(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
     finally:
         context.close()
     assert record.outside == [], "the page asked another host"
-    assert record.errors == [], "the browser's console shows errors"
+    assert record.errors == [], f"the browser's console shows errors: {record.errors}"
 
 
 def open_tab(page: Page, name: str) -> None:

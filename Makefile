@@ -4,16 +4,19 @@
 export PYTHON
 BIN := .venv/bin
 
+# One process a core, at most four; the tests of a file stay together, since some share an app.
+SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile
+
 .PHONY: run test test-all lint setup setup-dev clean
 
 run: setup
 	$(BIN)/python app.py
 
 test: setup-dev lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow"
 
 test-all: setup-dev lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 lint: setup-dev
 	$(BIN)/ruff check .

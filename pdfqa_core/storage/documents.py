@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, select
@@ -36,12 +37,14 @@ class Documents:
         """Store a document as it was read under the name `extractor` (none: it was not read), all or nothing.
 
         One that the owner has already takes the new state; but it keeps a reading that can be searched if this one
-        cannot, and, unless `counts`, if it has any. The day on which it was added stays.
+        cannot, and, unless `counts`, if it has any. The day on which it was added stays, and its title, unless that is
+        the name of the file.
         """
         with self._database.write() as connection:
             row = connection.execute(_document_query(document.owner, document.id)).one_or_none()
             if row is not None:
-                document = replace(document, added_at=row.added_at)
+                title = document.title if row.title in ("", PurePath(row.filename).stem) else row.title
+                document = replace(document, added_at=row.added_at, title=title)
             if extractor:
                 readings.put(connection, document, extractor, read_pages)
                 document = replace(document, extractor=extractor)

@@ -183,6 +183,17 @@ def test_the_authors_are_kept(store: Store) -> None:
     assert store.documents.get("me", written.id) == written
 
 
+def test_reading_again_keeps_a_title_but_not_one_that_is_the_name_of_the_file(store: Store) -> None:
+    document_id = add(store)
+    read = replace(document(CONTENT), title="A TlTLE 0F 0CR")
+    store.documents.add(read, "visual", pages_of(document_id, "one", "two"))
+    assert store.documents.get("me", document_id).title == "A title"
+    store.documents.add(replace(document(b"%PDF-1.7 two"), title="file"))
+    named = replace(document(b"%PDF-1.7 two"), title="A title read by OCR")
+    store.documents.add(named, "visual", pages_of(named.id, "one"))
+    assert store.documents.get("me", named.id).title == "A title read by OCR"
+
+
 def test_adding_again_replaces_and_keeps_the_day(store: Store) -> None:
     document_id = add(store, filename="old.pdf")
     later = replace(document(CONTENT, filename="new.pdf"), added_at=NOW + timedelta(days=3))

@@ -146,6 +146,16 @@ def test_the_cited_sentence_is_marked_in_the_evidence():
     assert evidence(HITS, NAMES, "pump", 2, ANSWER, chosen).count("holds 68 kg of ammonia.</span>") == 2
 
 
+def test_passages_that_were_read_stand_out_among_those_found():
+    shown = evidence(HITS, NAMES, "pump", 1, replace(ANSWER, citations=ANSWER.citations[:1], read=(1,)))
+    assert f"({len(HITS)}, 1 read)" in shown
+    assert shown.count(">cited</span>") == 1
+    assert shown.count(">not read</span>") == shown.count(" unread") == len(HITS) - 1
+    uncited = evidence(HITS, NAMES, "pump", 1, replace(ANSWER, citations=(), read=(1,)))
+    assert uncited.count(">read</span>") == 1
+    assert "unread" not in evidence(HITS, NAMES, "pump", 1, replace(ANSWER, citations=(), read=()))
+
+
 def test_a_folded_table_shows_the_row_that_matters():
     table = "Prices:\n\n| Plan | Cost |\n| --- | --- |\n| Basic | 1 |\n| Standard | 2 |\n| Plus | 3 |"
     lead, piece = passage_parts(table, "What does Standard cost?")

@@ -20,7 +20,7 @@ from pdfqa_core.types import Answer, Citation, Conversation, Support, Turn
 
 Names = Mapping[str, str]  # file names by document id
 
-REMOVED = "removed document"
+REMOVED = "a document that was removed"
 CITED = "Documents cited"
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$@^]")
 _INDENT = re.compile(r"^[^\S\n]+", re.MULTILINE)  # four spaces would begin a block of code

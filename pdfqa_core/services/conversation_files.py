@@ -57,7 +57,7 @@ class ConversationFileService:
             raise UsageError(f"Conversations have no {form} form.", f"Use one of: {', '.join(FORMS)}.")
         suffix, _, pictured = FORMS[form]
         whole = [self._conversations.get(owner, one) for one in self._chosen(owner, conversations)]
-        names = self._documents.filenames(owner)
+        names = self._documents.names(owner, *(one.id for one in whole))
         if form == "jsonl":
             data = write_jsonl(whole)
         elif not pictured:
@@ -88,7 +88,7 @@ class ConversationFileService:
         turns = [turn for conversation in conversations for turn in conversation.turns]
         cited = dict.fromkeys(document_id for turn in turns for document_id, _ in _cited(turn))
         found = []
-        for document_id in (one for one in cited if one in names):
+        for document_id in self._documents.still_there(owner, tuple(cited)):
             try:
                 found.append(source_of(self._documents.properties(owner, document_id), names[document_id]))
             except PdfQAError as error:
@@ -99,10 +99,12 @@ class ConversationFileService:
         self, owner: str, conversations: Sequence[Conversation], names: Mapping[str, str]
     ) -> dict[str, tuple[PagePicture, ...]]:
         """Return the pictures of the pages that each turn cites, by turn id."""
-        numbers = count(1)
+        numbers, there = count(1), self._documents.filenames(owner)
         return {
             turn.id: tuple(
                 self._picture(owner, place, claims, names, f"pages/{next(numbers):03d}.jpg")
+                if place[0] in there
+                else PagePicture(_words(place, names), message="its page cannot be shown any more.")
                 for place, claims in _cited(turn).items()
             )
             for conversation in conversations
@@ -113,13 +115,16 @@ class ConversationFileService:
         self, owner: str, place: tuple[str, int], claims: Sequence[Claim], names: Mapping[str, str], name: str
     ) -> PagePicture:
         document_id, number = place
-        words = f"{names.get(document_id, REMOVED)}, p. {number}"
-        if document_id not in names:
-            return PagePicture(words, message="its page cannot be shown any more.")
+        words = _words(place, names)
         try:
             return PagePicture(words, name, self._pages.marked(owner, document_id, number, claims).data)
         except PdfQAError as error:
             return PagePicture(words, message=str(error))
+
+
+def _words(place: tuple[str, int], names: Mapping[str, str]) -> str:
+    document_id, number = place
+    return f"{names.get(document_id, REMOVED)}, p. {number}"
 
 
 def _cited(turn: Turn) -> dict[tuple[str, int], list[Claim]]:

@@ -96,6 +96,16 @@ class DocumentService:
         """Return the file name of each of the owner's documents by its id."""
         return {document.id: document.filename for document in self._kept.list(owner)}
 
+    def names(self, owner: str, *conversation_ids: str) -> dict[str, str]:
+        """Return what documents are called where these conversations cite them, by id: the file names.
+
+        Those of removed documents come from the turns, with a word that says so.
+        """
+        known, kept = self.filenames(owner), dict[str, str]()
+        for conversation_id in conversation_ids:
+            kept |= self._store.conversations.filenames(owner, conversation_id)
+        return {document_id: f"{name} (removed)" for document_id, name in kept.items()} | known
+
     def readings(self, owner: str, document_id: str = "") -> tuple[Reading, ...]:
         """Return how the owner's documents (one of them) have been read."""
         return self._kept.readings(owner, document_id)

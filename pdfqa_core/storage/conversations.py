@@ -71,6 +71,13 @@ class Conversations:
             found = tuple(turn_of(turn) for turn in connection.execute(_live_turns(conversation_id)))
         return record(Conversation, row, turns=found)
 
+    def filenames(self, owner: str, conversation_id: str) -> dict[str, str]:
+        """Return the file names of the documents that the turns found something in, also of those removed since."""
+        with self._database.read() as connection:
+            require_conversation(connection, owner, conversation_id, lock=False)
+            kept = connection.scalars(_live_turns(conversation_id).with_only_columns(turns.c.filenames))
+            return {document_id: name for names in kept for document_id, name in names.items()}
+
     def turn(self, owner: str, turn_id: str) -> Turn:
         """Return one turn, replaced or not, also of a conversation that was deleted after it was put in a study."""
         query = (

@@ -113,7 +113,7 @@ class Documents:
     def _require(connection: Connection, owner: str, document_id: str) -> Row[Any]:
         row = connection.execute(_document_query(owner, document_id)).one_or_none()
         if row is None:
-            raise UsageError(f"There is no document {document_id[:12]!r} here.", "It may have been removed.")
+            raise UsageError("There is no such document here.", "It may have been removed.")
         return row
 
 

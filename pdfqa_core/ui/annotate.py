@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.services.studies import RatingItem
 from pdfqa_core.ui import annotate_view, downloads
@@ -292,7 +293,7 @@ class Handlers:
         passage = hit.passage
         return show_page(
             self.services, session.owner, passage.document_id, main_page(passage), settings=session.settings,
-            passage=passage, request=request,
+            passage=passage, request=request, filename=item.filenames.get(passage.document_id, REMOVED) if item else "",
         ).html  # fmt: skip
 
     def export(self, kind: str, work: Work, session: Session) -> tuple[Any, str]:

@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
 from pdfqa_core.ui import chat_view, downloads
@@ -146,10 +147,14 @@ class Handlers:
             return ()
         return self.services.conversations.get(session.owner, state.conversation_id).turns
 
+    def _names(self, state: ChatState, session: Session) -> dict[str, str]:
+        """Return what documents are called, also the removed ones that the open conversation tells of."""
+        known = (state.conversation_id,) if state.conversation_id else ()
+        return self.services.documents.names(session.owner, *known)
+
     def show(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
-        documents = self.services.documents.list(session.owner)
-        names = {document.id: document.filename for document in documents}
+        documents, names = self.services.documents.list(session.owner), self._names(state, session)
         turns = self._turns(state, session)
         turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
         if turn is not None:
@@ -196,14 +201,18 @@ class Handlers:
         hit = next((h for h in turn.answer.hits if h.rank == state.rank), None) if turn else None
         if turn is None or hit is None:
             return empty_page(NO_PAGE)
-        return self._hit_page(hit, session, _quote(turn, state), request)
+        filename = self._names(state, session).get(hit.passage.document_id, REMOVED)
+        return self._hit_page(hit, session, _quote(turn, state), request, filename)
 
-    def _hit_page(self, hit: Hit, session: Session, quote: Citation | None = None, request: Click | None = None) -> str:
+    def _hit_page(
+        self, hit: Hit, session: Session, quote: Citation | None = None, request: Click | None = None,
+        filename: str = "",
+    ) -> str:  # fmt: skip
         try:
             return show_page(
                 self.services, session.owner, hit.passage.document_id,
                 quote.span.page if quote else main_page(hit.passage), settings=session.settings,
-                passage=hit.passage, quote=quote, request=request,
+                passage=hit.passage, quote=quote, request=request, filename=filename,
             ).html  # fmt: skip
         except PdfQAError as error:
             return error_html(error)
@@ -231,7 +240,7 @@ class Handlers:
     def _ask(
         self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False
     ) -> Iterator[dict[Any, Any]]:
-        parts, names = self.parts, self.services.documents.filenames(session.owner)
+        parts, names = self.parts, self._names(state, session)
         searched, rewriting, text, phase, shown = question, "", "", "starting", 0.0
         hits: tuple[Hit, ...] = ()
         busy = {parts.send: gr.Button(visible=False), parts.stop: gr.Button(visible=True)}
@@ -353,13 +362,13 @@ class Handlers:
         """Mark the sentence of the evidence that fits a selection best; the transcript keeps the selection."""
         found = self.services.answers.best_sentence(turn, text, session.settings) if text.strip() else None
         if found is None:
-            names, answer = self.services.documents.filenames(session.owner), turn.answer
+            names, answer = self._names(state, session), turn.answer
             nothing = chat_view.evidence(answer.hits, names, text, state.rank, answer, message=NO_MATCH)
             return {self.parts.evidence: nothing if text.strip() else gr.skip()}
         state = replace(state, rank=found.number, selected=found)
         return {
             self.parts.state: state,
-            self.parts.evidence: self._evidence(turn, state, self.services.documents.filenames(session.owner)),
+            self.parts.evidence: self._evidence(turn, state, self._names(state, session)),
             self.parts.page: self._page(turn, state, session),
         }
 

@@ -14,6 +14,7 @@ from pdfqa_core.ui.components import Click, render
 
 NOT_FOUND = "The passage could not be found on this page, so nothing is marked."
 QUOTE_NOT_FOUND = "The quoted words could not be found in the passage, so the whole passage is marked."
+GONE = "This page cannot be shown: {} was removed. Add the file again to see it."
 WIDTH = 1400  # pixels of an image that fits the width of a column
 WIDEST = 4000
 
@@ -126,14 +127,17 @@ class ShownPage(NamedTuple):
 def show_page(
     services: Services, owner: str, document_id: str, number: int, *, settings: Settings | None = None,
     passage: Passage | None = None, quote: Citation | None = None, marks: Sequence[Span] = (),
-    request: Click | None = None, compare: bool = False,
+    request: Click | None = None, compare: bool = False, filename: str = "",
 ) -> ShownPage:  # fmt: skip
     """Return the page view of page `number` with a passage's lines and, stronger, a quote's words drawn on it.
 
     They are drawn only where their text stands on the page; `marks` are drawn as they are. `request` is what the view
     itself asked for, by its buttons: a page, a reading, the width of the image. With `compare` the view offers the
-    other readings of the document. Raises PdfQAError if the document is not the owner's.
+    other readings of the document. `filename` is what a document was called that may have been removed since: the view
+    then says so. Without it, raises PdfQAError if the document is not the owner's.
     """
+    if filename and not services.documents.still_there(owner, (document_id,)):
+        return ShownPage(empty_page(GONE.format(filename.removesuffix(" (removed)"))))
     request = request or Click()
     passage_claims = [Claim(span, passage.text) for span in passage.spans] if passage else []
     quote_claims = [Claim(quote.span, quote.quote)] if quote else []

@@ -73,7 +73,8 @@ def test_a_copied_refusal_names_the_nearest_passages():
     refused = turn("t", "first", "second")
     refused = replace(refused, answer=replace(refused.answer, text="Insufficient context.", refused=True))
     assert turn_text(refused, {}).splitlines() == [
-        NOT_ANSWERED, "", "The nearest passages:", "", "[1] removed document, p. 1", "[2] removed document, p. 2",
+        NOT_ANSWERED, "", "The nearest passages:", "", "[1] a document that was removed, p. 1",
+        "[2] a document that was removed, p. 2",
     ]  # fmt: skip
     near = Citation(1, "p1", Span(DOCUMENT, 3, 0, 9), "Nearly\nthis.", False)
     closest = replace(refused, answer=replace(refused.answer, nearest=near))

@@ -81,3 +81,4 @@ def test_a_document_that_was_removed_has_no_picture_but_its_words(open_services)
     assert list(files) == ["conversation.md"]
     assert "its page cannot be shown any more" in files["conversation.md"].decode()
     assert "every 15 minutes" in files["conversation.md"].decode()
+    assert "harbour-heat.pdf (removed), p. " in files["conversation.md"].decode()

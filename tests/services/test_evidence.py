@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.types import Hit, Passage, Span, Turn
+from pdfqa_core.ui.page_view import show_page
 from tests.services.helpers import BM25, HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
 from tests.serving_fakes import QUESTIONS
 
@@ -55,6 +56,19 @@ def test_there_are_no_questions_without_hits_or_index(open_services):
     assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
     built(services)
     assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
+
+
+def test_a_removed_document_is_still_called_by_its_name(open_services):
+    services = open_services(LITERAL)
+    stored = stored_of(asked(services, METERS))
+    (document_id,) = {hit.passage.document_id for hit in stored.turn.answer.hits}
+    assert services.documents.names(LOCAL_OWNER, stored.conversation_id) == {document_id: "harbour-heat.pdf"}
+    services.documents.remove(LOCAL_OWNER, document_id)
+    assert services.documents.names(LOCAL_OWNER, stored.conversation_id) == {document_id: "harbour-heat.pdf (removed)"}
+    assert services.documents.names(LOCAL_OWNER) == {}
+    shown = show_page(services, LOCAL_OWNER, document_id, 1, filename="harbour-heat.pdf (removed)").html
+    assert "harbour-heat.pdf was removed" in shown
+    assert document_id[:12] not in shown
 
 
 def _with(turn: Turn, *hits: Hit) -> Turn:

@@ -60,7 +60,7 @@ def test_two_owners_of_one_file_do_not_see_each_other(store: Store) -> None:
         lambda: store.documents.remove("me", document_id),
         lambda: store.documents.readings("me", document_id),
     ):
-        with pytest.raises(UsageError, match="There is no document"):
+        with pytest.raises(UsageError, match="There is no such document"):
             attempt()
 
 

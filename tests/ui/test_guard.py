@@ -167,7 +167,8 @@ def test_what_is_malformed_is_told_beside_it_and_goes_with_the_next_success(open
     column = opened.places(handler("documents-page")).parent
     assert column is page.blocks[names["documents-page"]].parent
     assert opened.send(handler("documents-page"), {"document": document, "number": "2"})[-1] == ""
-    assert "There is no document" in opened.send(handler("documents-table"), {"action": "remove", "document": "x"})[-1]
+    removed = opened.send(handler("documents-table"), {"action": "remove", "document": "0" * 64})[-1]
+    assert "There is no such document" in removed
     assert "no such marker" in str(
         opened.send(handler("chat-transcript"), {"action": "cite", "turn": opened.states[ChatState].turn_id})
     )

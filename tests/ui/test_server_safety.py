@@ -146,7 +146,7 @@ def test_visitors_of_a_demo_do_not_see_each_other(demo: App, browser: Browser):
             removed = call(
                 demo, OPEN_DOCUMENTS, "click", ["", None], session, action="remove", document=document["document"]
             )
-            assert "There is no document" in removed
+            assert "There is no such document" in removed
         first.reload()
         expect(row.locator(".state")).to_have_text("ready")
 

@@ -293,6 +293,14 @@ class Answer:
     nearest: Citation | None = None
 
 
+class Thumb(StrEnum):
+    """What the one who asked thinks of an answer, if they say so."""
+
+    NONE = ""
+    UP = "up"
+    DOWN = "down"
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One question of a conversation with its answer. `number` starts at 1; `id` stays when turns are replaced."""
@@ -302,6 +310,7 @@ class Turn:
     question: str
     standalone_question: str
     answer: Answer
+    thumb: Thumb = Thumb.NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pdfqa_core.exports.conversations import (
     marked_text,
     refused_to,
     summary,
+    thumb_words,
 )
 from pdfqa_core.exports.html import html_page
 from pdfqa_core.types import Conversation, Turn
@@ -48,6 +49,7 @@ def _turn(turn: Turn, names: Names, pictures: Pictures) -> dict[str, object]:
         "notes": [(note, note is first[note.number]) for note in notes],
         "closest": refused_to(answer, names),
         "summary": summary(answer),
+        "thumb": thumb_words(turn),
         "pictures": [(one, _data(one)) for one in pictures.get(turn.id, ())],
     }
 

@@ -19,6 +19,7 @@ from pdfqa_core.exports.conversations import (
     marked_text,
     refused_to,
     summary,
+    thumb_words,
 )
 from pdfqa_core.types import Conversation, Turn
 
@@ -94,7 +95,7 @@ def _add_turn(document: Document, turn: Turn, names: Names, pictures: Sequence[P
         for note in notes:
             _add_note(document.add_paragraph(), note)
     _add_pictures(document, pictures)
-    for line in (summary(answer), *answer.notes):
+    for line in (summary(answer), thumb_words(turn), *answer.notes):
         if line:
             _small(document.add_paragraph(), line)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pdfqa_core.exports.citing import Source, bibtex, csl
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.declining import refusal_words
-from pdfqa_core.types import Answer, Citation, Conversation, Support, Turn
+from pdfqa_core.types import Answer, Citation, Conversation, Support, Thumb, Turn
 
 Names = Mapping[str, str]  # file names by document id
 
@@ -37,6 +37,7 @@ VERDICTS = {
     Support.PARTLY: "partly in the passages",
     Support.NOT_FOUND: "not found in the passages",
 }
+THUMBS = {Thumb.UP: "The one who asked found this answer good.", Thumb.DOWN: "The one who asked found this answer bad."}
 _SEVERAL = {
     Support.SUPPORTED: "the passages say {}",
     Support.PARTLY: "{} partly",
@@ -199,6 +200,11 @@ def refused_to(answer: Answer, names: Names) -> str:
     return f"“{quote_words(near.quote)}” ({names.get(near.span.document_id, REMOVED)}, p. {near.span.page})"
 
 
+def thumb_words(turn: Turn) -> str:
+    """Return what the one who asked thought of the answer; empty where they did not say."""
+    return THUMBS.get(turn.thumb, "")
+
+
 def summary(answer: Answer) -> str:
     """Return how much of an answer is supported and who wrote it, as one sentence; empty where nothing is known."""
     by = " with ".join(part for part in (answer.reader, answer.model) if part)
@@ -288,5 +294,6 @@ def _turn(turn: Turn, names: Names, pictures: Sequence[PagePicture]) -> str:
     parts += [_picture(picture) for picture in pictures]
     if told := summary(answer):
         parts.append(f"*{_one_line(told)}*")
+    parts += [f"*{words}*" for words in [thumb_words(turn)] if words]
     parts += [f"*{_one_line(note)}*" for note in answer.notes]
     return "\n\n".join(parts)

@@ -24,8 +24,9 @@ class RatingRow:
     """A rating with everything needed to understand it on its own; the fields are the columns, in this order.
 
     `passages` and `pages` ("file p. 7", parted by "; ") are those shown with the answer; for the rating of one
-    passage, that one. `adjudicated` is the value agreed on later, empty without one. `seconds` is the time the
-    annotator looked at the item; `rated_at` is in UTC.
+    passage, that one. `thumb` is what the one who asked thought of the answer: "up", "down" or nothing. `adjudicated`
+    is the value agreed on later, empty without one. `seconds` is the time the annotator looked at the item;
+    `rated_at` is in UTC.
     """
 
     study: str
@@ -46,6 +47,7 @@ class RatingRow:
     reader: str
     model: str
     settings_fingerprint: str
+    thumb: str
     seconds: float
     rated_at: datetime
 
@@ -103,6 +105,7 @@ def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str) -> Rati
         reader=turn.answer.reader,
         model=turn.answer.model,
         settings_fingerprint=turn.answer.settings_fingerprint,
+        thumb=turn.thumb,
         seconds=rating.seconds,
         rated_at=rating.rated_at.astimezone(UTC),
     )

@@ -18,6 +18,8 @@ from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import Criterion, Rating, Study
 
+LONGEST_NAME = 100  # characters of a question that names a study
+
 
 @dataclass(frozen=True, slots=True)
 class RatingItem:
@@ -103,17 +105,34 @@ class StudyService:
         """Make a study of all turns of these conversations. Raises UsageError as `Studies.create`."""
         return self._studies.create(owner, name, conversation_ids, int(time.time()))
 
-    def of_turn(self, owner: str, conversation_id: str, turn_id: str) -> Study:
-        """Return a study that holds the turn; one of its whole conversation is made if there is none."""
+    def open_studies(self, owner: str) -> tuple[Study, ...]:
+        """Return the owner's studies that take more answers, newest first: those whose agreement nobody sees yet."""
+        return tuple(study for study in self._studies.list(owner) if self._is_open(owner, study.id))
+
+    def create_of(self, owner: str, conversation_id: str, turn_id: str = "") -> Study:
+        """Make a study of one turn, or of the whole conversation, named after what was asked."""
+        conversation = self._conversations.get(owner, conversation_id)
+        asked = next((turn.question for turn in conversation.turns if turn.id == turn_id), "")
+        title = (" ".join(asked.split()) or conversation.title or "Study")[:LONGEST_NAME]
         studies = self._studies.list(owner)
-        for study in studies:
-            if turn_id in study.turn_ids:
-                return study
-        title = self._conversations.get(owner, conversation_id).title
         taken = {study.name for study in studies}
         numbered = (title if n == 1 else f"{title} ({n})" for n in count(1))
         name = next(name for name in numbered if name not in taken)
-        return self._studies.create(owner, name, [conversation_id], len(studies))
+        return self._studies.create(owner, name, [conversation_id], len(studies), only=turn_id)
+
+    def add(self, owner: str, study_id: str, turn_id: str) -> Study:
+        """Add a turn to a study and return it. Raises UsageError if the study's agreement can be seen already."""
+        if not self._is_open(owner, study_id):
+            raise UsageError("Everybody has finished this study, so it takes no more answers.", "Make a new one.")
+        return self._studies.add_turn(owner, study_id, turn_id)
+
+    def take_out(self, owner: str, study_id: str, turn_ids: Sequence[str]) -> None:
+        """Undo `add`, or with all its turns `create_of`. Raises UsageError if one of them has been rated."""
+        self._studies.take_out(owner, study_id, turn_ids)
+
+    def _is_open(self, owner: str, study_id: str) -> bool:
+        found = self._rated(owner, study_id)
+        return len(found.progress) < 2 or bool(found.waiting)
 
     # ------------------------------------------------------------ rating
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.types import DocumentState
+from pdfqa_core.types import DocumentState, Thumb
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -58,6 +58,17 @@ class State(TypeDecorator[DocumentState]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> DocumentState | None:
         """Return the state of this value."""
         return None if value is None else DocumentState(value)
+
+
+class Thumbs(TypeDecorator[Thumb]):
+    """What the one who asked thinks of an answer, as its value."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Thumb | None:
+        """Return the thumb of this value."""
+        return None if value is None else Thumb(value)
 
 
 class Json(TypeDecorator[Any]):

@@ -16,7 +16,7 @@ from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.documents import filenames
 from pdfqa_core.storage.records import ConversationSummary
 from pdfqa_core.storage.tables import conversations, study_turns, turns
-from pdfqa_core.types import Answer, Conversation, Turn
+from pdfqa_core.types import Answer, Conversation, Thumb, Turn
 
 OVERTAKEN = "Another question was asked meanwhile, so this answer stands behind it and replaces nothing."
 _LIVE = turns.c.superseded_at.is_(None)
@@ -115,6 +115,14 @@ class Conversations:
                 _change(connection, conversation_id, deleted_at=datetime.now(UTC))
             else:
                 connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
+
+    def set_thumb(self, owner: str, turn_id: str, thumb: Thumb) -> None:
+        """Note what the one who asked thinks of an answer; NONE takes it back."""
+        own = select(conversations.c.id).where(conversations.c.owner == owner, conversations.c.deleted_at.is_(None))
+        where = (turns.c.id == turn_id, turns.c.conversation_id.in_(own))
+        with self._database.write() as connection:
+            if not connection.execute(update(turns).where(*where).values(thumb=thumb)).rowcount:
+                raise UsageError("There is no such answer here.", "Its conversation may have been deleted.")
 
     def append_turn(self, owner: str, conversation_id: str, turn: Turn, *, replaces: str = "") -> Turn:
         """Store a finished (or stopped) turn behind the others and return it with its number.

@@ -30,8 +30,8 @@ class Studies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, owner: str, name: str, conversation_ids: Sequence[str], seed: int = 0) -> Study:
-        """Make a study of all turns of these conversations, in this order.
+    def create(self, owner: str, name: str, conversation_ids: Sequence[str], seed: int = 0, *, only: str = "") -> Study:
+        """Make a study of all turns of these conversations, in this order, or of the one turn `only` of them.
 
         Raises UsageError if the name is empty or taken, a conversation is not the owner's, or there is no turn.
         """
@@ -44,7 +44,7 @@ class Studies:
             turn_ids: tuple[str, ...] = ()
             for one in dict.fromkeys(conversation_ids):
                 require_conversation(connection, owner, one, lock=False)
-                turn_ids += tuple(live_turn_ids(connection, one))
+                turn_ids += tuple(i for i in live_turn_ids(connection, one) if only in ("", i))
             if not turn_ids:
                 raise UsageError("A study needs at least one answered question.", "Choose a conversation with turns.")
             study = Study(uuid.uuid4().hex, name, datetime.now(UTC), owner, turn_ids, seed)
@@ -63,12 +63,8 @@ class Studies:
 
     def get(self, owner: str, study_id: str) -> Study:
         """Return one study."""
-        query = select(studies).where(studies.c.owner == owner, studies.c.id == study_id)
         with self._database.read() as connection:
-            row = connection.execute(query).one_or_none()
-            if row is None:
-                raise UsageError("There is no such study here.", "It may have been removed.")
-            return _study(connection, row)
+            return _require_study(connection, owner, study_id)
 
     def turns(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
         """Return the turns of a study in its own order, also of conversations that were deleted since."""
@@ -85,6 +81,46 @@ class Studies:
                 StudyTurn(turn_of(row), row.conversation_id, row.title, row.filenames)
                 for row in connection.execute(query)
             )
+
+    def add_turn(self, owner: str, study_id: str, turn_id: str) -> Study:
+        """Put one more turn at the end of a study and return it; one that it holds already stays where it is.
+
+        Raises UsageError if the turn is not the owner's.
+        """
+        mine = (
+            select(turns.c.id)
+            .join(conversations, conversations.c.id == turns.c.conversation_id)
+            .where(turns.c.id == turn_id, conversations.c.owner == owner)
+        )
+        with self._database.write() as connection:
+            study = _require_study(connection, owner, study_id)
+            if connection.scalar(mine) is None:
+                raise UsageError("There is no such answer here.", "Its conversation may have been deleted.")
+            if turn_id not in study.turn_ids:
+                last = select(func.max(study_turns.c.position)).where(study_turns.c.study_id == study_id)
+                place = {"study_id": study_id, "turn_id": turn_id, "position": (connection.scalar(last) or 0) + 1}
+                connection.execute(insert(study_turns).values(place))
+            return _require_study(connection, owner, study_id)
+
+    def take_out(self, owner: str, study_id: str, turn_ids: Sequence[str]) -> None:
+        """Take turns out of a study; with the last one the study goes too.
+
+        Raises UsageError if somebody has rated one of them: ratings are never deleted.
+        """
+        with self._database.write() as connection:
+            study = _require_study(connection, owner, study_id)
+            for table in (ratings, adjudications):
+                rated = select(table.c.id).where(table.c.study_id == study_id, table.c.turn_id.in_(turn_ids))
+                if connection.scalar(rated.limit(1)) is not None:
+                    raise UsageError(
+                        f"Somebody has rated this in “{study.name}” already, so it stays there.",
+                        "Open the study to see how far it is.",
+                    )
+            where = (study_turns.c.study_id == study_id, study_turns.c.turn_id.in_(turn_ids))
+            connection.execute(delete(study_turns).where(*where))
+            if set(study.turn_ids) <= set(turn_ids):
+                connection.execute(delete(annotators).where(annotators.c.study_id == study_id))
+                connection.execute(delete(studies).where(studies.c.id == study_id))
 
     def sign_in(self, study_id: str, name: str) -> str:
         """Return the annotator's name as it was first spelled; case and width of letters make no difference.
@@ -171,6 +207,13 @@ def remove_all(connection: Connection, owner: str) -> None:
     for table in (adjudications, ratings, annotators, study_turns):
         connection.execute(delete(table).where(table.c.study_id.in_(own)))
     connection.execute(delete(studies).where(studies.c.owner == owner))
+
+
+def _require_study(connection: Connection, owner: str, study_id: str) -> Study:
+    row = connection.execute(select(studies).where(studies.c.owner == owner, studies.c.id == study_id)).one_or_none()
+    if row is None:
+        raise UsageError("There is no such study here.", "It may have been removed.")
+    return _study(connection, row)
 
 
 def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from pdfqa_core.storage.columns import CleanText, Json, State, UtcDateTime
+from pdfqa_core.storage.columns import CleanText, Json, State, Thumbs, UtcDateTime
 
 metadata = MetaData(
     naming_convention={
@@ -108,6 +108,7 @@ turns = Table(
     _text("standalone_question"),
     _text("answer"),
     Column("filenames", Json, nullable=False),
+    Column("thumb", Thumbs, nullable=False, server_default=""),
     Column("created_at", UtcDateTime, nullable=False),
     Column("superseded_at", UtcDateTime),
     Index(None, "conversation_id"),

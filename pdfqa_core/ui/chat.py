@@ -13,7 +13,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
-from pdfqa_core.ui import chat_view, downloads
+from pdfqa_core.ui import chat_view, downloads, rate
 from pdfqa_core.ui.components import (
     AT_ONCE,
     CLICK_AGAIN,
@@ -168,9 +168,7 @@ class Handlers:
             self.parts.scope: gr.Dropdown(
                 choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
             ),
-            self.parts.transcript: chat_view.transcript(
-                turns, names, state.turn_id, len(usable), self.services.documents.suggestions(session.owner)
-            ),
+            self.parts.transcript: self._transcript(state, session),
             self.parts.live: "",
             self.parts.follow_ups: gr.skip() if turns else "",
             self.parts.question: gr.skip(),
@@ -182,6 +180,13 @@ class Handlers:
             self.parts.file: gr.skip(),
             self.parts.download: gr.skip(),
         }
+
+    def _transcript(self, state: ChatState, session: Session) -> str:
+        usable = [one for one in self.services.documents.list(session.owner) if one.state.usable]
+        return chat_view.transcript(
+            self._turns(state, session), self._names(state, session), state.turn_id, len(usable),
+            self.services.documents.suggestions(session.owner), rate.studying(self.services, state, session),
+        )  # fmt: skip
 
     def offer(self, state: ChatState, session: Session) -> str:
         """Return questions to ask after the last answer, none where the conversation is empty."""
@@ -315,7 +320,10 @@ class Handlers:
                         if isinstance(step, Progress):
                             yield {self.parts.live: work_html(step)}
                     yield self.show(state, session)
-                case "retry" | "anyway" | "edit" | "turn" | "cite" | "nearest" | "match" | "rate":
+                case action if action in rate.ACTIONS:
+                    state = rate.act(self.services, data, state, session)
+                    yield {self.parts.state: state, self.parts.transcript: self._transcript(state, session)}
+                case "retry" | "anyway" | "edit" | "turn" | "cite" | "nearest" | "match" | "open-study":
                     yield from self._turn_clicked(data, state, session, request)
                 case _:
                     yield {self.parts.live: ""}
@@ -329,7 +337,7 @@ class Handlers:
         if turn is None:
             yield self.show(state, session)
             return
-        state = replace(state, turn_id=turn.id, citation=-1, selected=None)
+        state = replace(state, turn_id=turn.id, citation=-1, selected=None, adding="", added=None)
         match data["action"]:
             case "retry":
                 yield from self._ask(turn.question, replace(state, editing=turn.id), session, request)
@@ -352,9 +360,8 @@ class Handlers:
                 yield self.show(replace(state, rank=rank, selected=marked), session)
             case "match":
                 yield self._matched(turn, data.get("text", ""), state, session)
-            case "rate":
-                study = self.services.studies.of_turn(session.owner, state.conversation_id, turn.id)
-                yield {self.parts.session: replace(session, to_rate=(study.id, turn.id))}
+            case "open-study":
+                yield {self.parts.session: replace(session, to_rate=(data["study"], turn.id))}
             case _:
                 yield self.show(_shown_first(state.conversation_id, turn), session)
 

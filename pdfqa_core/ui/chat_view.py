@@ -22,6 +22,7 @@ from pdfqa_core.services.conversation_files import FORMS
 from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
 from pdfqa_core.ui.components import day, render
 from pdfqa_core.ui.passage_text import PassagePart, passage_parts
+from pdfqa_core.ui.session import Added
 
 Names = Mapping[str, str]  # file names by document id
 
@@ -87,6 +88,15 @@ class TurnView:
     facts: tuple[str, ...] = ()
     plain: str = ""
     markdown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Studying:
+    """The turn for which a study is being chosen, the studies to choose from (id, name), and what was done before."""
+
+    turn_id: str = ""
+    studies: tuple[tuple[str, str], ...] = ()
+    added: Added | None = None
 
 
 # The readers that the switch beside the question box offers: name, label, what it means.
@@ -216,14 +226,17 @@ def _pointed_to(turn: Turn, names: Names) -> tuple[tuple[tuple[int, str, tuple[P
 
 
 def transcript(
-    turns: Sequence[Turn], names: Names, current: str, documents: int, suggestions: Sequence[str] = ()
-) -> str:
+    turns: Sequence[Turn], names: Names, current: str, documents: int, suggestions: Sequence[str] = (),
+    studying: Studying = Studying(),
+) -> str:  # fmt: skip
     """Return the finished turns, or the empty state with what to do next; `documents` counts those to ask about.
 
-    `suggestions` are offered where nothing was asked yet.
+    `suggestions` are offered where nothing was asked yet. `studying` is shown below the turn that it is about.
     """
     views = [turn_view(turn, names) for turn in turns]
-    return render("transcript", views=views, current=current, documents=documents, suggestions=suggestions)
+    return render(
+        "transcript", views=views, current=current, documents=documents, suggestions=suggestions, studying=studying
+    )
 
 
 def reader_switch(chosen: str) -> str:

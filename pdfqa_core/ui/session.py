@@ -26,10 +26,21 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Added:
+    """What was just put into a study: where that was asked for, and the turns that an undo takes out, if any."""
+
+    turn_id: str
+    study_id: str
+    name: str
+    turn_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ChatState:
     """The open conversation, the turn whose evidence is shown, the chosen hit and citation of it.
 
-    `selected` is the sentence that fits a selection in the answer and goes before the citation.
+    `selected` is the sentence that fits a selection in the answer and goes before the citation. `adding` is the turn
+    for which a study is being chosen, `added` what came of it.
     """
 
     conversation_id: str = ""
@@ -38,6 +49,8 @@ class ChatState:
     citation: int = -1
     editing: str = ""
     selected: Citation | None = None
+    adding: str = ""
+    added: Added | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def test_a_row_can_be_understood_on_its_own() -> None:
         study="Pilot", item="t1", annotator="Ben", criterion="answer", value="0", comment="", adjudicated="1",
         conversation="c1", turn=1, question="What is it?", standalone_question="What is it? (standalone)",
         answer="It is [1].", refused=False, passages="[1] =first\n\n[2] second",
-        pages="report.pdf p. 1; report.pdf p. 2", reader="", model="fake", settings_fingerprint="",
+        pages="report.pdf p. 1; report.pdf p. 2", reader="", model="fake", settings_fingerprint="", thumb="",
         seconds=4.5, rated_at=NOW,
     )  # fmt: skip
     assert (passage.item, passage.passages, passage.pages) == ("t1#2", "[2] second", "report.pdf p. 2")
@@ -84,7 +84,7 @@ def test_times_are_written_in_utc() -> None:
 @settings(deadline=None)  # the first example loads pyarrow
 @given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 8, st.integers(0, 99),
                  *[st.text(st.characters(codec="utf-8"))] * 3, st.booleans(),
-                 *[st.text(st.characters(codec="utf-8"))] * 5, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
+                 *[st.text(st.characters(codec="utf-8"))] * 6, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
 def test_every_row_survives_both_formats(row: RatingRow) -> None:
     assert decode(RatingRow, write_ratings([row], "jsonl")) == row
     (stored,) = pd.read_parquet(io.BytesIO(write_ratings([row], "parquet"))).itertuples(index=False)

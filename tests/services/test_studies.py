@@ -178,14 +178,66 @@ def test_a_new_criterion_is_rated_compared_and_exported(store: Store) -> None:
     }  # fmt: skip
 
 
-def test_the_study_of_a_turn_is_made_once(store: Store, studies: StudyService) -> None:
+def two_conversations(store: Store) -> tuple[str, str]:
     one, two = (store.conversations.create("me", "Talk") for _ in range(2))
     for conversation, turn_id in ((one, "t1"), (one, "t2"), (two, "t3")):
-        store.conversations.append_turn("me", conversation.id, turn(turn_id))
-    made = studies.of_turn("me", one.id, "t1")
-    assert (made.name, made.turn_ids) == ("Talk", ("t1", "t2"))
-    assert studies.of_turn("me", one.id, "t2") == made
-    assert studies.of_turn("me", two.id, "t3").name == "Talk (2)"
+        store.conversations.append_turn("me", conversation.id, turn(turn_id, question=f"Why {turn_id}?"))
+    return one.id, two.id
+
+
+def test_a_study_is_made_of_one_answer_or_of_its_whole_conversation(store: Store, studies: StudyService) -> None:
+    one, two = two_conversations(store)
+    made = studies.create_of("me", one, "t2")
+    assert (made.name, made.turn_ids) == ("Why t2?", ("t2",))
+    assert studies.create_of("me", one, "t2").name == "Why t2? (2)"
+    whole = studies.create_of("me", one)
+    assert (whole.name, whole.turn_ids) == ("Talk", ("t1", "t2"))
+    with pytest.raises(UsageError, match="at least one answered question"):
+        studies.create_of("me", two, "t1")
+    for studies_owner, conversation in (("you", one), ("me", "gone")):
+        with pytest.raises(UsageError, match="no such conversation"):
+            studies.create_of(studies_owner, conversation)
+
+
+def test_an_answer_is_added_to_a_study_that_is_open_and_taken_out_again(store: Store, studies: StudyService) -> None:
+    one, _ = two_conversations(store)
+    study_id = studies.create_of("me", one, "t1").id
+    assert studies.add("me", study_id, "t3").turn_ids == studies.add("me", study_id, "t3").turn_ids == ("t1", "t3")
+    studies.take_out("me", study_id, ["t3"])
+    rate(studies, study_id, "Ada", "t1")
+    assert [study.id for study in studies.open_studies("me")] == [study_id]  # one alone has finished
+    studies.add("me", study_id, "t2")
+    rate(studies, study_id, "Ben", "t1", "t2")
+    with pytest.raises(UsageError, match="rated this in “Why t1\\?” already"):
+        studies.take_out("me", study_id, ["t2"])
+    rate(studies, study_id, "Ada", "t2")
+    assert studies.open_studies("me") == ()
+    with pytest.raises(UsageError, match="takes no more answers"):
+        studies.add("me", study_id, "t3")
+    assert [study.turn_ids for study in studies.list("me")] == [("t1", "t2")]
+
+
+def test_a_study_goes_with_its_last_answer(store: Store, studies: StudyService) -> None:
+    one, _ = two_conversations(store)
+    study = studies.create_of("me", one)
+    studies.sign_in("me", study.id, "Ada")
+    studies.take_out("me", study.id, study.turn_ids)
+    assert studies.list("me") == ()
+
+
+def test_other_owners_add_nothing_and_take_nothing_out(store: Store, studies: StudyService) -> None:
+    one, _ = two_conversations(store)
+    mine = studies.create_of("me", one, "t1")
+    foreign = store.conversations.create("you", "Theirs")
+    store.conversations.append_turn("you", foreign.id, turn("t9"))
+    for call in (
+        lambda: studies.add("you", mine.id, "t9"),
+        lambda: studies.take_out("you", mine.id, ["t1"]),
+        lambda: studies.add("me", mine.id, "t9"),
+    ):
+        with pytest.raises(UsageError, match="no such"):
+            call()
+    assert studies.list("me") == (mine,)
 
 
 def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudyService) -> None:

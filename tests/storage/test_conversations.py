@@ -7,7 +7,7 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.conversations import OVERTAKEN
-from pdfqa_core.types import Answer, Citation, Conversation, Span, Turn
+from pdfqa_core.types import Answer, Citation, Conversation, Span, Thumb, Turn
 from tests.storage.conftest import NOW, document, pages_of, turn
 
 CONTENT = b"%PDF-1.7 one"
@@ -118,3 +118,14 @@ def test_a_whole_conversation_is_imported(store: Store) -> None:
     assert store.conversations.get("me", "c1") == replace(given, turns=numbered)
     with pytest.raises(UsageError, match="already"):
         store.conversations.put(given)
+
+
+def test_a_thumb_is_kept_and_taken_back(store: Store) -> None:
+    conversation = store.conversations.create("me")
+    store.conversations.append_turn("me", conversation.id, turn("t1"))
+    assert store.conversations.get("me", conversation.id).turns[0].thumb is Thumb.NONE
+    for thumb in (Thumb.DOWN, Thumb.UP, Thumb.NONE):
+        store.conversations.set_thumb("me", "t1", thumb)
+        assert store.conversations.get("me", conversation.id).turns[0].thumb is thumb
+    with pytest.raises(UsageError, match="no such answer"):
+        store.conversations.set_thumb("you", "t1", Thumb.UP)

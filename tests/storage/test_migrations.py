@@ -23,7 +23,7 @@ from pdfqa_core.page_codec import encode_page
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.database import MIGRATIONS
 from pdfqa_core.storage.tables import metadata
-from pdfqa_core.types import Block, Box, DocumentState, Line, Page
+from pdfqa_core.types import Block, Box, DocumentState, Line, Page, Thumb
 from tests.storage.conftest import document, turn
 
 SQLITE_ONLY = True
@@ -71,6 +71,23 @@ def test_the_first_version_is_brought_up_to_date_and_keeps_its_data(tmp_path: Pa
         assert [c.title for c in store.conversations.list("me")] == ["Old"]
         store.conversations.append_turn("me", "c1", turn("t1"))
         assert store.studies.create("me", "Study", ["c1"]).turn_ids == ("t1",)
+
+
+def test_turns_of_earlier_versions_have_no_thumb(tmp_path: Path) -> None:
+    workspace = tmp_path / "old"
+    moment = "'2025-01-01 00:00:00.000000'"
+    make(
+        workspace,
+        "0006",
+        "INSERT INTO conversations (id, owner, title, created_at, changed_at, document_ids) "
+        f"VALUES ('c1', 'me', 'Old', {moment}, {moment}, '[]')",
+        "INSERT INTO turns (id, conversation_id, number, question, standalone_question, answer, filenames, created_at) "
+        f"VALUES ('t1', 'c1', 1, 'Q?', 'Q?', '{{\"text\": \"A.\"}}', '{{}}', {moment})",
+    )
+    with Store.open(workspace) as store:
+        assert_newest(store)
+        (kept,) = store.conversations.get("me", "c1").turns
+        assert (kept.question, kept.answer.text, kept.thumb) == ("Q?", "A.", Thumb.NONE)
 
 
 def test_documents_of_version_0_1_keep_their_pages_and_get_their_one_reading(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     with Services.open(folder, LITERAL, models) as services:
         list(services.documents.ingest(LOCAL_OWNER, [PDF]))
         stored = stored_of(asked(services, METERS))
-        study = services.studies.of_turn(LOCAL_OWNER, stored.conversation_id, stored.turn.id)
+        study = services.studies.create_of(LOCAL_OWNER, stored.conversation_id, stored.turn.id)
         ada = services.studies.sign_in(LOCAL_OWNER, study.id, "Ada")
         service: EvaluationService = services.evaluation
         file = Setup(services).file(SAMPLE_QUESTIONS, None)

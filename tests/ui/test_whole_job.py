@@ -359,9 +359,7 @@ def rate_everything(page: Page, opinions: Mapping[str, Judgement]) -> None:
 
 
 def test_two_people_rate_without_seeing_each_other(page: Page):
-    page.locator("#chat-transcript .turn").first.get_by_role("button", name="rate this answer").click()
-    expect(page.get_by_role("tab", name="Annotate")).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#annotate-study input")).to_have_value(re.compile(re.escape(REFRIGERANT[:40])))
+    study_of_conversation(page, REFRIGERANT)
     results = page.locator("#annotate-results")
 
     sign_in(page, "Ada")
@@ -411,20 +409,27 @@ def test_kappa_is_the_same_on_the_page_in_the_file_and_on_the_command_line(
     assert {name: criteria[name]["n"] for name in expected} == {name: n for name, (n, _) in table.items()}
 
 
-def test_rating_an_answer_opens_the_study_that_holds_it(page: Page):
+def test_a_study_of_an_answer_is_made_from_chat_and_opened(page: Page):
     open_tab(page, "Chat")
     page.get_by_role("button", name="New conversation").click()
     expect(page.locator("#chat-transcript .turn")).to_have_count(0)
-    ask(page, SEABIRDS)
-    expect_rating_opens(page, SEABIRDS)
-    open_tab(page, "Chat")
-    page.locator(".conversations .open", has_text=REFRIGERANT[:40]).click()
-    expect(page.locator("#chat-transcript .question").first).to_have_text(REFRIGERANT)
-    expect_rating_opens(page, REFRIGERANT)
+    turn = ask(page, SEABIRDS)
+    turn.get_by_role("button", name="add to study…").click()
+    expect(turn.locator(".studying")).not_to_contain_text(REFRIGERANT[:40])  # two have finished that one
+    turn.get_by_role("button", name="a new study of this answer").click()
+    expect_study_opens(page, SEABIRDS)
 
 
-def expect_rating_opens(page: Page, study: str) -> None:
-    page.locator("#chat-transcript .turn").first.get_by_role("button", name="rate this answer").click()
+def study_of_conversation(page: Page, study: str) -> None:
+    turn = page.locator("#chat-transcript .turn").first
+    turn.get_by_role("button", name="add to study…").click()
+    turn.get_by_role("button", name="a new study of the whole conversation").click()
+    expect_study_opens(page, study)
+
+
+def expect_study_opens(page: Page, study: str) -> None:
+    expect(page.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
+    page.locator("#chat-transcript").get_by_role("button", name="open it").click()
     expect(page.get_by_role("tab", name="Annotate")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#annotate-study input")).to_have_value(re.compile(re.escape(study[:40])))
     expect(page.locator("#annotate-name")).to_be_visible()

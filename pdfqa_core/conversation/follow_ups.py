@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.text import STOP_WORDS, terms
+from pdfqa_core.types import Span
 
 LONGEST = 8  # words of a heading
 LONGEST_TITLE = 48  # characters of a document's title
@@ -46,6 +47,16 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading where it stands: its level (1 is the highest), its page, and where in the page's text it begins."""
+
+    text: str
+    level: int
+    page: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class FollowUp:
     """A question and the section that should answer it."""
 
@@ -64,6 +75,31 @@ def topic(heading: str) -> str:
     if max(map(len, _own(text)), default=0) < 4:
         return ""
     return text.capitalize() if text.isupper() and len(parts) > 1 else text
+
+
+def related_parts(headings: Sequence[Heading], place: Span) -> list[Heading]:
+    """Return the parts of the section in which a passage begins, and the other parts of the section around that.
+
+    `headings` are in the order of the document. The heading of a section that holds the passage is no part.
+    """
+    at = (place.page, place.start)
+    before = [n for n, heading in enumerate(headings) if (heading.page, heading.start) <= at]
+    if not before:
+        return []
+    own = headings[before[-1]]
+    parent = next((n for n in reversed(before) if headings[n].level < own.level), -1)
+    around = headings[parent].level if parent >= 0 else 0
+    inside = []
+    for heading in headings[parent + 1 :]:
+        if heading.level <= around:
+            break
+        inside.append(heading)
+    n = inside.index(own)
+    end = next((m for m in range(n + 1, len(inside)) if inside[m].level <= own.level), len(inside))
+    below = inside[n + 1 : end]
+    deep = min((heading.level for heading in below), default=0)
+    parts = [heading for heading in below if heading.level == deep]
+    return parts + [heading for heading in inside if heading.level == own.level and heading is not own]
 
 
 def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[FollowUp]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from pdfqa_core.conversation.follow_ups import Section, follow_ups
+from pdfqa_core.conversation.follow_ups import Heading, Section, follow_ups, related_parts, topic
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import BlockKind, Hit, Turn
+from pdfqa_core.storage import Reading
+from pdfqa_core.types import BlockKind, Hit, Span, Turn
 
 NEAR = 3  # hits around which questions are looked for
+AROUND = 6  # pages before and after a hit whose headings are looked at
+ANSWER_CHARACTERS = 400  # of an answer, that its heading is compared with
+# Cosine with the question or the answer from which on a heading relates to them (bundled encoder). Chosen by eye on 20
+# questions: see "Questions to ask next" in docs/experiments.md. Another encoder's cosines differ.
+RELATED = 0.4
 CANDIDATES = 8  # questions that are tried, each by one search
 
 
@@ -29,7 +35,8 @@ class FollowUpService:
     ) -> tuple[str, ...]:
         """Return at most `most` questions to ask after the last of these turns, those of the sample document first.
 
-        A question made of a heading is offered only if its section's page is what a search for it finds first; there is
+        A question made of a heading is offered only if its section belongs to the same chapter as what was cited,
+        relates to the question or the answer (`RELATED`), and its page is what a search for it finds first; there is
         none while the index is not open.
         """
         if not turns or not turns[-1].answer.hits:
@@ -65,26 +72,54 @@ class FollowUpService:
         yield from (item["question"] for item in (*leaning, *near) if item["question"] not in asked)
 
     def _sections(self, owner: str, turn: Turn, settings: Settings, document_ids: Sequence[str]) -> Iterator[Section]:
-        """Yield the sections on the pages of the best hits and on the page after each, in the order of the hits."""
+        """Yield the sections of the same chapter as the cited passages that relate to what was asked and answered."""
         usable = {document.id: reading for document, reading in self._documents.readable(owner, settings, document_ids)}
         titles = {document.id: document.title for document in self._documents.list(owner)}
-        seen: set[tuple[str, int]] = set()
-        for hit in _cited_first(turn):
-            document_id = hit.passage.document_id
-            for number in (*hit.passage.pages, hit.passage.pages[-1] + 1):
-                if document_id not in usable or (document_id, number) in seen:
+        near: dict[tuple[str, int, int], Section] = {}
+        for hit in _cited(turn):
+            first = hit.passage.spans[0]
+            if first.document_id not in usable:
+                continue
+            title = titles[first.document_id] if len(usable) > 1 else ""
+            for heading in related_parts(self._headings(owner, first, usable[first.document_id]), first):
+                if heading.text.casefold() == titles[first.document_id].casefold():
                     continue
-                seen.add((document_id, number))
-                try:
-                    page = self._documents.page(owner, document_id, usable[document_id].extractor, number)
-                except PdfQAError:
-                    continue  # the last page has none after it
-                for block in page.blocks:
-                    if block.kind is BlockKind.HEADING:
-                        title = titles[document_id] if len(usable) > 1 else ""
-                        yield Section(page.text[block.start : block.end], document_id, number, title)
+                section = Section(heading.text, first.document_id, heading.page, title)
+                near.setdefault((first.document_id, heading.page, heading.start), section)
+        yield from self._related(turn, list(near.values()), settings)
+
+    def _headings(self, owner: str, near: Span, reading: Reading) -> list[Heading]:
+        """Return the headings of the pages around a passage, in their order."""
+        found = []
+        for number in range(max(1, near.page - AROUND), min(reading.page_count, near.page + AROUND) + 1):
+            try:
+                page = self._documents.page(owner, near.document_id, reading.extractor, number)
+            except PdfQAError:
+                continue
+            for block in page.blocks:
+                if block.kind is BlockKind.HEADING:
+                    found.append(Heading(page.text[block.start : block.end], block.level, number, block.start))
+        return found
+
+    def _related(self, turn: Turn, sections: Sequence[Section], settings: Settings) -> list[Section]:
+        """Return the sections whose heading is near the question or the answer in meaning, the nearest first.
+
+        None where the recipe has no encoder: words alone do not tell what relates.
+        """
+        named = [(section, topic(section.heading)) for section in sections]
+        named = [(section, words) for section, words in named if words]
+        if not named or not self._indexes.needs_embeddings(settings):
+            return []
+        vectors = self._indexes.encoder(settings).encode(
+            [turn.standalone_question, turn.answer.text[:ANSWER_CHARACTERS], *(words for _, words in named)]
+        )
+        cosines = (vectors[2:] @ vectors[:2].T).max(axis=1)
+        ranked = sorted(zip(cosines, range(len(named)), strict=True), key=lambda pair: (-pair[0], pair[1]))
+        return [named[place][0] for cosine, place in ranked if cosine >= RELATED]
 
 
-def _cited_first(turn: Turn) -> list[Hit]:
+def _cited(turn: Turn) -> list[Hit]:
+    """Return the hits that the answer cites, the best one where it cites none; a refusal has nothing to go on from."""
     cited = {citation.number for citation in turn.answer.citations}
-    return sorted(turn.answer.hits, key=lambda hit: (hit.rank not in cited, hit.rank))[:NEAR]
+    hits = [hit for hit in turn.answer.hits if hit.rank in cited] or list(turn.answer.hits[:1])
+    return [] if turn.answer.refused else hits[:NEAR]

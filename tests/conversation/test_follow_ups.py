@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.conversation.follow_ups import Section, follow_ups, topic
+from pdfqa_core.conversation.follow_ups import Heading, Section, follow_ups, related_parts, topic
+from pdfqa_core.types import Span
 
 
 def questions(*headings: str, asked: tuple[str, ...] = (), title: str = "") -> list[str]:
@@ -49,6 +50,23 @@ def test_headings_become_questions_and_questions_stay_as_they_are():
         "What is said about “Know your limits”?",
     ]
     assert questions("Are there any tips I should know about?", "Does it cover eye exams?") == []
+
+
+def test_parts_of_the_section_and_of_the_one_around_it_are_near():
+    outline = [
+        ("Plan", 1, 1), ("Costs", 2, 2), ("Deductible", 3, 2), ("Copay", 3, 3), ("Claims", 2, 4), ("Staff", 1, 6),
+        ("Hiring", 2, 7),
+    ]  # fmt: skip
+    headings = [Heading(text, level, page, 10 * level) for text, level, page in outline]
+
+    def near(page: int, start: int) -> list[str]:
+        return [one.text for one in related_parts(headings, Span("d", page, start, start + 5))]
+
+    assert near(2, 25) == ["Deductible", "Copay", "Claims"]
+    assert near(3, 90) == ["Deductible"]
+    assert near(5, 0) == ["Costs"]
+    assert near(6, 50) == ["Hiring", "Plan"]
+    assert near(1, 0) == []
 
 
 def test_what_was_asked_is_not_suggested_again():

@@ -34,17 +34,20 @@ def test_questions_of_the_sample_come_first_and_none_is_asked_twice(open_service
     assert not {SCREEN, offered[0]} & set(again)
 
 
-def test_a_heading_is_offered_if_a_search_for_it_finds_its_page(open_services, make_pdf):
+def test_a_heading_is_offered_if_it_relates_and_a_search_for_it_finds_its_page(open_services, make_pdf):
     services = open_services(LITERAL, empty=True)
     list(services.documents.ingest(LOCAL_OWNER, [make_pdf(
         ["<font size=20><b>Harbour Fees</b></font>", "A ship pays nine crowns for each night it lies at the pier."],
         ["<font size=20><b>Winter Storage</b></font>", "Boats are kept in the hall during the winter, under a roof."],
         ["<font size=20><b>Overview</b></font>", "This page says where the other pages are to be found."],
     )]))  # fmt: skip
+    built(services, HYBRID)
     turn = stored_of(asked(services, "What does a ship pay for a night?")).turn
-    assert services.follow_ups.offer(LOCAL_OWNER, [turn], LITERAL) == (
-        "What is said about “Harbour Fees”?", "What is said about “Winter Storage”?",
-    )  # fmt: skip
+    about = replace(turn, standalone_question="And what of winter storage?")
+    assert services.follow_ups.offer(LOCAL_OWNER, [about], HYBRID) == ("What is said about “Winter Storage”?",)
+    assert services.follow_ups.offer(LOCAL_OWNER, [turn], LITERAL) == ()  # no encoder tells what relates
+    refused = replace(about, answer=replace(about.answer, refused=True))
+    assert services.follow_ups.offer(LOCAL_OWNER, [refused], HYBRID) == ()
 
 
 def test_there_are_no_questions_without_hits_or_index(open_services):

@@ -36,10 +36,10 @@ def test_owners_do_not_see_each_other(open_services, letter):
     built(services, LITERAL, "visitor-a")
     mine = stored_of(asked(services, METERS))
     for call in (services.documents.original, services.documents.remove):
-        with pytest.raises(UsageError, match="no document"):
+        with pytest.raises(UsageError, match="no such document"):
             call("visitor-a", sample.id)
     for call in (services.pages.view, services.pages.thumbnail):
-        with pytest.raises(UsageError, match="no document"):
+        with pytest.raises(UsageError, match="no such document"):
             call("visitor-a", sample.id, 1)
     with pytest.raises(UsageError, match="no such conversation"):
         asked(services, METERS, owner="visitor-a", conversation_id=mine.conversation_id)

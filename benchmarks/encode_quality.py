@@ -1,8 +1,8 @@
 """What each form of the bundled encoder finds: SciFact by nDCG@10 and Northwind by MRR, dense and hybrid.
 
 The forms are those of encoder_forms.py; the program takes int8 with a scale per channel where it is faster, since it
-may lose at most .005 against torch fp32, the baseline. Prints the measures, their difference from the baseline, and how
-near to its vectors those of a form are.
+may lose at most .005 against torch fp32, the baseline (the first of --forms). Prints the measures, their difference
+from the baseline, and how near to its vectors those of a form are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import time
 
 import numpy as np
-from encoder_forms import PADDED, TORCH, forms
+from encoder_forms import PADDED, forms
 from northwind import DATA, arguments, items, passages, read
 from retrieval_northwind import mrr, ranks
 from retrieval_scifact import DATA as SCIFACT
@@ -31,7 +31,9 @@ def gap(found: Summary) -> str:
 
 
 def main() -> None:
-    options = arguments(__doc__.splitlines()[0]).parse_args()
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--forms", default="", help="names of forms by commas, the baseline first; all unless given")
+    options = parser.parse_args()
     if not (SCIFACT / "scifact.zip").is_file() or not (DATA / "questions_50.jsonl").is_file():
         raise SystemExit("SciFact or Northwind is not here.")
     corpus, claims = load(SCIFACT / "scifact.zip")
@@ -44,16 +46,17 @@ def main() -> None:
     print(f"{len(corpus)} abstracts, {len(claims)} claims; {len(windows)} windows, {len(questions)} questions")
     base: dict[str, list[float]] = {}
     vectors: np.ndarray | None = None
-    for name, form in forms().items():
-        if name == PADDED:
-            continue
+    known = forms()
+    chosen = options.forms.split(",") if options.forms else [name for name in known if name != PADDED]
+    for name in chosen:
+        form = known[name]
         began = time.perf_counter()
         index = Index.in_memory(corpus, form)
         rate = len(corpus) / (time.perf_counter() - began)
         northwind = Index.in_memory(windows, form)
         vectors = northwind.embeddings if vectors is None else vectors
         nearness = float((northwind.embeddings * vectors).sum(axis=1).min())
-        print(f"{name}: {rate:.1f} abstracts/s, lowest cosine to {TORCH} {nearness:.4f}")
+        print(f"{name}: {rate:.1f} abstracts/s, lowest cosine to {chosen[0]} {nearness:.4f}")
         for retriever in ("dense", "hybrid"):
             search = retrievers.get(retriever)(index).search
             *_, last = run_system(retriever, claims, lambda i, k, s=search: s(i.question.text, k), measures=(MEASURE,))

@@ -190,16 +190,20 @@ def test_an_older_answer_brings_its_evidence_back(page: Page):
     expect(page.locator("#chat-evidence .passage").first).to_contain_text("ammonia")
 
 
-# Presses Stop as soon as it is there: a click from outside may come after the answer, where browser and model are busy.
-PRESS_STOP = """() => {
+# Stops as soon as it can be done: a click or key from outside may come after the answer, where the machine is busy.
+SOON = """() => {
+    window.stopPressed = false;
     const looking = setInterval(() => {
         const stop = document.querySelector("#chat-stop");
-        if (!stop || !document.querySelector("#chat-live .phase")) return;
+        if (!stop || !document.querySelector("#chat-live .%s")) return;
         clearInterval(looking);
-        stop.click();
+        %s;
         window.stopPressed = true;
     }, 20);
 }"""
+PRESS_STOP = SOON % ("phase", "stop.click()")
+ESCAPE = "new KeyboardEvent('keydown', {key: 'Escape', bubbles: true})"
+PRESS_ESCAPE = SOON % ("answer", f"document.querySelector('#chat-question textarea').dispatchEvent({ESCAPE})")
 
 
 def test_stop_keeps_what_was_written(page: Page):
@@ -210,9 +214,9 @@ def test_stop_keeps_what_was_written(page: Page):
     page.get_by_role("button", name="New conversation").click()
     expect(page.locator("#chat-transcript .turn")).to_have_count(0)
     page.locator("#chat-question textarea").fill(LONG)
+    page.evaluate(PRESS_ESCAPE)
     page.locator("#chat-question textarea").press("Enter")
-    expect(page.locator("#chat-live .answer")).to_be_visible()
-    page.keyboard.press("Escape")
+    page.wait_for_function("window.stopPressed")
     _expect_stopped(page)
     page.evaluate(PRESS_STOP)
     page.get_by_role("button", name="retry").click()

@@ -4,7 +4,7 @@
 export PYTHON
 BIN := .venv/bin
 
-# One process a core, at most four; the tests of a file stay together, since some share an app.
+# One process a core, at most four; the tests of a file stay together. Those with a browser need the cores themselves.
 SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: run test test-all lint setup setup-dev clean
@@ -13,10 +13,12 @@ run: setup
 	$(BIN)/python app.py
 
 test: setup-dev lint
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow"
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not browser"
+	$(BIN)/python -m pytest -m "not slow and browser"
 
 test-all: setup-dev lint
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not browser"
+	$(BIN)/python -m pytest -m browser
 
 lint: setup-dev
 	$(BIN)/ruff check .

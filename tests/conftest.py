@@ -36,10 +36,8 @@ def users_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = models_path(LLMSettings())
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PDFQA_MODEL", "smollm2-135m")
-        models = tmp_path_factory.mktemp("models")
-        environment.setenv("PDFQA_MODELS", str(models))
-        (folder / "encoders").mkdir(parents=True, exist_ok=True)
-        (models / "encoders").symlink_to(folder / "encoders")  # graphs are made once per computer
+        environment.setenv("PDFQA_MODELS", str(tmp_path_factory.mktemp("models")))
+        environment.setenv("PDFQA_ENCODERS", str(folder / "encoders"))  # graphs are made once per computer
         yield folder
 
 

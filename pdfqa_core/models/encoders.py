@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -25,8 +26,9 @@ class PassageEncoder(TextEncoder, Protocol):
 
 
 def graphs_path(llm: LLMSettings) -> Path:
-    """Return the folder of the encoders' ONNX graphs: beside the model files, for all workspaces of a user."""
-    return models_path(llm) / "encoders"
+    """Return the folder of the encoders' ONNX graphs: PDFQA_ENCODERS, else beside the model files of the user."""
+    named = os.environ.get("PDFQA_ENCODERS")
+    return Path(named).expanduser().absolute() if named else models_path(llm) / "encoders"
 
 
 class Encoders:

@@ -13,12 +13,12 @@ run: setup
 	$(BIN)/python app.py
 
 test: setup-dev lint
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not browser"
-	$(BIN)/python -m pytest -m "not slow and browser"
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --ignore=tests/ui
+	$(BIN)/python -m pytest -m "not slow" tests/ui
 
 test-all: setup-dev lint
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not browser"
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui
+	$(BIN)/python -m pytest tests/ui
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ import inspect
 import logging
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -78,7 +79,8 @@ class Opened:
 
     def send(self, one: Any, data: Any) -> list[Any]:
         """Send a click as the server gets it from a browser, and return the last values of the outputs."""
-        return asyncio.run(self._send(one, data))
+        with ThreadPoolExecutor(1) as own:  # a browser of other tests keeps this thread's loop running
+            return own.submit(asyncio.run, self._send(one, data)).result()
 
     async def _send(self, one: Any, data: Any) -> list[Any]:
         state, iterator, result = SessionState(self.page), None, {"data": []}

@@ -13,6 +13,7 @@ from typing import Self
 
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
+from pdfqa_core.services.answering import Answering, Written
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.conversation_files import ConversationFileService
 from pdfqa_core.services.documents import DocumentService
@@ -35,6 +36,7 @@ from pdfqa_core.storage.conversations import Conversations
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "ConversationSummary", "PageView", "Picture", "Preparing", "Reading",
     "Services",
+    "Written",
 ]  # fmt: skip
 
 
@@ -51,6 +53,7 @@ class Services:
     preparation: Preparation
     models: Models
     answers: AnswerService
+    answering: Answering
     follow_ups: FollowUpService
     conversations: Conversations
     conversation_files: ConversationFileService
@@ -90,6 +93,7 @@ class Services:
             preparation=preparation,
             models=models,
             answers=answers,
+            answering=Answering(answers, store.conversations, tasks),
             follow_ups=FollowUpService(documents, indexes),
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, pages),
@@ -109,6 +113,7 @@ class Services:
         """Stop what runs, end the child processes and close the database."""
         self.jobs.close()
         self.tasks.stop()
+        self.answering.close()
         self.preparation.close()
         self.models.close()
         self.pages.close()

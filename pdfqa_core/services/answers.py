@@ -224,6 +224,19 @@ class AnswerService:
 
     # ------------------------------------------------------------ questions
 
+    def begin(self, owner: str, question: str, document_ids: Sequence[str] = ()) -> str:
+        """Store a conversation that is named by its first question and has no turn yet; return its id.
+
+        Raises UsageError (empty question) and PdfQAError (no documents).
+        """
+        question = _not_empty(question)
+        self._documents.require_documents(owner)
+        conversation = Conversation(
+            uuid.uuid4().hex, _title(question), datetime.now(UTC), owner, tuple(document_ids), ()
+        )
+        self._conversations.put(conversation)
+        return conversation.id
+
     def ask(
         self, owner: str, question: str, settings: Settings, *, conversation_id: str = "",
         document_ids: Sequence[str] | None = None, replace_turn: str = "", anyway: bool = False, task: str = "",
@@ -238,9 +251,7 @@ class AnswerService:
         Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, a
         task of this name under way) and what the parts raise.
         """
-        question = question.strip()
-        if not question:
-            raise UsageError("The question is empty.", "Type a question.")
+        question = _not_empty(question)
         with self._tasks.start(task) as stop:
             asked = self._asked(owner, question, self._models.language.running(settings), conversation_id, replace_turn)
             asked = replace(asked, anyway=anyway)
@@ -339,6 +350,12 @@ class AnswerService:
     def best_sentence(self, turn: Turn, text: str, settings: Settings) -> Citation | None:
         """Return the sentence of the turn's hits that matches a piece of its answer best; None if none does."""
         return best_sentence(text, turn.answer.hits, self._checker(settings).meaning)
+
+
+def _not_empty(question: str) -> str:
+    if not question.strip():
+        raise UsageError("The question is empty.", "Type a question.")
+    return question.strip()
 
 
 def _title(question: str) -> str:

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
@@ -151,6 +152,7 @@ def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> s
         theme=theme.theme(),
         css=theme.css(),
         head=theme.head(),
+        app_kwargs={"middleware": [Middleware(theme.FirstPaint)]},
     )
     services.models.warm_up()
     services.jobs.resume()

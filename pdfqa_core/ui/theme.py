@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import gradio as gr
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS = Path(__file__).parent / "assets"
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
@@ -90,4 +92,43 @@ def css() -> str:
 
 def head() -> str:
     """Return what goes into the page's head: the scripts with zoom, scrolling and keys."""
-    return "".join(f"<script>{(ASSETS / name).read_text(encoding='utf-8')}</script>" for name in ("app.js", "keys.js"))
+    return "".join(f"<script>{_script(name)}</script>" for name in ("app.js", "keys.js"))
+
+
+def _script(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+class FirstPaint:
+    """Middleware that puts a script at the top of the page: light or dark is decided before anything is drawn.
+
+    What Gradio is given as `head` it adds only when its own scripts run, after the first picture of the page.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._script = f"<head><script>{_script('scheme.js')}</script>".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; of the page itself, the head gets the script."""
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] != "/":
+            await self._app(scope, receive, send)
+            return
+        start: Message = {}
+        body = b""
+
+        async def insert(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            body += message.get("body", b"")
+            if message.get("more_body", False):
+                return
+            whole = body.replace(b"<head>", self._script, 1)
+            headers = MutableHeaders(raw=start["headers"])
+            headers["content-length"] = str(len(whole))
+            await send(start)
+            await send({**message, "body": whole})
+
+        await self._app(scope, receive, insert)

@@ -1,20 +1,6 @@
-// Small helpers of the page: colour scheme, keys, view switch on phones, scrolling. Loaded in <head>.
+// Small helpers of the page: keys, view switch on phones, scrolling. Loaded in <head>.
 (() => {
-  const stored = () => { try { return localStorage.getItem("pdfqa-scheme"); } catch { return null; } };
-  const applyScheme = () => {
-    const scheme = stored();
-    if (scheme) document.body.classList.toggle("dark", scheme === "dark");
-  };
-  document.addEventListener("DOMContentLoaded", applyScheme);
-  window.addEventListener("load", () => setTimeout(applyScheme, 0));
-
   document.addEventListener("click", (event) => {
-    const scheme = event.target.closest("[data-scheme]");
-    if (scheme) {
-      const dark = !document.body.classList.contains("dark");
-      document.body.classList.toggle("dark", dark);
-      try { localStorage.setItem("pdfqa-scheme", dark ? "dark" : "light"); } catch { /* private window */ }
-    }
     const view = event.target.closest("[data-view-of]");
     if (view) showView(view.dataset.viewOf, view.dataset.view);
     const wide = event.target.closest("[data-wide]");
@@ -336,6 +322,7 @@
       if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view[data-shows]");
       if (view) showPage(view);
+      if (element.querySelector("[data-scheme]")) window.pdfqaScheme();
       if (element.closest("#chat-download")) save(element);
       if (element.closest(".pq-problem")) showProblem(element.closest(".pq-problem"));
       if (element.closest("#annotate-copied")) copyShown(element);

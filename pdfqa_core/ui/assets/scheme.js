@@ -1,0 +1,43 @@
+// Light or dark, before anything is drawn: the address (?__theme=), else what was chosen, else as the system.
+(() => {
+  const GROUND = { light: "#f5f5f2", dark: "#14171a" }; // --pq-ground of app.css, which comes later
+  const asked = () => new URL(location.href).searchParams.get("__theme");
+  const stored = () => { try { return localStorage.getItem("pdfqa-scheme"); } catch { return null; } };
+  const known = (scheme) => (scheme === "light" || scheme === "dark" ? scheme : null);
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  let kept = null; // where the browser keeps nothing, the choice lasts as long as the page
+  const choice = () => known(asked()) || known(kept || stored()) || "system";
+
+  function apply() {
+    const chosen = choice(), dark = chosen === "dark" || (chosen === "system" && system.matches);
+    document.documentElement.style.background = GROUND[dark ? "dark" : "light"];
+    document.body?.classList.toggle("dark", dark);
+    document.querySelectorAll("[data-scheme]").forEach((button) => {
+      button.setAttribute("aria-checked", String(button.dataset.scheme === chosen));
+      button.classList.toggle("on", button.dataset.scheme === chosen);
+    });
+  }
+  apply();
+  system.addEventListener("change", apply);
+  // Gradio looks at the system alone when it starts: what was chosen is put back before anything is drawn.
+  const wrong = () => choice() !== "system" && document.body.classList.contains("dark") !== (choice() === "dark");
+  const guard = new MutationObserver(() => { if (wrong()) apply(); });
+  new MutationObserver((_changes, watch) => {
+    if (!document.body) return;
+    watch.disconnect();
+    guard.observe(document.body, { attributeFilter: ["class"] });
+    apply();
+  }).observe(document.documentElement, { childList: true });
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-scheme]");
+    if (!button) return;
+    kept = button.dataset.scheme;
+    try { localStorage.setItem("pdfqa-scheme", kept); } catch { /* private window */ }
+    const address = new URL(location.href);
+    address.searchParams.delete("__theme"); // the hand outranks the link
+    history.replaceState(history.state, "", address);
+    apply();
+  });
+  window.pdfqaScheme = apply;
+})();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -17,8 +17,9 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, theme
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.guard import guard
+from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.recipe import settings_from, values_of
-from pdfqa_core.ui.session import ChatState, Session, Shown
+from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
 
 TABS: dict[str, ModuleType] = {
@@ -29,6 +30,10 @@ TABS: dict[str, ModuleType] = {
     "Evaluate": evaluate,
     "Models": models,
 }
+# What the browser says, in the places of the inputs that are named so. Another step back may come before one is done.
+GO = "(_, ...others) => [location.search, ...others]"
+ADDRESS = "(...known) => [...known.slice(0, -1), location.search]"
+OPENED = "(_, ...others) => [window.pdfqa.openedTab(), ...others]"
 NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
 
 
@@ -40,6 +45,8 @@ def build_page(services: Services) -> gr.Blocks:
         visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
         recipe = gr.BrowserState([], storage_key="pdfqa-recipe")  # so that loading the page again changes nothing
         conversation = gr.BrowserState("", storage_key="pdfqa-conversation")
+        address, opened = gr.Textbox(visible=False), gr.Textbox("documents", visible=False)  # what the browser says
+        going = live_html(render("going"), elem_id="pq-going", classes="pq-offstage")
         header = live_html(_header(services), elem_id="pq-header")
         pulse = gr.Timer(1.0)
         with gr.Tabs(elem_id="pq-tabs"):
@@ -48,21 +55,33 @@ def build_page(services: Services) -> gr.Blocks:
                 with gr.Tab(title, id=title.lower(), elem_id=f"pq-{title.lower()}") as tab:
                     built[tab] = module.build(services, session)
         gr.HTML(shortcuts_html(services.studies.criteria), elem_id="pq-keys", apply_default_css=False, padding=False)
-        chat_state = next(shown.inputs[0] for tab, shown in built.items() if tab.id == "chat")
+        by_tab = {str(tab.id): shown for tab, shown in built.items()}
+        chat_state = by_tab["chat"].states[0]
+        placed = [session, chat_state, *by_tab["documents"].states, *by_tab["evaluate"].states]
 
-        def arrive(*known: Any) -> tuple[str, Session, ChatState]:
+        def arrive(*known: Any) -> tuple[Any, ...]:
             return _arrive(services, *known)
 
-        arrived = page.load(arrive, [visitor, recipe, conversation], [visitor, session, chat_state], **AT_ONCE)
+        def go(address: str, *now: Any) -> tuple[Any, ...]:
+            return _go(services, Place.read(address), *now)
+
+        arrived = page.load(
+            arrive, [visitor, recipe, conversation, address], [visitor, *placed], js=ADDRESS, **AT_ONCE
+        )  # fmt: skip
+        went = going.click(go, [address, *placed], placed, js=GO, trigger_mode="always_last", **AT_ONCE)
         session.change(lambda now: values_of(now.settings), session, recipe, **AT_ONCE)
         chat_state.change(lambda now: now.conversation_id, chat_state, conversation, **AT_ONCE)
-        opened = gr.State("documents")
         for tab, shown in built.items():
             if first := shown.on_arrival:
                 arrived.then(first.handler, first.inputs, first.outputs, **AT_ONCE)
-            tab.select(partial(str, tab.id), None, opened, **AT_ONCE)
             tab.select(_if_arrived(shown), [session, *shown.inputs], shown.outputs, **AT_ONCE)
-            arrived.then(_if_opened(tab.id, shown), [opened, *shown.inputs], shown.outputs, **AT_ONCE)
+            for event in (arrived, went) if shown.states else (arrived,):
+                event.then(
+                    _if_opened(tab.id, shown), [opened, *shown.inputs], shown.outputs, js=OPENED,
+                    trigger_mode="always_last", **AT_ONCE,
+                )  # fmt: skip
+        for event in (arrived, went):
+            event.then(None, None, None, js="() => window.pdfqa.arrived()")
         pulse.tick(lambda: _pulse(services), None, [header, pulse], **AT_ONCE)
         guard(page)
     return page
@@ -91,11 +110,12 @@ def _nothing(shown: Shown) -> Any:
 
 
 def _arrive(
-    services: Services, visitor: str | None, recipe: list[Any] | None, conversation: str | None
-) -> tuple[str, Session, ChatState]:
+    services: Services, visitor: str | None, recipe: list[Any] | None, conversation: str | None, address: str | None
+) -> tuple[Any, ...]:
     """Give the page its owner: everybody on one's own computer, each visitor for themself on a public demo.
 
-    The recipe and the conversation (with its documents) that were open when the page was loaded last are opened again.
+    What the address names is opened; where it names no conversation, the one that was open when the page was loaded
+    last, with the recipe of then.
     """
     owner = LOCAL_OWNER
     if services.settings.server.demo:
@@ -107,11 +127,31 @@ def _arrive(
         settings = settings_from(recipe, settings, models=not settings.server.demo) if recipe else settings
     except (PdfQAError, ValueError):  # of another version of the program
         settings = services.settings
-    known = {one.id: one.document_ids for one in services.conversations.list(owner)}
-    scope = known.get(str(conversation), ())
-    state = ChatState(str(conversation)) if conversation in known else ChatState()
+    place = Place.read(address or "")
+    state, scope = conversation_at(services, owner, place)
+    if not state.conversation_id:
+        state, scope = conversation_at(services, owner, Place(conversation=str(conversation)))
     services.preparation.want(owner, settings, scope)  # what a stopped program left unfinished goes on
-    return visitor or "", Session(owner, settings, scope, arrived=True), state
+    return (
+        visitor or "", Session(owner, settings, scope, arrived=True), state, *document_at(services, owner, place),
+        evaluation_at(services, owner, place),
+    )  # fmt: skip
+
+
+def _go(
+    services: Services, place: Place, session: Session, chat_state: ChatState, chosen: str, at: OpenPage,
+    evaluated: EvaluateState,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Go back or forward to a place; the other tabs stay as they are."""
+    match place.tab:
+        case "chat":
+            chat_state, scope = conversation_at(services, session.owner, place)
+            session = replace(session, scope=scope)
+        case "documents" | "":
+            chosen, at = document_at(services, session.owner, place)
+        case "evaluate" if place.evaluation != evaluated.evaluation:
+            evaluated = evaluation_at(services, session.owner, place)
+    return session, chat_state, chosen, at, evaluated
 
 
 def _header(services: Services) -> str:

@@ -11,9 +11,10 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.conversations import REMOVED
-from pdfqa_core.services import Services
-from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Rewritten, Stored, Token, Turn
+from pdfqa_core.services import Services, Written
+from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui import chat_view, downloads, rate
+from pdfqa_core.ui.chat_live import LiveTurn
 from pdfqa_core.ui.components import (
     AT_ONCE,
     CLICK_AGAIN,
@@ -28,7 +29,7 @@ from pdfqa_core.ui.components import (
 )
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
-from pdfqa_core.ui.session import ChatState, Session, Shown
+from pdfqa_core.ui.session import ChatState, Session, Shown, first_citation, shown_first
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
@@ -70,6 +71,7 @@ class Parts:
                 self.page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
         self.file = gr.DownloadButton("download", elem_id="chat-file", elem_classes=["pq-offstage"])
         self.download = live_html(elem_id="chat-download", classes="pq-offstage")
+        self.follow = gr.Button("follow", elem_id="chat-follow", elem_classes=["pq-offstage"])
 
     def everything(self) -> list[Any]:
         """Return all of them, for events that may change any."""
@@ -84,7 +86,7 @@ def build(services: Services, session: gr.State) -> Shown:
     ask = {"outputs": outputs, "concurrency_limit": None, **QUIET}
     entered = parts.question.submit(handlers.send, [parts.question, parts.state, session], **ask)
     sent = parts.send.click(handlers.send, [parts.question, parts.state, session], **ask)
-    parts.stop.click(handlers.stop, None, None, **AT_ONCE)
+    parts.stop.click(handlers.stop, [parts.state, session], None, **AT_ONCE)
     clicked_through = parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
     clicked_through.success(None, None, None, js="() => window.pdfqa.openWantedTab()")
     offered = parts.follow_ups.click(handlers.transcript_clicked, [parts.state, session], **ask)
@@ -92,32 +94,21 @@ def build(services: Services, session: gr.State) -> Shown:
         handlers.conversation_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE
     )
     opened.then(None, None, None, js="() => window.pdfqa.exported()")
-    for event in (entered, sent, clicked_through, offered, opened):  # on their own: the next question need not wait
+    followed = parts.follow.click(handlers.follow, [parts.live, parts.state, session], **ask)
+    for event in (entered, sent, clicked_through, offered, opened, followed):  # so that the next question need not wait
         event.then(handlers.offer, [parts.state, session], parts.follow_ups, **AT_ONCE)
     parts.evidence.click(handlers.evidence_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE)
     parts.page.click(handlers.page_clicked, [parts.state, session], parts.page, **EVERY_CLICK, **AT_ONCE)
     # in the queue: a change of the session is noticed, and so kept in the browser, only there
     parts.reader.click(handlers.reader_clicked, session, [session, parts.reader], concurrency_limit=None, **QUIET)
     parts.scope.input(handlers.scope_changed, [parts.scope, parts.state, session], session, **AT_ONCE)
-    return Shown(handlers.show, [parts.state, session], outputs)
-
-
-def _shown_first(conversation_id: str, turn: Turn) -> ChatState:
-    """Return the state after an answer: the first passage it cites is open, else the best one."""
-    if turn.answer.citations:
-        return ChatState(conversation_id, turn.id, turn.answer.citations[0].number, 0)
-    return ChatState(conversation_id, turn.id, turn.answer.hits[0].rank if turn.answer.hits else 0)
+    return Shown(handlers.fill, [parts.state, session], outputs, states=[parts.state])
 
 
 def _quote(turn: Turn, state: ChatState) -> Citation | None:
     """Return what is marked in the chosen hit and on its page: what fits the selection, else the chosen citation."""
     citations = turn.answer.citations
     return state.selected or (citations[state.citation] if 0 <= state.citation < len(citations) else None)
-
-
-def _first_citation(turn: Turn, rank: int) -> int:
-    """Return the place of the first citation of a hit, -1 if it is not cited."""
-    return next((n for n, citation in enumerate(turn.answer.citations) if citation.number == rank), -1)
 
 
 def _cited(turn: Turn, citation: int, state: ChatState) -> ChatState:
@@ -156,6 +147,8 @@ class Handlers:
     def show(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
         documents, names = self.services.documents.list(session.owner), self._names(state, session)
+        # before its conversation is read: what ends meanwhile is a turn of it
+        written = self.services.answering.of(session.owner, state.conversation_id)
         turns = self._turns(state, session)
         turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
         if turn is not None:
@@ -169,17 +162,18 @@ class Handlers:
             self.parts.scope: gr.Dropdown(
                 choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
             ),
-            self.parts.transcript: self._transcript(state, session),
-            self.parts.live: "",
+            self.parts.transcript: "" if written and not turns else self._transcript(state, session),
+            self.parts.live: LiveTurn.of(written).html() if written else "",
             self.parts.follow_ups: gr.skip() if turns else "",
             self.parts.question: gr.skip(),
-            self.parts.send: gr.Button("Send", visible=True),
+            self.parts.send: gr.Button("Send", visible=written is None),
             self.parts.reader: self._reader(session),
-            self.parts.stop: gr.Button(visible=False),
+            self.parts.stop: gr.Button(visible=written is not None),
             self.parts.evidence: self._evidence(turn, state, names),
             self.parts.page: self._page(turn, state, session),
             self.parts.file: gr.skip(),
             self.parts.download: gr.skip(),
+            self.parts.follow: gr.skip(),
         }
 
     def _transcript(self, state: ChatState, session: Session) -> str:
@@ -188,6 +182,11 @@ class Handlers:
             self._turns(state, session), self._names(state, session), state.turn_id, len(usable),
             self.services.documents.suggestions(session.owner), rate.studying(self.services, state, session),
         )  # fmt: skip
+
+    def fill(self, state: ChatState, session: Session) -> dict[Any, Any]:
+        """Return the tab for the state that it has, which may have become another one until this is shown."""
+        shown = self.show(state, session)
+        return {part: value for part, value in shown.items() if part is not self.parts.state}
 
     def offer(self, state: ChatState, session: Session) -> str:
         """Return questions to ask after the last answer, none where the conversation is empty."""
@@ -246,52 +245,91 @@ class Handlers:
     def _ask(
         self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False
     ) -> Iterator[dict[Any, Any]]:
-        parts, names = self.parts, self._names(state, session)
-        searched, rewriting, text, phase, shown = question, "", "", "starting", 0.0
-        hits: tuple[Hit, ...] = ()
-        busy = {parts.send: gr.Button(visible=False), parts.stop: gr.Button(visible=True)}
-        yield {
-            **busy,
-            **({parts.transcript: ""} if not state.conversation_id else {}),
-            parts.question: gr.Textbox(value=""),
-            parts.follow_ups: "",
-            parts.live: chat_view.live_turn(question, searched, "", phase),
-        }
+        """Begin an answer, which goes on if the page is left, and show it; a new conversation is open at once."""
+        live = LiveTurn.begin(question)
         try:
-            answered = self.services.answers.ask(
+            written = self.services.answering.ask(
                 session.owner, question, session.settings, conversation_id=state.conversation_id,
                 document_ids=session.scope, replace_turn=state.editing, anyway=anyway,
-                task=str(request.session_hash),
             )  # fmt: skip
-            for event in answered:
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            yield self._failed(live, error)
+            return
+        yield {
+            **self._busy(True),
+            **({} if state.conversation_id else self._begun(written, session)),
+            self.parts.state: replace(state, conversation_id=written.conversation_id),
+            self.parts.question: gr.Textbox(value=""),
+            self.parts.follow_ups: "",
+            self.parts.live: live.html(),
+        }
+        yield from self._watch(written, state, session, request)
+
+    def _busy(self, busy: bool) -> dict[Any, Any]:
+        return {self.parts.send: gr.Button(visible=not busy), self.parts.stop: gr.Button(visible=busy)}
+
+    def _begun(self, written: Written, session: Session) -> dict[Any, Any]:
+        """Return the list in which the new conversation is open, and the place of its turns, which is empty."""
+        known = self.services.conversations.list(session.owner)
+        return {
+            self.parts.conversations: chat_view.conversation_list(known, written.conversation_id),
+            self.parts.transcript: "",
+        }
+
+    def _failed(self, live: LiveTurn, error: Exception) -> dict[Any, Any]:
+        """Return what the page shows where an answer failed: what is known of it, and the question to send again."""
+        return {
+            **self._busy(False),
+            self.parts.live: live.broken() + error_html(error),
+            self.parts.question: gr.Textbox(value=live.question),
+        }
+
+    def _watch(
+        self, written: Written, before: ChatState, session: Session, request: gr.Request
+    ) -> Iterator[dict[Any, Any]]:
+        """Show an answer while it is written; where it fails the page is in the state that it was in before."""
+        parts, names, shown = self.parts, self._names(before, session), 0.0
+        live, page = LiveTurn.begin(written.question), str(request.session_hash)
+        written.watch(page)
+        try:
+            for event in written.events():
                 update: dict[Any, Any] = {}
+                live.take(event)
                 match event:
-                    case Progress(phase=words, done=done, total=total):
-                        phase = f"{words}: {done:,} of {total:,}" if total else words
-                    case Rewritten(question=searched, note=rewriting):
-                        pass
                     case Retrieved(hits=hits):
-                        update[parts.evidence] = chat_view.evidence(hits, names, searched, hits[0].rank if hits else 0)
+                        first = hits[0].rank if hits else 0
+                        update[parts.evidence] = chat_view.evidence(hits, names, live.searched, first)
                         update[parts.page] = self._hit_page(hits[0], session) if hits else empty_page(NO_PAGE)
-                    case Token(text=piece):
-                        text, phase = text + piece, "writing"
                     case Done():
                         continue
                     case Stored(conversation_id=conversation_id, turn=turn):
-                        state = _shown_first(conversation_id, turn)
-                        yield self._answered(state, session)
+                        yield self._answered(shown_first(conversation_id, turn), session)
                         return
                 if update or not isinstance(event, Token) or time.monotonic() - shown > FRAME:
                     shown = time.monotonic()
-                    update[parts.live] = chat_view.live_turn(question, searched, text, phase, rewriting)
+                    update[parts.live] = live.html()
                     yield update
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            known = self.services.conversations.list(session.owner)
+            there = any(one.id == before.conversation_id for one in known)
+            state = before if there else ChatState()
             yield {
-                parts.live: chat_view.live_turn(question, searched, text, "") + error_html(error),
-                parts.question: gr.Textbox(value=question),
-                parts.send: gr.Button(visible=True),
-                parts.stop: gr.Button(visible=False),
+                parts.state: state,
+                parts.conversations: chat_view.conversation_list(known, state.conversation_id),
+                **self._failed(live, error),
             }
+        finally:
+            written.leave(page)
+
+    def follow(self, live: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+        """Go on showing an answer that was begun before the page was loaded; `live` is what is shown of it."""
+        written = self.services.answering.of(session.owner, state.conversation_id)
+        if written is not None and written.watch(str(request.session_hash)):
+            yield from self._watch(written, state, session, request)
+        elif written is None and "data-follow" in (live or ""):  # finished meanwhile
+            yield self.show(state, session)
+        else:
+            yield {self.parts.live: gr.skip()}
 
     def _answered(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Show the stored answer."""
@@ -301,9 +339,9 @@ class Handlers:
             self.services.conversations.set_documents(session.owner, conversation.id, session.scope)
         return {**self.show(state, session), self.parts.session: session}
 
-    def stop(self, request: gr.Request) -> None:
-        """Stop the answer that this page is waiting for."""
-        self.services.tasks.stop(str(request.session_hash))
+    def stop(self, state: ChatState, session: Session) -> None:
+        """Stop the answer that is being written in the open conversation."""
+        self.services.answering.stop(session.owner, state.conversation_id)
 
     # ------------------------------------------------------------ clicks
 
@@ -364,7 +402,7 @@ class Handlers:
             case "open-study":
                 yield {self.parts.session: replace(session, to_rate=(data["study"], turn.id))}
             case _:
-                yield self.show(_shown_first(state.conversation_id, turn), session)
+                yield self.show(shown_first(state.conversation_id, turn), session)
 
     def _matched(self, turn: Turn, text: str, state: ChatState, session: Session) -> dict[Any, Any]:
         """Mark the sentence of the evidence that fits a selection best; the transcript keeps the selection."""
@@ -390,7 +428,7 @@ class Handlers:
                 state = ChatState()
             case "open":
                 conversation = conversations.get(session.owner, chosen)
-                state = _shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
+                state = shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
                 session = replace(session, scope=conversation.document_ids)
                 return {**self.show(state, session), self.parts.session: session, self.parts.follow_ups: ""}
             case "export":
@@ -409,7 +447,7 @@ class Handlers:
     def evidence_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
         """Open the page of a hit, at the first sentence that the answer cites of it."""
         rank, turn = clicked(event).number("rank"), self._turn(state, session)
-        citation = _first_citation(turn, rank) if turn else -1
+        citation = first_citation(turn, rank) if turn else -1
         return self.show(replace(state, rank=rank, citation=citation, selected=None), session)
 
     def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:

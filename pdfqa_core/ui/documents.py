@@ -31,7 +31,7 @@ from pdfqa_core.ui.components import (
     time_left,
 )
 from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
-from pdfqa_core.ui.session import Session, Shown
+from pdfqa_core.ui.session import OpenPage, Session, Shown
 
 FRAME = 0.05  # seconds between two updates of the page while files are read
 OFTEN, SELDOM = 1.0, 5.0  # seconds between two looks at what is prepared
@@ -159,12 +159,12 @@ class Handlers:
             urgent=state in (DocumentState.NO_TEXT, DocumentState.PARTIAL),
         )  # fmt: skip
 
-    def show(self, session: Session, chosen: str) -> tuple[Any, ...]:
+    def show(self, session: Session, chosen: str, at: OpenPage = OpenPage()) -> tuple[Any, ...]:  # noqa: B008 - frozen
         """Return table, page and password field for the chosen document."""
         document = self._find(session, chosen)
         if document is None:
             return self.table(session), empty_page(NO_PAGE), gr.Group(visible=False)
-        page, locked = self._page(session, document)
+        page, locked = self._page(session, document, at.of(chosen))
         return self.table(session, chosen), page, gr.Group(visible=locked)
 
     def _find(self, session: Session, document_id: str) -> Document | None:
@@ -318,20 +318,20 @@ class Handlers:
         data = clicked(event)
         document = self._find(session, data.get("document", ""))
         if document is None:
-            return gr.skip(), empty_page(NO_PAGE), gr.Group(visible=False)
+            return gr.skip(), empty_page(NO_PAGE), gr.Group(visible=False), OpenPage()
         table: Any = gr.skip()
         if data.get("action") == "choose":
             document = self.services.documents.choose_reading(session.owner, document.id, data["reading"])
             table = self.table(session, document.id)
         number = min(max(1, data.number("number", 1)), document.page_count)
         page, locked = self._page(session, document, number, Click({**data, "number": str(number)}))
-        return table, page, gr.Group(visible=locked)
+        return table, page, gr.Group(visible=locked), OpenPage(document.id, number)
 
 
 def build(services: Services, session: gr.State) -> Shown:
     """Build the tab."""
     handlers = Handlers(services)
-    chosen, told = gr.State(""), gr.State(Told())
+    chosen, told, at = gr.State(""), gr.State(Told()), gr.State(OpenPage())
     pulse = gr.Timer(OFTEN)
     switch("documents-columns", "Documents", "Page")
     with gr.Row(elem_classes=["pq-columns"], elem_id="documents-columns"):
@@ -361,9 +361,9 @@ def build(services: Services, session: gr.State) -> Shown:
     again.click(handlers.read_again, [chosen, session, *form], **reading)
     stop.click(handlers.stop, session, None, **AT_ONCE)
     table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
-    page.click(handlers.page_clicked, [session], [table, page, locked], **EVERY_CLICK, **AT_ONCE)
+    page.click(handlers.page_clicked, [session], [table, page, locked, at], **EVERY_CLICK, **AT_ONCE)
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
-    return Shown(handlers.show, [session, chosen], [table, page, locked])
+    return Shown(handlers.show, [session, chosen, at], [table, page, locked], states=[chosen, at])
 
 
 def _form(services: Services) -> list[Any]:

@@ -165,4 +165,5 @@ def build(services: Services, session: gr.State) -> Shown:
         tab.show,
         [source, upload, *chosen, state],
         [source, upload, chunkers, retrievers, known, systems, baseline, *shown],
+        states=[state],
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import Citation
+from pdfqa_core.types import Citation, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,30 @@ class ChatState:
     added: Added | None = None
 
 
+def first_citation(turn: Turn, rank: int) -> int:
+    """Return the place of the first citation of a hit, -1 if it is not cited."""
+    return next((n for n, citation in enumerate(turn.answer.citations) if citation.number == rank), -1)
+
+
+def shown_first(conversation_id: str, turn: Turn) -> ChatState:
+    """Return the state after an answer: the first passage it cites is open, else the best one."""
+    if turn.answer.citations:
+        return ChatState(conversation_id, turn.id, turn.answer.citations[0].number, 0)
+    return ChatState(conversation_id, turn.id, turn.answer.hits[0].rank if turn.answer.hits else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPage:
+    """The page that is shown of a document; of any other document it is the first."""
+
+    document_id: str = ""
+    number: int = 1
+
+    def of(self, document_id: str) -> int:
+        """Return the number of the page that is shown of a document."""
+        return self.number if document_id == self.document_id else 1
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluateState:
     """The shown evaluation (its id), its baseline, which questions, and the opened one."""
@@ -69,9 +93,11 @@ class Shown:
     """What fills a tab when it is opened: a handler, what it reads and what it fills.
 
     `on_arrival` fills, once the page knows whose it is, what other tabs need of this one before it is opened.
+    `states` are what a place in the address sets (`places.py`).
     """
 
     handler: Callable[..., Any]
     inputs: list[Any]
     outputs: list[Any]
     on_arrival: Shown | None = None
+    states: list[Any] = field(default_factory=list)

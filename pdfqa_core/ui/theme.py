@@ -91,8 +91,8 @@ def css() -> str:
 
 
 def head() -> str:
-    """Return what goes into the page's head: the scripts with zoom, scrolling and keys."""
-    return "".join(f"<script>{_script(name)}</script>" for name in ("app.js", "keys.js"))
+    """Return what goes into the page's head: the scripts with zoom, scrolling, keys and the address."""
+    return "".join(f"<script>{_script(name)}</script>" for name in ("app.js", "keys.js", "places.js"))
 
 
 def _script(name: str) -> str:
@@ -102,7 +102,8 @@ def _script(name: str) -> str:
 class FirstPaint:
     """Middleware that puts a script at the top of the page: light or dark is decided before anything is drawn.
 
-    What Gradio is given as `head` it adds only when its own scripts run, after the first picture of the page.
+    What Gradio is given as `head` it adds only when its own scripts run, after the first picture of the page. What
+    stands in the address is for the page itself, and does not reach Gradio, for which `page` names another one.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -131,4 +132,4 @@ class FirstPaint:
             await send(start)
             await send({**message, "body": whole})
 
-        await self._app(scope, receive, insert)
+        await self._app({**scope, "query_string": b""}, receive, insert)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.ui.serving import ROOT, SAMPLE, App, clean_environment, open_page, serve_command
+from tests.ui.serving import ROOT, SAMPLE, App, clean_environment, open_page, open_tab, serve_command
 
 TIMEOUT = 60  # seconds
 OPEN_DOCUMENTS = "documents-table"
@@ -148,6 +148,7 @@ def test_visitors_of_a_demo_do_not_see_each_other(demo: App, browser: Browser):
             )
             assert "There is no such document" in removed
         first.reload()
+        open_tab(first, "Documents")
         expect(row.locator(".state")).to_have_text("ready")
 
 

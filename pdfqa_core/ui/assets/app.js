@@ -296,6 +296,12 @@
     list.scrollTop = (at.bottom - top < box.height ? top - 8 : at.top - 40) - box.top;
   }
 
+  let following = false; // an answer that was begun before the page was loaded is shown on
+  function follow(writing) {
+    if (writing && !following) document.querySelector("#chat-follow")?.click();
+    following = writing;
+  }
+
   // Phones show one column at a time: the one in which something went wrong.
   function showProblem(place) {
     const column = place.closest(".pq-columns > .column"), columns = column?.parentElement;
@@ -327,6 +333,7 @@
       if (element.closest(".pq-problem")) showProblem(element.closest(".pq-problem"));
       if (element.closest("#annotate-copied")) copyShown(element);
       if (element.closest("#chat-evidence")) showEvidence(element);
+      if (element.closest("#chat-live")) follow(Boolean(element.querySelector("[data-follow]")));
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;

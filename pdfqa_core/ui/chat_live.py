@@ -1,0 +1,60 @@
+"""The turn that is being answered, put together from the events of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from pdfqa_core.services import Written
+from pdfqa_core.types import Event, Hit, Progress, Retrieved, Rewritten, Token
+from pdfqa_core.ui import chat_view
+
+
+@dataclass(slots=True)
+class LiveTurn:
+    """What is known of the answer so far; `phase` says what is being done."""
+
+    question: str
+    searched: str
+    phase: str = "starting"
+    rewriting: str = ""
+    text: str = ""
+    hits: tuple[Hit, ...] = ()
+
+    @classmethod
+    def begin(cls, question: str) -> Self:
+        """Return the turn before anything has happened."""
+        return cls(question, question)
+
+    @classmethod
+    def of(cls, written: Written) -> Self:
+        """Return the turn as far as it is."""
+        turn = cls.begin(written.question)
+        turn.take_all(written.so_far)
+        return turn
+
+    def take_all(self, events: Iterable[Event]) -> None:
+        """Take note of several events."""
+        for event in events:
+            self.take(event)
+
+    def take(self, event: Event) -> None:
+        """Take note of an event."""
+        match event:
+            case Progress(phase=words, done=done, total=total):
+                self.phase = f"{words}: {done:,} of {total:,}" if total else words
+            case Rewritten(question=question, note=note):
+                self.searched, self.rewriting = question, note
+            case Retrieved(hits=hits):
+                self.hits = hits
+            case Token(text=piece):
+                self.text, self.phase = self.text + piece, "writing"
+
+    def html(self) -> str:
+        """Return it as the transcript shows it."""
+        return chat_view.live_turn(self.question, self.searched, self.text, self.phase, self.rewriting)
+
+    def broken(self) -> str:
+        """Return it as it was when something failed."""
+        return chat_view.live_turn(self.question, self.searched, self.text, "")

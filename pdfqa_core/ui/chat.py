@@ -163,7 +163,7 @@ class Handlers:
                 choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
             ),
             self.parts.transcript: "" if written and not turns else self._transcript(state, session),
-            self.parts.live: LiveTurn.of(written).html() if written else "",
+            self.parts.live: LiveTurn.of(written).html(taken_up=True) if written else "",
             self.parts.follow_ups: gr.skip() if turns else "",
             self.parts.question: gr.skip(),
             self.parts.send: gr.Button("Send", visible=written is None),
@@ -255,6 +255,7 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield self._failed(live, error)
             return
+        written.watch(str(request.session_hash))
         yield {
             **self._busy(True),
             **({} if state.conversation_id else self._begun(written, session)),
@@ -326,7 +327,7 @@ class Handlers:
         written = self.services.answering.of(session.owner, state.conversation_id)
         if written is not None and written.watch(str(request.session_hash)):
             yield from self._watch(written, state, session, request)
-        elif written is None and "data-follow" in (live or ""):  # finished meanwhile
+        elif written is None and "data-taken-up" in (live or ""):  # finished meanwhile
             yield self.show(state, session)
         else:
             yield {self.parts.live: gr.skip()}

@@ -51,9 +51,10 @@ class LiveTurn:
             case Token(text=piece):
                 self.text, self.phase = self.text + piece, "writing"
 
-    def html(self) -> str:
-        """Return it as the transcript shows it."""
-        return chat_view.live_turn(self.question, self.searched, self.text, self.phase, self.rewriting)
+    def html(self, *, taken_up: bool = False) -> str:
+        """Return it as the transcript shows it, see `chat_view.live_turn`."""
+        words = self.question, self.searched, self.text, self.phase, self.rewriting
+        return chat_view.live_turn(*words, taken_up=taken_up)
 
     def broken(self) -> str:
         """Return it as it was when something failed."""

@@ -249,10 +249,12 @@ def offered(questions: Sequence[str]) -> str:
     return render("follow_ups", questions=questions) if questions else ""
 
 
-def live_turn(question: str, searched: str, text: str, phase: str, rewriting: str = "") -> str:
-    """Return the turn that is being answered."""
+def live_turn(
+    question: str, searched: str, text: str, phase: str, rewriting: str = "", *, taken_up: bool = False
+) -> str:  # fmt: skip
+    """Return the turn that is being answered. `taken_up`: the page finds it under way, and asks to be shown more."""
     turn = Turn("", 1, question, searched, Answer(text, rewriting=rewriting))
-    return render("live_turn", view=TurnView(turn, (AnswerPart(text),) if text else ()), phase=phase)
+    return render("live_turn", view=TurnView(turn, (AnswerPart(text),) if text else ()), phase=phase, taken_up=taken_up)
 
 
 def evidence(

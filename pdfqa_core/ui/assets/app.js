@@ -297,9 +297,9 @@
   }
 
   let following = false; // an answer that was begun before the page was loaded is shown on
-  function follow(writing) {
-    if (writing && !following) document.querySelector("#chat-follow")?.click();
-    following = writing;
+  function follow(found) {
+    if (found && !following) document.querySelector("#chat-follow")?.click();
+    following = found;
   }
 
   // Phones show one column at a time: the one in which something went wrong.
@@ -333,7 +333,7 @@
       if (element.closest(".pq-problem")) showProblem(element.closest(".pq-problem"));
       if (element.closest("#annotate-copied")) copyShown(element);
       if (element.closest("#chat-evidence")) showEvidence(element);
-      if (element.closest("#chat-live")) follow(Boolean(element.querySelector("[data-follow]")));
+      if (element.closest("#chat-live")) follow(Boolean(element.querySelector("[data-taken-up]")));
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;

@@ -15,6 +15,7 @@ from pdfqa_core.services import Services, Written
 from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui import chat_view, downloads, rate
 from pdfqa_core.ui.chat_live import LiveTurn
+from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
 from pdfqa_core.ui.components import (
     AT_ONCE,
     CLICK_AGAIN,
@@ -23,9 +24,7 @@ from pdfqa_core.ui.components import (
     Click,
     clicked,
     error_html,
-    live_html,
     render,
-    switch,
 )
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
@@ -34,48 +33,6 @@ from pdfqa_core.ui.session import ChatState, Session, Shown, first_citation, sho
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
 NO_MATCH = "No sentence of these passages matches what you selected."
-NO_PAGE = "Choose a passage above, or a marker in an answer, to see it on its page."
-
-
-class Parts:
-    """The components of the tab, in their places."""
-
-    def __init__(self, session: gr.State) -> None:
-        self.session = session
-        self.state = gr.State(ChatState())
-        switch("chat-columns", "Conversations", "Chat", "Evidence", chosen=2)
-        with gr.Row(elem_classes=["pq-columns"], elem_id="chat-columns"):
-            with gr.Column():
-                self.conversations = live_html(elem_id="chat-conversations")
-                self.scope = gr.Dropdown(
-                    [], multiselect=True, label="Ask about", info="Empty: all documents", elem_id="chat-scope",
-                    elem_classes=["pq-field"],
-                )  # fmt: skip
-            with gr.Column():
-                with gr.Column(elem_id="chat-scroll"):
-                    self.transcript = live_html(elem_id="chat-transcript")
-                    self.live = live_html(elem_id="chat-live")
-                    self.follow_ups = live_html(elem_id="chat-follow-ups")
-                with gr.Row(elem_id="chat-compose"):
-                    self.question = gr.Textbox(
-                        lines=1, max_lines=8, label="Question", show_label=False, container=False, scale=8,
-                        placeholder="Ask…", elem_id="chat-question",
-                    )  # fmt: skip
-                    self.send = gr.Button("Send", variant="primary", scale=0, elem_id="chat-send")
-                    self.reader = live_html(elem_id="chat-reader")
-                    self.stop = gr.Button(
-                        "Stop", variant="stop", scale=0, visible=False, elem_id="chat-stop", elem_classes=["pq-stop"]
-                    )
-            with gr.Column():
-                self.evidence = live_html(elem_id="chat-evidence")
-                self.page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
-        self.file = gr.DownloadButton("download", elem_id="chat-file", elem_classes=["pq-offstage"])
-        self.download = live_html(elem_id="chat-download", classes="pq-offstage")
-        self.follow = gr.Button("follow", elem_id="chat-follow", elem_classes=["pq-offstage"])
-
-    def everything(self) -> list[Any]:
-        """Return all of them, for events that may change any."""
-        return list(vars(self).values())
 
 
 def build(services: Services, session: gr.State) -> Shown:
@@ -440,6 +397,7 @@ class Handlers:
             case "rename":
                 conversations.rename(session.owner, chosen, data.get("text", "")[:200])
             case "delete":
+                self.services.answering.stop(session.owner, chosen)
                 conversations.delete(session.owner, chosen)
                 if state.conversation_id == chosen:
                     state = ChatState()

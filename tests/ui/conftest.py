@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,34 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
 from tests.ui.serving import BROWSER_ARGUMENTS, App, chromium, open_page, running
+
+
+class LocalApps:
+    """One app for all modules that leave no document behind; after another one it is started anew."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
+        self._started = ExitStack()
+        self._app: App | None = None
+
+    def running(self) -> App:
+        """Return the app, started where none runs."""
+        if self._app is None:
+            self._app = self._started.enter_context(running(self._folders.mktemp("app")))
+        return self._app
+
+    def stop_if_used(self) -> None:
+        """End the app if there are documents, conversations or evaluations in its workspace."""
+        assert self._app is not None
+        with closing(sqlite3.connect(self._app.workspace / "pdfqa.sqlite")) as database:
+            tables = ("documents", "conversations", "evaluations")
+            if any(database.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
+                self.stop()
+
+    def stop(self) -> None:
+        """End the app."""
+        self._started.close()
+        self._app = None
 
 
 @pytest.fixture(scope="session")
@@ -23,10 +53,18 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app as a user starts it, with an empty workspace; tests leave the workspace as they found it."""
-    with running(tmp_path_factory.mktemp("app")) as started:
-        yield started
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalApps]:
+    """The apps with a workspace for everybody, of which one runs at a time."""
+    apps = LocalApps(tmp_path_factory)
+    yield apps
+    apps.stop()
+
+
+@pytest.fixture(scope="module")
+def app(local: LocalApps) -> Iterator[App]:
+    """The app as a user starts it, without documents at the beginning of each module."""
+    yield local.running()
+    local.stop_if_used()
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     workspace, settings = workspace_of(arguments), settings_of(arguments)
     checks: list[tuple[str, Callable[[], str]]] = [
         ("machine", _machine),
+        ("GPU", lambda: _gpu(settings)),
         ("packages", _packages),
         ("workspace", lambda: _workspace(workspace, settings)),
         ("reading PDFs", _reading),
@@ -82,6 +83,17 @@ def _machine() -> str:
         f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores, "
         f"{memory.available / 1e9:.1f} of {memory.total / 1e9:.1f} GB memory free"
     )
+
+
+def _gpu(settings: Settings) -> str:
+    from pdfqa_core.llm.gpu import find_gpu
+
+    found = find_gpu()
+    if found is None:
+        return "llama.cpp, as it is installed here, finds none; the language model runs on the processor"
+    memory = f", {found.free / 1e9:.1f} of {found.total / 1e9:.1f} GB memory free" if found.total else ""
+    used = "" if settings.llm.gpu_layers else "; the language model leaves it (setting llm.gpu_layers is 0)"
+    return f"{found.name}{memory}{used}"
 
 
 def _packages() -> str:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from pdfqa_core.json_codec import decode
+from pdfqa_core.llm import gpu
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
 from pdfqa_core.types import Conversation, Rating
@@ -252,10 +253,11 @@ def test_an_export_that_cannot_be_written_is_a_failed_task(run, rated, tmp_path)
 
 def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     monkeypatch.setenv("PDFQA_MODEL", str(tmp_path / "none.gguf"))
+    monkeypatch.setattr(gpu, "find_gpu", lambda: gpu.Gpu("Metal", 16_000_000_000, 9_500_000_000))
     done = run("doctor", "--json")
     checks = {row["name"]: row for row in done.data["checks"]}
     assert list(checks) == [
-        "machine", "packages", "workspace", "reading PDFs", "limits of reading", "OCR", "sentences (nltk)",
+        "machine", "GPU", "packages", "workspace", "reading PDFs", "limits of reading", "OCR", "sentences (nltk)",
         "search by words (rank-bm25)", "search in large indexes (hnswlib)", "tables (pandas)",
         "agreement (scikit-learn)", "encoder", "models folder", "language model",
     ]  # fmt: skip
@@ -265,6 +267,7 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     assert [name for name, row in checks.items() if not row["ok"]] == ["language model"]
     assert checks["language model"]["hint"] == "Check the path."
     assert checks["workspace"]["detail"] == str(empty)
+    assert checks["GPU"]["detail"] == "Metal, 9.5 of 16.0 GB memory free"
     assert "8 pages" in checks["reading PDFs"]["detail"]
     assert "limited by the system" in checks["limits of reading"]["detail"]
     assert "onnxruntime" in checks["OCR"]["detail"]
@@ -276,5 +279,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 14
+    assert done.out.count("ok  ") == 15
     assert "NO " not in done.out

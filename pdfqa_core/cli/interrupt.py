@@ -21,7 +21,7 @@ def stopping(services: Services) -> Iterator[None]:
     def interrupted(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(
-            target=services.tasks.stop, daemon=True
+            target=services.tasks.stop_all, daemon=True
         ).start()  # this thread may hold a lock that `stop` needs
 
     before = signal.signal(signal.SIGINT, interrupted)

@@ -112,7 +112,7 @@ class Services:
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
         self.jobs.close()
-        self.tasks.stop()
+        self.tasks.stop_all()
         self.answering.close()
         self.preparation.close()
         self.models.close()

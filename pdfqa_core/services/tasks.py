@@ -35,9 +35,14 @@ class Tasks:
             with self._lock:
                 self._stops.pop(key, None)
 
-    def stop(self, name: str = "") -> None:
-        """Stop the task with this name; no name: all of them."""
+    def stop(self, name: str) -> None:
+        """Stop the task with this name, none where there is no such task."""
         with self._lock:
-            for key, stop in self._stops.items():
-                if not name or key == name:
-                    stop.set()
+            if stop := self._stops.get(name):
+                stop.set()
+
+    def stop_all(self) -> None:
+        """Stop every task."""
+        with self._lock:
+            for stop in self._stops.values():
+                stop.set()

@@ -226,7 +226,7 @@ def test_stop_while_the_model_is_loaded_keeps_the_evidence(open_services):
     class Loading(FakeLLM):
         def prepare(self, stop):
             yield Progress("loading")
-            services.tasks.stop()
+            services.tasks.stop_all()
             raise StoppedError("Loading was stopped.")
 
     services = open_services(llm=Loading())

@@ -118,7 +118,7 @@ def test_closing_stops_what_runs_and_frees_the_models(open_services):
     events = services.answers.ask(LOCAL_OWNER, METERS, BM25)
     while not isinstance(next(events), Token):
         pass
-    services.tasks.stop()
+    services.tasks.stop_all()
     assert stored_of(list(events)).turn.answer.stopped
     services.close()
     assert services.models.closed

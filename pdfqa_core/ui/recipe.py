@@ -66,11 +66,12 @@ class Form:
 def settings_from(values: Sequence[Any], base: Settings, *, models: bool = True) -> Settings:
     """Return `base` with the form's values; the models stay those of `base` where `models` is False.
 
+    A slider that says nothing (it is not drawn yet, or its number was deleted) leaves the value of `base`.
     Raises UsageError that names the wrong field.
     """
     changes: dict[str, dict[str, Any]] = {}
     for (place, look), value in zip(FIELDS.items(), values, strict=True):
-        if models or not look.local:
+        if (models or not look.local) and not (look.slider and value is None):
             section, name = place
             changes.setdefault(section, {})[name] = _taken(place, value)
     try:
@@ -190,7 +191,10 @@ def _widget(place: Place, settings: Settings, *, visible: bool) -> Any:
         return gr.Dropdown(options, **looks) if look.dropdown else gr.Radio(options, **looks)
     if look.slider:
         low, high, step = look.slider
-        return gr.Slider(low, high, step=step, **looks)
+        slider = gr.Slider(low, high, step=step, **looks)
+        checked = slider.preprocess
+        vars(slider)["preprocess"] = lambda value: None if value is None else checked(value)  # Gradio fails at None
+        return slider
     if annotation is bool:
         return gr.Checkbox(**looks)
     if annotation is str:

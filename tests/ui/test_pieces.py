@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import gradio as gr
 import pytest
 
 from pdfqa_core.errors import UsageError
@@ -30,7 +31,7 @@ from pdfqa_core.ui.components import render, time_left
 from pdfqa_core.ui.documents import batch_html, read_words, unsure_words
 from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
 from pdfqa_core.ui.passage_text import marked_words, passage_parts
-from pdfqa_core.ui.recipe import FIELDS, settings_from, values_of
+from pdfqa_core.ui.recipe import FIELDS, build_form, settings_from, values_of
 from pdfqa_core.ui.retrieval import histogram
 
 
@@ -51,6 +52,17 @@ def test_a_visitor_of_a_demo_cannot_choose_model_files():
     assert settings_from(values_of(wanted), Settings()) == wanted
 
 
+def test_a_slider_that_says_nothing_leaves_its_setting():
+    known = Settings().changed("retrieval", k=7)
+    place = ("retrieval", "k")
+    with gr.Blocks():
+        slider = build_form(known, models=True).fields[place]
+    assert (slider.preprocess(None), slider.preprocess(9)) == (None, 9)
+    values = values_of(Settings())
+    values[list(FIELDS).index(place)] = None
+    assert settings_from(values, known) == known
+
+
 def test_the_histogram_counts_every_passage_once():
     bins = histogram([5, 5, 6, 40, 120])
     assert sum(count for _, _, count, _ in bins) == 5
@@ -69,7 +81,7 @@ def test_a_wrong_value_of_the_form_names_its_field():
 
 @pytest.mark.parametrize(
     ("field", "value", "words"),
-    [("k", 0, "“Passages found (k)”: "), ("passages", None, "“Passages read”: type a whole"), ("b", 7, "“BM25 b”")],
+    [("k", 0, "“Passages found (k)”: "), ("size", None, "“Window size”: type a whole"), ("b", 7, "“BM25 b”")],
 )
 def test_a_wrong_value_is_told_with_the_name_on_the_screen(field, value, words):
     values = values_of(Settings())

@@ -14,9 +14,11 @@ share of questions with a gold page among the passages read (a refused question 
 cited pages, recall of the reference's numbers, share of right answers and of wrong ones with a tick on any and on all
 of their sentences (sample), of refused ones, of sentences that the passages are said to say, seconds to the first token
 and of the whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are
-kept and an interrupted run goes on.
+kept and an interrupted run goes on. With --gold-pages the search finds passages of the pages that the reference names
+and no others (`northwind` and `sample`): what the reader would do if the search were perfect.
 
     python benchmarks/answers.py [--quick] [--set NAME …] [--system NAME …] [--keep FOLDER] [--threads N] [--show]
+                                 [--gold-pages]
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 from northwind import GOLD, ROOT
 
 from pdfqa_core.metrics.rouge import rouge_l
@@ -41,10 +44,13 @@ from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.metrics.token_f1 import token_f1
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.numbers import claimed, stated
+from pdfqa_core.retrieval import Hybrid, retrievers
+from pdfqa_core.retrieval.base import ScoredRow
+from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import content_terms
-from pdfqa_core.types import Answer, Stored, Support
+from pdfqa_core.types import Answer, Query, Stored, Support
 
 SHARED = ROOT.parent / "shared" / "data"
 SYSTEMS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "smollm2-135m", "extractive")
@@ -180,24 +186,44 @@ SETS: Mapping[str, Callable[[Path], DataSet]] = {
 # ------------------------------------------------------------------ answering
 
 
-def settings_for(system: str, threads: int) -> Settings:
+@retrievers.register("gold_pages", "finds passages of the pages that a reference names")
+@dataclass(frozen=True, eq=False)
+class GoldPages(Hybrid):
+    """The default search among the passages that begin or end on a gold page of the question."""
+
+    name: ClassVar[str] = "gold_pages"
+    gold: ClassVar[set[tuple[str, int]]] = set()  # document ids and pages of the question that is being answered
+
+    def _find(self, query: Query, k: int, rows: Ints) -> list[ScoredRow]:
+        passages = self.index.passages
+        on = [row for row in rows if self.gold & {(span.document_id, span.page) for span in passages[row].spans}]
+        return super()._find(query, k, np.array(on, dtype=rows.dtype)) if on else []
+
+
+def settings_for(system: str, threads: int, *, gold_pages: bool = False) -> Settings:
     """Return the default settings with one model, or for quotes."""
+    if gold_pages:
+        return settings_for(system, threads).changed("retrieval", retriever=GoldPages.name)
     if system == "extractive":
         return Settings().changed("llm", model=BASELINE).changed("reading", reader="extractive", refusal="retrieval")
     return Settings().changed("llm", model=system, threads=threads).changed("reading", reader="generative")
 
 
-def answers(data: DataSet, system: str, workspace: Path, threads: int) -> Iterator[tuple[Item, dict[str, Any]]]:
+def answers(
+    data: DataSet, system: str, workspace: Path, threads: int, *, gold_pages: bool = False
+) -> Iterator[tuple[Item, dict[str, Any]]]:
     """Yield each question with what is kept of its answer; a follow-up is asked behind the question before it."""
-    chosen = settings_for(system, threads)
+    chosen = settings_for(system, threads, gold_pages=gold_pages)
     with Services.open(workspace, chosen) as services:
         for _ in services.documents.ingest(LOCAL_OWNER, list(data.files)):
             pass
         for _ in services.indexes.build(LOCAL_OWNER, chosen):
             pass
         names = services.documents.filenames(LOCAL_OWNER)
+        ids = {name: document_id for document_id, name in names.items()}
         conversations: dict[str, str] = {}
         for item in data.items:
+            GoldPages.gold = {(ids[name], page) for name, page in item.pages}
             since = time.perf_counter()
             events = services.answers.ask(
                 LOCAL_OWNER, item.question, chosen, conversation_id=conversations.get(item.follow_up_of, "")
@@ -316,6 +342,7 @@ def main() -> None:
     parser.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--keep", type=Path, help="folder for what was answered")
     parser.add_argument("--threads", type=int, default=0, help="of the language model; 0: as the program chooses")
+    parser.add_argument("--gold-pages", action="store_true", help="find passages of gold pages only")
     parser.add_argument("--show", action="store_true", help="print every answer")
     chosen = parser.parse_args()
     if chosen.quick:
@@ -338,9 +365,11 @@ def compared(name: str, chosen: argparse.Namespace, keep: Path) -> dict[str, flo
     data = SETS[name](chosen.data)
     if chosen.quick:
         data = replace(data, items=data.items[:3])
+    if chosen.gold_pages:
+        data = replace(data, items=tuple(item for item in data.items if item.pages and not item.follow_up_of))
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for system in chosen.system:
-        kept = keep / f"{name}-{system}.jsonl"
+        kept = keep / f"{name}-{system}{'-gold-pages' * chosen.gold_pages}.jsonl"
         rows[system] = {}
         if kept.exists():
             rows[system] = {row["id"]: row for row in map(json.loads, kept.read_text("utf-8").splitlines())}
@@ -351,7 +380,9 @@ def compared(name: str, chosen: argparse.Namespace, keep: Path) -> dict[str, flo
         if not left.items:
             continue
         keep.mkdir(parents=True, exist_ok=True)
-        for item, row in answers(left, system, keep / f"workspace-{name}", chosen.threads):
+        for item, row in answers(
+            left, system, keep / f"workspace-{name}", chosen.threads, gold_pages=chosen.gold_pages
+        ):
             rows[system][item.id] = {"id": item.id, **row}
             with kept.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(rows[system][item.id]) + "\n")

@@ -8,15 +8,18 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, Select, Table, delete, func, select, union_all
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.storage import collections as stored_collections
 from pdfqa_core.storage import documents as stored_documents
 from pdfqa_core.storage import evaluations as stored_evaluations
 from pdfqa_core.storage import studies as stored_studies
+from pdfqa_core.storage import versions as stored_versions
 from pdfqa_core.storage.columns import UtcDateTime
 from pdfqa_core.storage.database import Database, upsert
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
+    collections,
     conversations,
     documents,
     evaluations,
@@ -59,7 +62,7 @@ class Owners:
             return int(connection.scalar(query) or 0)
 
     def remove(self, owner: str) -> None:
-        """Remove all that an owner has: documents, conversations, studies with ratings, evaluations, preferences."""
+        """Remove all that an owner has: documents, collections, conversations, studies, evaluations, preferences."""
         with self._database.write() as connection:
             _remove(connection, owner)
         self._files.remove_pending()
@@ -80,6 +83,7 @@ def _last_changes(connection: Connection) -> dict[str, datetime]:
     changes = union_all(
         _changes(documents, "added_at"),
         _changes(readings, "read_at"),
+        _changes(collections, "created_at"),
         _changes(conversations, "changed_at"),
         _changes(turns, "created_at", conversations),
         _changes(studies, "created_at"),
@@ -109,3 +113,5 @@ def _remove(connection: Connection, owner: str) -> None:
     connection.execute(delete(conversations).where(conversations.c.owner == owner))
     connection.execute(delete(preferences).where(preferences.c.owner == owner))
     stored_documents.remove_all(connection, owner)
+    stored_collections.remove_all(connection, owner)
+    stored_versions.remove_all(connection, owner)

@@ -8,6 +8,7 @@ from typing import Self
 
 from sqlalchemy import URL
 
+from pdfqa_core.storage.collections import Collections
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.database import Database
 from pdfqa_core.storage.documents import Documents
@@ -16,6 +17,7 @@ from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.studies import Studies
+from pdfqa_core.storage.versions import Versions
 
 DATABASE_FILE = "pdfqa.sqlite"
 
@@ -28,6 +30,8 @@ class Store:
         self.database = database
         self.files = PdfFiles(workspace / "pdfs", database)
         self.documents = Documents(database, self.files)
+        self.collections = Collections(database)
+        self.versions = Versions(database)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
         self.evaluations = Evaluations(database)

@@ -85,6 +85,36 @@ pending_files = Table(
     Column("since", UtcDateTime, nullable=False),
 )
 
+collections = Table(
+    "collections",
+    metadata,
+    _text("id", key=True),
+    _text("owner"),
+    _text("name"),
+    Column("created_at", UtcDateTime, nullable=False),
+    UniqueConstraint("owner", "name"),
+)
+
+collection_documents = Table(
+    "collection_documents",
+    metadata,
+    Column("collection_id", CleanText, ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True),
+    _text("document_id", key=True),
+    Column("added_at", UtcDateTime, nullable=False),
+    Index(None, "document_id"),
+)
+
+document_versions = Table(
+    "document_versions",
+    metadata,
+    _text("owner", key=True),
+    _text("document_id", key=True),
+    _text("earlier_id", key=True),
+    Column("same_pages", Integer, nullable=False),
+    Column("page_count", Integer, nullable=False),
+    _text("decision"),
+)
+
 conversations = Table(
     "conversations",
     metadata,

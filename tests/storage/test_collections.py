@@ -1,0 +1,140 @@
+"""Collections of documents, and which of two documents took the place of the other."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.storage import NewerVersion, Store
+from pdfqa_core.storage.versions import KEPT, REPLACED
+from tests.storage.conftest import NOW, document, pages_of
+
+
+def add(store: Store, content: bytes, owner: str = "me") -> str:
+    document_id = store.files.store(content)
+    store.documents.add(document(content, owner), "direct", pages_of(document_id, "text"))
+    return document_id
+
+
+def contents(store: Store, owner: str = "me") -> dict[str, tuple[str, ...]]:
+    return {one.name: one.document_ids for one in store.collections.list(owner)}
+
+
+def test_documents_are_put_in_and_taken_out(store: Store) -> None:
+    one, two = add(store, b"one"), add(store, b"two")
+    letters, bills = store.collections.make("me", " Letters\n of 2024 "), store.collections.make("me", "bills")
+    store.collections.put("me", letters.id, [two, two])
+    store.collections.put("me", letters.id, [one, two])
+    store.collections.put("me", bills.id, [one])
+    assert list(contents(store)) == ["bills", "Letters of 2024"]
+    assert contents(store) == {"bills": (one,), "Letters of 2024": (two, one)}
+    store.collections.take_out("me", letters.id, [two, "unknown"])
+    assert contents(store)["Letters of 2024"] == (one,)
+    assert len(store.documents.list("me")) == 2
+
+
+def test_a_collection_is_renamed_and_removed_and_its_documents_stay(store: Store) -> None:
+    one = add(store, b"one")
+    made = store.collections.make("me", "Letters")
+    store.collections.put("me", made.id, [one])
+    store.collections.rename("me", made.id, "letters")
+    assert contents(store) == {"letters": (one,)}
+    store.collections.remove("me", made.id)
+    assert contents(store) == {}
+    assert [d.id for d in store.documents.list("me")] == [one]
+
+
+@pytest.mark.parametrize(("name", "words"), [("", "needs a name"), (" \n", "needs a name"), ("LETTERS", "already")])
+def test_names_are_there_and_differ(store: Store, name: str, words: str) -> None:
+    store.collections.make("me", "Letters")
+    other = store.collections.make("me", "Other")
+    with pytest.raises(UsageError, match=words):
+        store.collections.make("me", name)
+    with pytest.raises(UsageError, match=words):
+        store.collections.rename("me", other.id, name)
+    assert store.collections.make("you", "Letters").name == "Letters"
+
+
+def test_another_owners_collections_are_neither_seen_nor_changed(store: Store) -> None:
+    shared = add(store, b"one")
+    mine, theirs = store.collections.make("me", "Mine"), store.collections.make("you", "Theirs")
+    store.collections.put("me", mine.id, [shared])
+    assert contents(store, "you") == {"Theirs": ()}
+    with pytest.raises(UsageError, match="no such document"):
+        store.collections.put("you", theirs.id, [shared])
+    for change in (
+        lambda: store.collections.put("you", mine.id, []),
+        lambda: store.collections.take_out("you", mine.id, [shared]),
+        lambda: store.collections.rename("you", mine.id, "Taken"),
+        lambda: store.collections.remove("you", mine.id),
+    ):
+        with pytest.raises(UsageError, match="no such collection"):
+            change()
+    assert contents(store) == {"Mine": (shared,)}
+
+
+def test_a_removed_document_leaves_its_owners_collections_only(store: Store) -> None:
+    shared, other = add(store, b"one"), add(store, b"two")
+    add(store, b"one", "you")
+    for owner in ("me", "you"):
+        store.collections.put(owner, store.collections.make(owner, "Letters").id, [shared])
+    store.collections.put("me", store.collections.list("me")[0].id, [other])
+    store.documents.remove("me", shared)
+    assert contents(store) == {"Letters": (other,)}
+    assert contents(store, "you") == {"Letters": (shared,)}
+
+
+def test_an_owner_who_goes_takes_collections_and_versions_along(store: Store) -> None:
+    one, two = add(store, b"one"), add(store, b"two")
+    store.versions.found("me", NewerVersion(two, one, 1, 1))
+    store.collections.put("me", store.collections.make("me", "Letters").id, [one])
+    store.collections.make("you", "Letters")
+    store.owners.remove("me")
+    assert contents(store) == {}
+    assert store.versions.list("me") == ()
+    assert contents(store, "you") == {"Letters": ()}
+
+
+def test_making_a_collection_counts_as_being_there(store: Store) -> None:
+    made = store.collections.make("me", "Letters")
+    assert made.created_at > datetime.now(NOW.tzinfo) - timedelta(hours=1)
+    assert store.owners.purge(1, keep=()) == ()
+
+
+# ------------------------------------------------------------ versions
+
+
+def test_what_was_decided_of_two_documents_stays(store: Store) -> None:
+    one, two = add(store, b"one"), add(store, b"two")
+    found = NewerVersion(two, one, 3, 4)
+    store.versions.found("me", found)
+    store.versions.found("me", found)
+    assert store.versions.list("me") == (found,)
+    store.versions.decide("me", two, one, KEPT)
+    store.versions.found("me", found)
+    assert [one.decision for one in store.versions.list("me")] == [KEPT]
+    assert store.versions.list("you") == ()
+
+
+def test_the_newer_one_takes_the_place_in_collections(store: Store) -> None:
+    one, two = add(store, b"one"), add(store, b"two")
+    both, first = store.collections.make("me", "Both"), store.collections.make("me", "First")
+    store.collections.put("me", both.id, [one, two])
+    store.collections.put("me", first.id, [one])
+    store.versions.found("me", NewerVersion(two, one, 3, 4))
+    store.versions.decide("me", two, one, REPLACED)
+    store.documents.remove("me", one)
+    assert contents(store) == {"Both": (two,), "First": (two,)}
+    assert store.versions.list("me") == (NewerVersion(two, one, 3, 4, REPLACED),)
+
+
+def test_only_two_documents_that_are_there_are_versions(store: Store) -> None:
+    one, two, three = add(store, b"one"), add(store, b"two"), add(store, b"three")
+    store.versions.found("me", NewerVersion(two, one, 3, 4))
+    for owner, newer, earlier in (("you", two, one), ("me", three, one), ("me", one, two)):
+        with pytest.raises(UsageError, match="not two versions"):
+            store.versions.decide(owner, newer, earlier, REPLACED)
+    store.documents.remove("me", one)
+    assert store.versions.list("me") == ()

@@ -315,7 +315,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation about some documents (`document_ids`; empty: all of the owner's)."""
+    """A conversation about some documents (`document_ids`; empty: all of the owner's).
+
+    Among the ids are those of collections, which stand for the documents that are in them when a question is asked.
+    """
 
     id: str
     title: str

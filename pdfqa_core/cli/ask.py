@@ -9,7 +9,7 @@ from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.interrupt import stopping
-from pdfqa_core.cli.options import add_common, add_questions, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
 from pdfqa_core.cli.search import filename_of, hit_row
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.reading.citations import with_markers
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises StoppedError after Ctrl-C; what was written by then is in the conversation.
     """
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
-        scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
+        scope = scope_of(services, arguments)
         stored = answered(services, arguments.question, arguments.conversation, scope, anyway=arguments.anyway)
         turn = stored.turn
         if turn.answer.stopped:

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from pdfqa_core.cli.ask import answered, plain_turn, turn_row
-from pdfqa_core.cli.options import add_common, add_questions, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Turn
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     refused: Turn | None = None  # the last turn, where it can be answered anyway
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         services.documents.require_documents(LOCAL_OWNER)
-        scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
+        scope = scope_of(services, arguments)
         if conversation:
             services.conversations.get(LOCAL_OWNER, conversation)
         while question := _next_question():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Union, get_args, get_origin
 
 from pdfqa_core.looks import Looks
-from pdfqa_core.services import strategies
+from pdfqa_core.services import LOCAL_OWNER, Services, strategies
 from pdfqa_core.settings import Settings, SettingsGroup, load, read_settings, workspace_path
 
 
@@ -19,12 +19,22 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def add_questions(parser: argparse.ArgumentParser, *, conversation: bool = False) -> None:
-    """Add --document and, for answers, --conversation."""
+    """Add --document and --collection and, for answers, --conversation."""
     parser.add_argument(
         "--document", action="append", default=[], metavar="NAME", help="only in this file (repeatable)"
     )
+    parser.add_argument(
+        "--collection", action="append", default=[], metavar="NAME",
+        help="only in the documents of this collection (repeatable; see: pdfqa collections)",
+    )  # fmt: skip
     if conversation:
         parser.add_argument("--conversation", default="", metavar="ID", help="go on in this conversation")
+
+
+def scope_of(services: Services, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the documents and collections that the call names. Raises UsageError for an unknown one."""
+    documents = services.documents.document_ids(LOCAL_OWNER, arguments.document)
+    return (*documents, *services.collections.ids(LOCAL_OWNER, arguments.collection))
 
 
 def add_settings(parser: argparse.ArgumentParser, *sections: str) -> None:

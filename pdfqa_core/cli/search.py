@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pdfqa_core.cli import progress
-from pdfqa_core.cli.options import add_common, add_questions, add_settings, settings_of, workspace_of
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
 from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Document, Hit
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     with Services.open(workspace_of(arguments), settings) as services:
         services.documents.require_documents(LOCAL_OWNER)
-        scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
+        scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
         for step in services.indexes.build(LOCAL_OWNER, settings):
             progress.show(step)
         progress.clear()

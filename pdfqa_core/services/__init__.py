@@ -15,11 +15,13 @@ from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
 from pdfqa_core.services.answering import Answering, Written
 from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.conversation_files import ConversationFileService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
@@ -30,13 +32,13 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import ConversationSummary, Reading, Store
+from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store
 from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.types import Document
 
 __all__ = [
-    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "ConversationSummary", "PageView", "Picture", "Preparing", "Reading",
-    "Services",
-    "Written",
+    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "PageView", "Picture",
+    "Preparing", "Reading", "Services", "Written",
 ]  # fmt: skip
 
 
@@ -47,6 +49,8 @@ class Services:
     workspace: Path
     tasks: Tasks
     documents: DocumentService
+    collections: CollectionService
+    versions: NewerVersionService
     jobs: ReadingJobs
     pages: PageService
     indexes: IndexService
@@ -74,19 +78,24 @@ class Services:
         tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)
         documents = DocumentService(store, settings, passwords, tasks)
+        collections, versions = CollectionService(store), NewerVersionService(store, documents)
         indexes = IndexService(workspace, documents, models.encoders, tasks)
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
-        answers = AnswerService(store, documents, indexes, preparation, models, tasks)
-        jobs = ReadingJobs(
-            workspace / "incoming", documents, tasks,
-            lambda owner, document: preparation.want(owner, settings, [document.id]),
-        )  # fmt: skip
+        answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
+
+        def finished(owner: str, document: Document) -> None:
+            preparation.want(owner, settings, [document.id])
+            versions.look(owner, document)
+
+        jobs = ReadingJobs(workspace / "incoming", documents, tasks, finished)
         return cls(
             workspace=workspace,
             tasks=tasks,
             documents=documents,
+            collections=collections,
+            versions=versions,
             jobs=jobs,
             pages=pages,
             indexes=indexes,
@@ -96,7 +105,7 @@ class Services:
             answering=Answering(answers, store.conversations, tasks),
             follow_ups=FollowUpService(documents, indexes),
             conversations=store.conversations,
-            conversation_files=ConversationFileService(store.conversations, documents, pages),
+            conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
             studies=StudyService(store.studies, store.conversations),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, passwords, settings.server),

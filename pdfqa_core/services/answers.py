@@ -26,6 +26,7 @@ from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services import kinds
+from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.preparation import Preparation
@@ -51,8 +52,6 @@ from pdfqa_core.types import (
     Turn,
 )
 
-SOME_GONE = "Some of the documents that were asked about have been removed; the others were searched."
-ALL_GONE = "The documents that were asked about have been removed, so all documents were searched."
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
@@ -60,7 +59,8 @@ LONGEST_TITLE = 60  # characters of a question that become the title of its conv
 class Asked:
     """A question as it was asked, with the conversation it belongs to.
 
-    `document_ids` limits the search (empty: all documents); `history` are the (question, answer) pairs before it, the
+    `document_ids` limits the search (empty: all documents), `scope` is what was chosen to that end, collections
+    included; `history` are the (question, answer) pairs before it, the
     oldest first; `conversation_id` is empty for the first question of a conversation, `replaces` the id of the turn
     whose place the new one takes. `anyway`: it is answered even if the evidence does not seem to.
     """
@@ -70,6 +70,7 @@ class Asked:
     settings: Settings
     history: tuple[tuple[str, str], ...] = ()
     document_ids: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
     conversation_id: str = ""
     replaces: str = ""
     anyway: bool = False
@@ -119,11 +120,12 @@ class AnswerService:
     """Answers to the questions of each owner, kept as turns of conversations."""
 
     def __init__(
-        self, store: Store, documents: DocumentService, indexes: IndexService, preparation: Preparation, models: Models,
-        tasks: Tasks,
+        self, store: Store, documents: DocumentService, collections: CollectionService, indexes: IndexService,
+        preparation: Preparation, models: Models, tasks: Tasks,
     ) -> None:  # fmt: skip
         self._conversations = store.conversations
         self._documents = documents
+        self._collections = collections
         self._indexes = indexes
         self._preparation = preparation
         self._models = models
@@ -244,25 +246,23 @@ class AnswerService:
         """Answer a question in a conversation (a new one if no id is given) and store the turn.
 
         Yields the progress of indexing, the events of `pipeline.ask`, and last Stored. `document_ids` limits the search
-        (empty: all documents; None: those of the conversation). With `replace_turn`, the last turn, the new one takes
-        its place, unless another turn was added meanwhile: then it stands behind that one. With `anyway` the evidence
-        is not judged, and where the reader declines the nearest sentences are the answer. A stopped answer is stored
-        as far as it was written, an abandoned one if anything was written.
-        Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, a
-        task of this name under way) and what the parts raise.
+        to documents and collections (empty: all documents; None: those of the conversation). With `replace_turn`, the
+        last turn, the new one takes its place, unless another turn was added meanwhile: then it stands behind that one.
+        With `anyway` the evidence is not judged, and where the reader declines the nearest sentences are the answer. A
+        stopped answer is stored as far as it was written, an abandoned one if anything was written.
+        Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, an
+        empty collection, a task of this name under way) and what the parts raise.
         """
         question = _not_empty(question)
         with self._tasks.start(task) as stop:
             asked = self._asked(owner, question, self._models.language.running(settings), conversation_id, replace_turn)
             asked = replace(asked, anyway=anyway)
             if document_ids is not None:
-                asked = replace(asked, document_ids=tuple(document_ids))
+                asked = replace(asked, scope=tuple(document_ids))
             self._documents.require_documents(owner)
-            draft = _Draft(question, asked.settings.fingerprint())
-            there = self._documents.still_there(owner, asked.document_ids)
-            if len(there) < len(asked.document_ids):
-                draft.notes = (SOME_GONE if there else ALL_GONE,)
-                asked = replace(asked, document_ids=there)
+            scope = self._collections.searched(owner, asked.scope)
+            asked = replace(asked, scope=scope.chosen, document_ids=scope.document_ids)
+            draft = _Draft(question, asked.settings.fingerprint(), notes=scope.notes)
             try:
                 with (
                     self._preparation.answering(owner, asked.document_ids),
@@ -292,7 +292,10 @@ class AnswerService:
             return Asked(owner, question, settings)
         turns = turns[:-1] if replaces else turns
         history = tuple((turn.question, "" if turn.answer.refused else turn.answer.text) for turn in turns)
-        return Asked(owner, question, settings, history, conversation.document_ids, conversation_id, replaces)
+        about = conversation.document_ids
+        return Asked(
+            owner, question, settings, history, scope=about, conversation_id=conversation_id, replaces=replaces
+        )
 
     def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
         """Index what is missing, ask, and yield what happens; the finished answer is stored before it is yielded."""
@@ -341,7 +344,7 @@ class AnswerService:
         if not conversation_id:
             conversation_id = uuid.uuid4().hex
             title, now = _title(asked.question), datetime.now(UTC)
-            self._conversations.put(Conversation(conversation_id, title, now, asked.owner, asked.document_ids, (turn,)))
+            self._conversations.put(Conversation(conversation_id, title, now, asked.owner, asked.scope, (turn,)))
         else:
             turn = self._conversations.append_turn(asked.owner, conversation_id, turn, replaces=asked.replaces)
         draft.stored = Stored(conversation_id, turn)

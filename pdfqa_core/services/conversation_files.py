@@ -13,6 +13,7 @@ from pdfqa_core.exports.conversation_html import conversations_html
 from pdfqa_core.exports.conversation_word import conversations_word
 from pdfqa_core.exports.conversations import REMOVED, PagePicture, conversations_markdown, markdown_zip
 from pdfqa_core.exports.jsonl import write_jsonl
+from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.pages import PageService
 from pdfqa_core.services.readings import Claim
@@ -43,9 +44,13 @@ class ConversationFile:
 class ConversationFileService:
     """Writes the conversations of each owner."""
 
-    def __init__(self, conversations: Conversations, documents: DocumentService, pages: PageService) -> None:
+    def __init__(
+        self, conversations: Conversations, documents: DocumentService, collections: CollectionService,
+        pages: PageService,
+    ) -> None:  # fmt: skip
         self._conversations = conversations
         self._documents = documents
+        self._collections = collections
         self._pages = pages
 
     def file(self, owner: str, form: str, conversations: Sequence[str] = ()) -> ConversationFile:
@@ -57,7 +62,7 @@ class ConversationFileService:
             raise UsageError(f"Conversations have no {form} form.", f"Use one of: {', '.join(FORMS)}.")
         suffix, _, pictured = FORMS[form]
         whole = [self._conversations.get(owner, one) for one in self._chosen(owner, conversations)]
-        names = self._documents.names(owner, *(one.id for one in whole))
+        names = self._documents.names(owner, *(one.id for one in whole)) | self._collections.names(owner)
         if form == "jsonl":
             data = write_jsonl(whole)
         elif not pictured:

@@ -131,7 +131,8 @@ def _arrive(
     state, scope = conversation_at(services, owner, place)
     if not state.conversation_id:
         state, scope = conversation_at(services, owner, Place(conversation=str(conversation)))
-    services.preparation.want(owner, settings, scope)  # what a stopped program left unfinished goes on
+    asked_about = services.collections.documents_of(owner, scope)
+    services.preparation.want(owner, settings, asked_about)  # what a stopped program left unfinished goes on
     return (
         visitor or "", Session(owner, settings, scope, arrived=True), state, *document_at(services, owner, place),
         evaluation_at(services, owner, place),

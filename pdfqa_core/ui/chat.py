@@ -12,7 +12,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services, Written
-from pdfqa_core.types import Citation, Document, Done, Hit, Progress, Retrieved, Stored, Token, Turn
+from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui import chat_view, downloads, rate
 from pdfqa_core.ui.chat_live import LiveTurn
 from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
@@ -28,6 +28,7 @@ from pdfqa_core.ui.components import (
 )
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
+from pdfqa_core.ui.scope import scope_choice
 from pdfqa_core.ui.session import ChatState, Session, Shown, first_citation, shown_first
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
@@ -75,12 +76,6 @@ def _cited(turn: Turn, citation: int, state: ChatState) -> ChatState:
     return replace(state, rank=turn.answer.citations[citation].number, citation=citation)
 
 
-def scope_label(document: Document) -> str:
-    """Return what a document is called where it is chosen: twins differ in their file name only."""
-    different = document.title and document.title != document.filename
-    return f"{document.title} · {document.filename}" if different else document.filename
-
-
 class Handlers:
     """What the tab does. Each handler reads its inputs, makes one call of the core and shows the result."""
 
@@ -103,22 +98,19 @@ class Handlers:
 
     def show(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Return the whole tab for a state: transcript, evidence of the chosen turn, its page."""
-        documents, names = self.services.documents.list(session.owner), self._names(state, session)
+        names = self._names(state, session)
         # before its conversation is read: what ends meanwhile is a turn of it
         written = self.services.answering.of(session.owner, state.conversation_id)
         turns = self._turns(state, session)
         turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
         if turn is not None:
             state = replace(state, turn_id=turn.id)
-        usable = [(scope_label(d), d.id) for d in documents if d.state.usable]
         return {
             self.parts.state: state,
             self.parts.conversations: chat_view.conversation_list(
                 self.services.conversations.list(session.owner), state.conversation_id
             ),
-            self.parts.scope: gr.Dropdown(
-                choices=usable, value=[i for i in session.scope if i in {key for _, key in usable}]
-            ),
+            self.parts.scope: scope_choice(self.services, session),
             self.parts.transcript: "" if written and not turns else self._transcript(state, session),
             self.parts.live: LiveTurn.of(written).html(taken_up=True) if written else "",
             self.parts.follow_ups: gr.skip() if turns else "",
@@ -148,9 +140,8 @@ class Handlers:
     def offer(self, state: ChatState, session: Session) -> str:
         """Return questions to ask after the last answer, none where the conversation is empty."""
         turns = self._turns(state, session)
-        return chat_view.offered(
-            self.services.follow_ups.offer(session.owner, turns, session.settings, self._scope(session))
-        )
+        scope = self.services.collections.documents_of(session.owner, session.scope)
+        return chat_view.offered(self.services.follow_ups.offer(session.owner, turns, session.settings, scope))
 
     def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
@@ -180,8 +171,8 @@ class Handlers:
             return error_html(error)
 
     def _scope(self, session: Session) -> tuple[str, ...]:
-        """Return the documents that are asked about, without those that have been removed."""
-        return self.services.documents.still_there(session.owner, session.scope)
+        """Return the documents and collections that are asked about, without those that have been removed."""
+        return self.services.collections.still_there(session.owner, session.scope)
 
     def _reader(self, session: Session) -> str:
         return chat_view.reader_switch(self.services.answers.reader_name(session.settings))
@@ -420,7 +411,7 @@ class Handlers:
         return session, self._reader(session)
 
     def scope_changed(self, scope: list[str], state: ChatState, session: Session) -> Session:
-        """Remember which documents are asked about, with the open conversation too."""
+        """Remember which documents and collections are asked about, with the open conversation too."""
         if state.conversation_id:
             self.services.conversations.set_documents(session.owner, state.conversation_id, scope)
         return replace(session, scope=tuple(scope))

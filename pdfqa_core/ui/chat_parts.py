@@ -24,8 +24,8 @@ class Parts:
             with gr.Column():
                 self.conversations = live_html(elem_id="chat-conversations")
                 self.scope = gr.Dropdown(
-                    [], multiselect=True, label="Ask about", info="Empty: all documents", elem_id="chat-scope",
-                    elem_classes=["pq-field"],
+                    [], multiselect=True, label="Ask about", info="Documents or collections; empty: all",
+                    elem_id="chat-scope", elem_classes=["pq-field"],
                 )  # fmt: skip
             with gr.Column():
                 with gr.Column(elem_id="chat-scroll"):

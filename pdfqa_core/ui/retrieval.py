@@ -26,6 +26,7 @@ from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import passage_parts
 from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, build_form, settings_from
 from pdfqa_core.ui.refusal_chart import refusal_chart
+from pdfqa_core.ui.scope import scope_choice
 from pdfqa_core.ui.session import Session, Shown
 
 READ_FIRST = "Add documents first, then try questions here."
@@ -101,19 +102,16 @@ class Handlers:
         )
 
     def show(self, session: Session) -> tuple[str, gr.Dropdown, Any]:
-        """Return the preview, the choice of documents, and the reader, which the chat may have changed."""
-        documents = [d for d in self.services.documents.list(session.owner) if d.state.usable]
-        chosen = [d.id for d in documents if d.id in session.scope]
-        choices = [(d.title or d.filename, d.id) for d in documents]
+        """Return the preview, what can be searched in, and the reader, which the chat may have changed."""
         reader = gr.update(value=session.settings.reading.reader)
-        return self.preview(session), gr.Dropdown(choices=choices, value=chosen), reader
+        return self.preview(session), scope_choice(self.services, session), reader
 
     def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""
         return self.form.filled(session.settings)
 
     def scope_changed(self, scope: list[str], session: Session) -> Session:
-        """Remember which documents are searched, here and in the chat."""
+        """Remember which documents and collections are searched, here and in the chat."""
         return replace(session, scope=tuple(scope))
 
     def changed(self, session: Session, *values: Any) -> tuple[Any, ...]:
@@ -174,15 +172,14 @@ class Handlers:
         try:
             wanted = page_range(pages) if pages.strip() else None
             chosen = [session.settings.retrieval.retriever, other]
+            scope = self.services.collections.searched(session.owner, session.scope).document_ids
             columns = []
             for name in dict.fromkeys(name for name in chosen if name in strategies.names("retriever")):
                 settings = session.settings.changed("retrieval", retriever=name)
                 for step in self.services.indexes.build(session.owner, settings):
                     yield work_html(step), gr.skip()
                 started = time.perf_counter()
-                hits = self.services.indexes.search(
-                    session.owner, question, settings, document_ids=session.scope, pages=wanted
-                )
+                hits = self.services.indexes.search(session.owner, question, settings, document_ids=scope, pages=wanted)
                 elapsed = time.perf_counter() - started
                 cards = [self._card(hit, question, names, hits[0].score, session) for hit in hits]
                 columns.append((name, cards, round(1000 * elapsed)))

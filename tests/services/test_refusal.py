@@ -7,7 +7,7 @@ import pytest
 from pdfqa_core.pipeline import ANSWERED_ANYWAY, NOTHING_TO_SEARCH
 from pdfqa_core.reading import ExtractiveReader
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.answers import ALL_GONE, SOME_GONE
+from pdfqa_core.services.collections import ALL_GONE, SOME_GONE
 from pdfqa_core.types import Document
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
 from tests.serving_fakes import QUESTIONS

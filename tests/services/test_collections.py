@@ -1,0 +1,211 @@
+"""Collections as scope: what they stand for when a question is asked; newer versions take a place in them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.conversations import REMOVED
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.collections import (
+    ALL_COLLECTIONS_GONE,
+    ALL_GONE,
+    COLLECTION_GONE,
+    EMPTY,
+    SOME_GONE,
+)
+from tests.services.helpers import LITERAL, METERS, asked, built, documents, only_id, stored_of
+from tests.serving_fakes import PDF
+
+VISITOR = "visitor-one"
+
+
+@pytest.fixture
+def both(open_services, letter):
+    """The sample report and a letter."""
+    services = open_services(LITERAL)
+    list(services.documents.ingest(LOCAL_OWNER, [letter]))
+    built(services)
+    return services
+
+
+def asked_in(services, *scope):
+    return stored_of(asked(services, METERS, LITERAL, document_ids=scope))
+
+
+def test_a_collection_stands_for_its_documents_when_the_question_is_asked(both):
+    report, letter = only_id(both, PDF.name), only_id(both, "letter.pdf")
+    made = both.collections.make(LOCAL_OWNER, "Mine", [letter])
+    first = asked_in(both, made.id)
+    assert {hit.passage.document_id for hit in first.turn.answer.hits} <= {letter}
+    both.collections.put(LOCAL_OWNER, made.id, [report])
+    both.collections.take_out(LOCAL_OWNER, made.id, [letter])
+    later = stored_of(asked(both, METERS, LITERAL, conversation_id=first.conversation_id))
+    assert {hit.passage.document_id for hit in later.turn.answer.hits} == {report}
+    assert "every 15 minutes" in later.turn.answer.text
+    assert both.conversations.get(LOCAL_OWNER, first.conversation_id).document_ids == (made.id,)
+
+
+def test_single_documents_stand_beside_collections(both):
+    report, letter = only_id(both, PDF.name), only_id(both, "letter.pdf")
+    made = both.collections.make(LOCAL_OWNER, "Mine", [letter])
+    scope = both.collections.resolve(LOCAL_OWNER, [report, made.id, letter])
+    assert scope.document_ids == (report, letter)
+    assert scope.chosen == (report, made.id, letter)
+    assert scope.notes == ()
+
+
+def test_a_removed_document_leaves_its_collection_and_an_empty_one_is_said(both):
+    letter = only_id(both, "letter.pdf")
+    made = both.collections.make(LOCAL_OWNER, "Mine", [letter])
+    both.documents.remove(LOCAL_OWNER, letter)
+    with pytest.raises(PdfQAError, match="The collection “Mine” holds no documents that can be searched") as error:
+        asked_in(both, made.id)
+    assert "Documents tab" in error.value.hint
+    answer = asked_in(both, made.id, only_id(both, PDF.name)).turn.answer
+    assert answer.notes[0] == EMPTY.format("Mine")
+    assert "every 15 minutes" in answer.text
+
+
+def test_what_is_gone_is_said(both):
+    made = both.collections.make(LOCAL_OWNER, "Mine", [only_id(both, PDF.name)])
+    other = both.collections.make(LOCAL_OWNER, "Other")
+    both.collections.remove(LOCAL_OWNER, other.id)
+    assert asked_in(both, other.id).turn.answer.notes[0] == ALL_COLLECTIONS_GONE
+    assert asked_in(both, other.id, made.id).turn.answer.notes[0] == COLLECTION_GONE
+    assert both.collections.resolve(LOCAL_OWNER, ["gone", made.id, other.id]).notes == (SOME_GONE, COLLECTION_GONE)
+    assert both.collections.resolve(LOCAL_OWNER, ["gone", other.id]).notes == (ALL_GONE,)
+
+
+def test_another_owners_collection_is_gone_for_everybody_else(both):
+    made = both.collections.make(LOCAL_OWNER, "Mine", [only_id(both, PDF.name)])
+    list(both.documents.ingest(VISITOR, [PDF]))
+    assert both.collections.list(VISITOR) == ()
+    assert both.collections.resolve(VISITOR, [made.id]).document_ids == ()
+    assert both.collections.resolve(VISITOR, [made.id]).notes == (ALL_COLLECTIONS_GONE,)
+    with pytest.raises(UsageError, match="no collection 'Mine'"):
+        both.collections.ids(VISITOR, ["Mine"])
+    with pytest.raises(UsageError, match="does not know whose"):
+        both.collections.make("", "Nobody's")
+
+
+def test_collections_are_found_by_name_and_made_where_there_is_none(both):
+    letter = only_id(both, "letter.pdf")
+    made = both.collections.put_by_name(LOCAL_OWNER, "Letters", [letter])
+    both.collections.put_by_name(LOCAL_OWNER, "letters", [only_id(both, PDF.name)])
+    assert both.collections.ids(LOCAL_OWNER, ["LETTERS"]) == (made.id,)
+    (one,) = both.collections.list(LOCAL_OWNER)
+    assert len(one.document_ids) == 2
+    with pytest.raises(UsageError, match="Known: Letters"):
+        both.collections.ids(LOCAL_OWNER, ["Bills"])
+
+
+def test_an_exported_conversation_names_its_collection(both):
+    made = both.collections.make(LOCAL_OWNER, "Reports", [only_id(both, PDF.name)])
+    stored = asked_in(both, made.id)
+    text = both.conversation_files.file(LOCAL_OWNER, "markdown", [stored.conversation_id]).data.decode()
+    assert "1 question about the collection “Reports”" in text
+    assert REMOVED not in text
+
+
+# ------------------------------------------------------------ newer versions
+
+
+def pages(*changed, count=6):
+    """Pages of a report, some of which say something else."""
+    return [
+        [f"Chapter {n} tells of pumps, pipes and valves." if n not in changed else f"Everything is new in part {n}."]
+        for n in range(1, count + 1)
+    ]
+
+
+@pytest.fixture
+def versions(open_services, make_pdf, tmp_path):
+    """Services, and what reads a PDF made of pages under a name and a title, as the page does."""
+    services = open_services(LITERAL, empty=True)
+
+    def read(*changed, name="report.pdf", title="", count=6):
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        path = shutil.move(make_pdf(*pages(*changed, count=count), name=name, title=title), folder / name)
+        (document,) = documents(services.documents.ingest(LOCAL_OWNER, [path]))
+        services.versions.look(LOCAL_OWNER, document)
+        return document
+
+    return services, read
+
+
+def test_the_same_file_name_with_other_bytes_is_noticed(versions):
+    services, read = versions
+    first, second = read(), read(2, 5)
+    (notice,) = services.versions.notices(LOCAL_OWNER).values()
+    assert (notice.document_id, notice.earlier.id) == (second.id, first.id)
+    assert notice.words == "looks like a new version of report.pdf (4 of 6 pages the same)"
+    assert len(services.documents.list(LOCAL_OWNER)) == 2
+
+
+def test_the_same_title_and_mostly_the_same_text_are_noticed(versions):
+    services, read = versions
+    read(title="Pumps of the harbour", name="old.pdf")
+    newer = read(3, title="Pumps of the harbour", name="new.pdf")
+    assert [*services.versions.notices(LOCAL_OWNER)] == [newer.id]
+
+
+def test_other_documents_are_no_versions(versions):
+    services, read = versions
+    read(title="Pumps of the harbour", name="old.pdf")
+    read(1, 2, 3, 4, 5, 6, title="Pumps of the harbour", name="new.pdf")  # another text
+    read(4, title="Pumps of the town", name="third.pdf")  # another title
+    read(*range(1, 100), count=99, name="old.pdf")  # the name of the file, and nothing else
+    assert services.versions.notices(LOCAL_OWNER) == {}
+
+
+def test_keeping_both_ends_the_matter_also_when_it_is_read_again(versions):
+    services, read = versions
+    first, second = read(), read(2)
+    services.versions.keep_both(LOCAL_OWNER, second.id, first.id)
+    services.versions.look(LOCAL_OWNER, second)
+    assert services.versions.notices(LOCAL_OWNER) == {}
+    assert len(services.documents.list(LOCAL_OWNER)) == 2
+
+
+def test_the_newer_one_takes_the_place_in_collections_and_scopes_and_what_was_cited_stays(versions):
+    services, read = versions
+    first = read()
+    made = services.collections.make(LOCAL_OWNER, "Pumps", [first.id])
+    built(services)
+    stored = stored_of(asked(services, "What does chapter 2 tell of?", LITERAL, document_ids=[first.id]))
+    second = read(5)
+    services.versions.replace(LOCAL_OWNER, second.id, first.id)
+    assert [one.id for one in services.documents.list(LOCAL_OWNER)] == [second.id]
+    assert services.collections.list(LOCAL_OWNER) == (replace(made, document_ids=(second.id,)),)
+    kept = services.conversations.get(LOCAL_OWNER, stored.conversation_id)
+    assert services.collections.resolve(LOCAL_OWNER, kept.document_ids).document_ids == (second.id,)
+    assert services.collections.resolve(LOCAL_OWNER, kept.document_ids).notes == ()
+    assert {hit.passage.document_id for hit in kept.turns[0].answer.hits} == {first.id}
+    assert services.documents.names(LOCAL_OWNER, kept.id)[first.id] == "report.pdf (removed)"
+    third = read(5, 6)
+    services.versions.replace(LOCAL_OWNER, third.id, second.id)
+    assert services.collections.still_there(LOCAL_OWNER, [first.id]) == (third.id,)
+
+
+def test_another_owner_cannot_replace_anything(versions):
+    services, read = versions
+    first, second = read(), read(2)
+    with pytest.raises(UsageError, match="not two versions"):
+        services.versions.replace(VISITOR, second.id, first.id)
+    assert services.versions.notices(VISITOR) == {}
+    assert len(services.documents.list(LOCAL_OWNER)) == 2
+
+
+def test_files_that_the_page_reads_are_compared(versions, make_pdf, tmp_path):
+    services, read = versions
+    first = read()
+    newer = make_pdf(*pages(1), name="report.pdf")
+    batch = services.jobs.begin(LOCAL_OWNER, [newer], extraction=LITERAL.extraction)
+    list(services.jobs.follow(batch))
+    (notice,) = services.versions.notices(LOCAL_OWNER).values()
+    assert notice.earlier.id == first.id

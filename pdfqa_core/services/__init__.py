@@ -19,6 +19,7 @@ from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.conversation_files import ConversationFileService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
+from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
@@ -51,6 +52,7 @@ class Services:
     documents: DocumentService
     collections: CollectionService
     versions: NewerVersionService
+    folders: FolderService
     jobs: ReadingJobs
     pages: PageService
     indexes: IndexService
@@ -96,6 +98,7 @@ class Services:
             documents=documents,
             collections=collections,
             versions=versions,
+            folders=FolderService(store, documents, collections),
             jobs=jobs,
             pages=pages,
             indexes=indexes,

@@ -37,16 +37,16 @@ class Notice:
 
 
 class NewerVersionService:
-    """Compares each document that was read with those of its owner that it may be a newer version of."""
+    """Compares each document that was read with those of its owner that it may be a version of."""
 
     def __init__(self, store: Store, documents: DocumentService) -> None:
         self._kept = store.versions
         self._documents = documents
 
     def look(self, owner: str, document: Document) -> None:
-        """Note what a document that has just been read is a newer version of: of the others the likest one.
+        """Note what a document that has just been read is a version of: of the others the likest one.
 
-        It has another file's name, or its title and most of its words; the other one was there before.
+        It has another file's name, or its title and most of its words. The newer one is the one that was added later.
         """
         if not document.id or not document.state.usable:
             return
@@ -91,8 +91,10 @@ class NewerVersionService:
             if alike < (SAME_FILE if other.filename == document.filename else SAME_TITLE):
                 continue
             same = sum((Counter(filter(None, mine)) & Counter(filter(None, theirs))).values())
+            earlier, newer = sorted((other, document), key=lambda one: one.added_at)
             if best is None or alike > best[0]:
-                best = alike, NewerVersion(document.id, other.id, same, len(mine))
+                count = len(mine if newer is document else theirs)
+                best = alike, NewerVersion(newer.id, earlier.id, same, count)
         return best[1] if best else None
 
     def _texts(self, document: Document, readings: dict[tuple[str, str], Reading]) -> list[str]:
@@ -103,10 +105,10 @@ class NewerVersionService:
 
 
 def _candidates(document: Document, others: Sequence[Document]) -> Iterator[Document]:
-    """Yield the documents that were there before and have the same file name, or the same title."""
+    """Yield the other documents that have the same file name, or the same title."""
     title = document.title.casefold()
     for other in others:
-        if other.id == document.id or other.added_at > document.added_at or not other.state.usable:
+        if other.id == document.id or not other.state.usable:
             continue
         if other.filename == document.filename or (title and other.title.casefold() == title):
             yield other

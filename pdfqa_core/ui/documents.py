@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import Batch, Preparing, Reading, Services, strategies
+from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services, strategies
 from pdfqa_core.services.sample import sample_pdf
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.types import Document, DocumentState, Progress
+from pdfqa_core.ui.collections import CollectionBar, names_by_document, shown_collection
 from pdfqa_core.ui.components import (
     AT_ONCE,
     EVERY_CLICK,
@@ -46,7 +47,10 @@ _TONES = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """A line of the table; `urgent`: OCR would find text that is missing."""
+    """A line of the table; `urgent`: OCR would find text that is missing.
+
+    `collections` are the names of those it is in, `newer` says what it looks like a newer version of.
+    """
 
     document: Document
     passages: int
@@ -57,6 +61,8 @@ class DocumentRow:
     preparing: Preparing | None
     ocr: bool
     urgent: bool
+    collections: Sequence[str] = ()
+    newer: Notice | None = None
 
     @property
     def preparing_words(self) -> str:
@@ -133,21 +139,28 @@ class Told:
 class Handlers:
     """What the tab does."""
 
+    bar: CollectionBar
+
     def __init__(self, services: Services) -> None:
         self.services = services
 
     def table(self, session: Session, chosen: str = "") -> str:
-        """Return the table of the owner's documents."""
+        """Return the table of the owner's documents, or of those of the collection that is shown."""
         documents = self.services.documents
         counts = self.services.indexes.passage_counts(session.owner, session.settings)
         states = self.services.preparation.states(session.owner)
         readings = {(r.document_id, r.extractor): r for r in documents.readings(session.owner)}
+        names, newer = names_by_document(self.services, session), self.services.versions.notices(session.owner)
+        shown = shown_collection(self.services, session)
         rows = []
         for one in documents.list(session.owner):
+            if shown is not None and one.id not in shown.document_ids:
+                continue
             reading, passages = readings.get((one.id, one.extractor)), counts.get(one.id, 0)
-            rows.append(self._row(one, reading, passages, states.get(one.id)))
+            row = self._row(one, reading, passages, states.get(one.id))
+            rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id)))
         has_sample = documents.has_sample(session.owner)
-        return render("documents", rows=rows, chosen=chosen, has_sample=has_sample)
+        return render("documents", rows=rows, chosen=chosen, has_sample=has_sample, narrowed=shown is not None)
 
     @staticmethod
     def _row(document: Document, reading: Reading | None, passages: int, preparing: Preparing | None) -> DocumentRow:
@@ -187,9 +200,10 @@ class Handlers:
         own = self.services.settings
         return own.changed("extraction", extractor=extractor, tables=tables, visual_pages=visual_pages).extraction
 
-    def add(self, files: Sequence[str] | None, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
-        """Read the uploaded files, which are moved into the workspace."""
+    def add(self, files: Sequence[str] | None, folder: str, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
+        """Read the uploaded files, which are moved into the workspace; `folder` says where they lay in one."""
         paths = [Path(file) for file in files or ()]
+        self.bar.note_folder(folder, paths, session)
         yield from self._ingest(paths, session, self._extraction(*form), keep=True)
 
     def unlock(self, password: str, chosen: str, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
@@ -282,6 +296,11 @@ class Handlers:
             case "remove":
                 self.services.documents.remove(session.owner, data["document"])
                 chosen = "" if chosen == data["document"] else chosen
+            case "replace":
+                self.services.versions.replace(session.owner, data["document"], data["earlier"])
+                chosen = data["document"] if chosen == data["earlier"] else chosen
+            case "keep-both":
+                self.services.versions.keep_both(session.owner, data["document"], data["earlier"])
             case "open":
                 chosen = data["document"]
             case "stop":
@@ -340,11 +359,13 @@ def build(services: Services, session: gr.State) -> Shown:
                 label="Drop PDFs here, or click to choose", file_count="multiple", height=112,
                 elem_id="documents-upload",
             )  # fmt: skip
+            live_html(render("add_folder"))
             with gr.Accordion("More: how PDFs are read", open=False, elem_id="documents-more"):
                 form = _form(services)
                 again = gr.Button("Read the open document again like this", size="sm", elem_id="documents-again")
             work = live_html(elem_id="documents-work")
             stop = gr.Button("Stop", visible=False, size="sm", elem_classes=["pq-stop"], elem_id="documents-stop")
+            bar = handlers.bar = CollectionBar(services, handlers.table)
             table = live_html(elem_id="documents-table")
         with gr.Column(elem_id="documents-right"):
             page = live_html(empty_page(NO_PAGE), elem_id="documents-page")
@@ -355,7 +376,7 @@ def build(services: Services, session: gr.State) -> Shown:
                 unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
     outputs = [work, stop, table, page, locked, chosen, upload, password]
     reading = {"outputs": outputs, "concurrency_limit": None, **QUIET}
-    upload.upload(handlers.add, [upload, session, *form], trigger_mode="always_last", **reading)
+    upload.upload(handlers.add, [upload, bar.folder, session, *form], trigger_mode="always_last", **reading)
     for trigger in (unlock.click, password.submit):
         trigger(handlers.unlock, [password, chosen, session, *form], **reading)
     again.click(handlers.read_again, [chosen, session, *form], **reading)
@@ -363,6 +384,7 @@ def build(services: Services, session: gr.State) -> Shown:
     table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
     page.click(handlers.page_clicked, [session], [table, page, locked, at], **EVERY_CLICK, **AT_ONCE)
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
+    bar.wire(session, chosen, table)
     return Shown(handlers.show, [session, chosen, at], [table, page, locked], states=[chosen, at])
 
 

@@ -12,16 +12,17 @@ from pdfqa_core.types import Citation, Turn
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who is looking and with which settings. `scope` are the documents asked about; empty: all of them.
+    """Who is looking and with which settings. `scope` are the documents and collections asked about; empty: all.
 
-    `to_rate` is the study and the turn that the Annotate tab opens next. `arrived`: the browser has told what it
-    remembers, so that owner and settings are final.
+    `to_rate` is the study and the turn that the Annotate tab opens next, `collection` the one that the table of
+    documents is narrowed to. `arrived`: the browser has told what it remembers, so that owner and settings are final.
     """
 
     owner: str = "local"
     settings: Settings = field(default_factory=Settings)
     scope: tuple[str, ...] = ()
     to_rate: tuple[str, str] = ("", "")
+    collection: str = ""
     arrived: bool = False
 
 

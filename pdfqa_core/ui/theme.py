@@ -9,6 +9,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS = Path(__file__).parent / "assets"
+SHEETS = ("app.css", "collections.css", "search.css")
+SCRIPTS = ("app.js", "keys.js", "places.js", "collections.js", "search.js")  # in this order
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")
 
@@ -87,15 +89,15 @@ def theme() -> gr.themes.Base:
 
 def css() -> str:
     """Return the style sheet of the page."""
-    return (ASSETS / "app.css").read_text(encoding="utf-8")
+    return "\n".join(map(_asset, SHEETS))
 
 
 def head() -> str:
     """Return what goes into the page's head: the scripts with zoom, scrolling, keys and the address."""
-    return "".join(f"<script>{_script(name)}</script>" for name in ("app.js", "keys.js", "places.js"))
+    return "".join(f"<script>{_asset(name)}</script>" for name in SCRIPTS)
 
 
-def _script(name: str) -> str:
+def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
@@ -108,7 +110,7 @@ class FirstPaint:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._script = f"<head><script>{_script('scheme.js')}</script>".encode()
+        self._script = f"<head><script>{_asset('scheme.js')}</script>".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; of the page itself, the head gets the script."""

@@ -19,6 +19,7 @@ from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.conversation_files import ConversationFileService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
+from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
@@ -53,6 +54,7 @@ class Services:
     collections: CollectionService
     versions: NewerVersionService
     folders: FolderService
+    finding: FindService
     jobs: ReadingJobs
     pages: PageService
     indexes: IndexService
@@ -81,6 +83,7 @@ class Services:
         models = models or Models.open(workspace, settings)
         documents = DocumentService(store, settings, passwords, tasks)
         collections, versions = CollectionService(store), NewerVersionService(store, documents)
+        finding = FindService(store, documents)
         indexes = IndexService(workspace, documents, models.encoders, tasks)
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
@@ -89,6 +92,7 @@ class Services:
 
         def finished(owner: str, document: Document) -> None:
             preparation.want(owner, settings, [document.id])
+            finding.take(owner, document)
             versions.look(owner, document)
 
         jobs = ReadingJobs(workspace / "incoming", documents, tasks, finished)
@@ -99,6 +103,7 @@ class Services:
             collections=collections,
             versions=versions,
             folders=FolderService(store, documents, collections),
+            finding=finding,
             jobs=jobs,
             pages=pages,
             indexes=indexes,
@@ -111,7 +116,7 @@ class Services:
             conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
             studies=StudyService(store.studies, store.conversations),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
-            visitors=VisitorService(store.owners, indexes, passwords, settings.server),
+            visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,
             _store=store,
         )
@@ -129,6 +134,7 @@ class Services:
         self.preparation.close()
         self.models.close()
         self.pages.close()
+        self.finding.close()
         self._store.close()
 
     def __enter__(self) -> Self:

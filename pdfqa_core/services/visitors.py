@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.settings import ServerSettings
@@ -11,8 +12,11 @@ from pdfqa_core.storage.owners import Owners, Preference
 class VisitorService:
     """The owners of documents and conversations: the person at this computer, or each visitor of a demo."""
 
-    def __init__(self, owners: Owners, indexes: IndexService, passwords: Passwords, server: ServerSettings) -> None:
+    def __init__(
+        self, owners: Owners, indexes: IndexService, finding: FindService, passwords: Passwords, server: ServerSettings
+    ) -> None:
         self._owners = owners
+        self._finding = finding
         self._indexes = indexes
         self._passwords = passwords
         self._server = server
@@ -33,4 +37,6 @@ class VisitorService:
         self._passwords.forget_owners(gone)
         for owner in gone:
             self._indexes.remove_owner(owner)
+        if gone:
+            self._finding.tidy()
         return gone

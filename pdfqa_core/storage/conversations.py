@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy import JSON, Connection, Row, Select, cast, delete, func, insert, select, type_coerce, update
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.documents import filenames
-from pdfqa_core.storage.records import ConversationSummary
+from pdfqa_core.storage.records import ConversationSummary, TurnText
 from pdfqa_core.storage.tables import conversations, study_turns, turns
 from pdfqa_core.types import Answer, Conversation, Thumb, Turn
 
@@ -70,6 +70,22 @@ class Conversations:
             row = require_conversation(connection, owner, conversation_id, lock=False)
             found = tuple(turn_of(turn) for turn in connection.execute(_live_turns(conversation_id)))
         return record(Conversation, row, turns=found)
+
+    def texts(self, owner: str) -> tuple[TurnText, ...]:
+        """Return the questions and answers of all conversations, in order, without turns that were replaced."""
+        kept = type_coerce(turns.c.answer, JSON) if self._database.is_sqlite else cast(turns.c.answer, JSON)
+        columns = (
+            turns.c.conversation_id, turns.c.id.label("turn_id"), turns.c.question,
+            func.coalesce(kept["text"].as_string(), "").label("answer"),
+        )  # fmt: skip
+        query = (
+            select(*columns)
+            .join(conversations, conversations.c.id == turns.c.conversation_id)
+            .where(_LIVE, conversations.c.owner == owner, conversations.c.deleted_at.is_(None))
+            .order_by(turns.c.conversation_id, turns.c.number)
+        )
+        with self._database.read() as connection:
+            return tuple(record(TurnText, row) for row in connection.execute(query))
 
     def filenames(self, owner: str, conversation_id: str) -> dict[str, str]:
         """Return the file names of the documents that the turns found something in, also of those removed since."""

@@ -71,6 +71,11 @@ class Documents:
         with self._database.read() as connection:
             return tuple(record(Document, row) for row in connection.execute(query))
 
+    def all_ids(self) -> frozenset[str]:
+        """Return the ids of the documents that anybody has."""
+        with self._database.read() as connection:
+            return frozenset(connection.scalars(select(documents.c.id).distinct()))
+
     def get(self, owner: str, document_id: str) -> Document:
         """Return one document."""
         with self._database.read() as connection:

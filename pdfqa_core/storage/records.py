@@ -22,6 +22,16 @@ class ConversationSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnText:
+    """What was asked and answered in a turn, without its evidence."""
+
+    conversation_id: str
+    turn_id: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """Some of an owner's documents under a name, in the order in which they were put in."""
 

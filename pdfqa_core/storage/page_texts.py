@@ -1,0 +1,173 @@
+"""The words of pages, for finding them: a full-text index in a file of its own, which may be deleted at any time.
+
+No truth, like the replies of models (`replies`): a damaged file is begun anew, and what it lacks is put in again from
+the database. It knows readings of documents by their versions, and nothing of owners.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pdfqa_core.errors import StorageError
+
+FILENAME = "words.sqlite"
+_BUSY_SECONDS = 5.0
+_VERSION = 1  # of the tables; a file of another one is begun anew
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS readings (
+    document_id TEXT NOT NULL, extractor TEXT NOT NULL, version TEXT NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (document_id, extractor)
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS pages USING fts5(
+    text, number UNINDEXED, tokenize = 'unicode61 remove_diacritics 2'
+);
+PRAGMA user_version = {_VERSION};
+"""
+Key = tuple[str, str, str]
+"""A reading: the id of its document, its name, its version."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that stand one behind the other; the last may go on, unless the phrase is `whole`."""
+
+    words: tuple[str, ...]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """A page that has all phrases; a lower `rank` is better (bm25 of SQLite)."""
+
+    document_id: str
+    row: int
+    rank: float
+
+
+class PageTexts:
+    """The texts of readings, page by page, in the SQLite file at `path`. Threads may share it; close it when done."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.RLock()
+        self._database = _opened(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def known(self) -> set[Key]:
+        """Return the readings that are in it."""
+        with self._using() as database:
+            return {*database.execute("SELECT document_id, extractor, version FROM readings")}
+
+    def put(self, key: Key, pages: Iterable[tuple[int, str]]) -> None:
+        """Put a reading in, as (page number, text), in place of its earlier version."""
+        with self._using() as database:
+            self._delete(database, "document_id = ? AND extractor = ?", key[:2])
+            first = int(database.execute("SELECT coalesce(max(last), 0) + 1 FROM readings").fetchone()[0])
+            rows = [(first + n, number, _clean(text)) for n, (number, text) in enumerate(pages)]
+            database.executemany("INSERT INTO pages (rowid, number, text) VALUES (?, ?, ?)", rows)
+            place = (*key, first, first + max(len(rows), 1) - 1)
+            database.execute("INSERT INTO readings VALUES (?, ?, ?, ?, ?)", place)
+
+    def forget(self, document_ids: Collection[str]) -> None:
+        """Remove all texts of these documents."""
+        with self._using() as database:
+            if sum(self._delete(database, "document_id = ?", (one,)) for one in document_ids):
+                database.execute("INSERT INTO pages (pages) VALUES ('optimize')")
+
+    def keep_only(self, document_ids: Collection[str]) -> None:
+        """Remove the texts of all other documents."""
+        with self._using() as database:
+            there = {one for (one,) in database.execute("SELECT DISTINCT document_id FROM readings")}
+        self.forget(there - set(document_ids))
+
+    def find(self, phrases: Sequence[Phrase], keys: Collection[Key]) -> list[FoundPage]:
+        """Return the pages of these readings that have all of the phrases, the best first."""
+        query = " ".join(_as_query(phrase) for phrase in phrases if phrase.words)
+        if not query:
+            return []
+        with self._using() as database:
+            ranges = database.execute("SELECT document_id, extractor, version, first, last FROM readings").fetchall()
+            rows = database.execute("SELECT rowid, rank FROM pages WHERE pages MATCH ? ORDER BY rank", (query,))
+            wanted = [(key[0], first, last) for *key, first, last in ranges if tuple(key) in keys]
+            documents = {row: one for one, first, last in wanted for row in range(first, last + 1)}
+            return [FoundPage(documents[row], row, rank) for row, rank in rows if row in documents]
+
+    def page(self, row: int) -> tuple[int, str]:
+        """Return number and text of a page that was found; (0, "") if it is gone meanwhile."""
+        with self._using() as database:
+            found = database.execute("SELECT number, text FROM pages WHERE rowid = ?", (row,)).fetchone()
+        return (int(found[0]), str(found[1])) if found else (0, "")
+
+    @staticmethod
+    def _delete(database: sqlite3.Connection, where: str, values: tuple[str, ...]) -> int:
+        """Delete readings and return how many."""
+        found = database.execute(f"SELECT first, last FROM readings WHERE {where}", values).fetchall()  # noqa: S608
+        database.executemany("DELETE FROM pages WHERE rowid BETWEEN ? AND ?", found)
+        database.execute(f"DELETE FROM readings WHERE {where}", values)  # noqa: S608
+        return len(found)
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection, in a transaction. Raises StorageError."""
+        try:
+            with self._lock, self._database:
+                yield self._database
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"The index of words cannot be used: {error}.", f"Close the program, delete {FILENAME}, start it again."
+            ) from error
+
+
+def _as_query(phrase: Phrase) -> str:
+    words = " ".join(word.replace('"', "") for word in phrase.words)
+    return f'"{words}"' if phrase.whole else f'"{words}" *'
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return _connected(str(path))
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            _log.warning("%s is damaged and begun anew: %s", path, error)
+            for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+                file.unlink(missing_ok=True)
+            return _connected(str(path))
+    except (OSError, sqlite3.Error) as error:
+        _log.warning("words are kept in memory only, %s cannot be used: %s", path, error)
+        return _connected(":memory:")
+
+
+def _connected(name: str) -> sqlite3.Connection:
+    database = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
+    try:
+        with suppress(sqlite3.OperationalError):  # another process may be switching at this moment
+            database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.execute("PRAGMA secure_delete = ON")
+        with database:
+            if database.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
+                database.execute("DROP TABLE IF EXISTS pages")
+                database.execute("DROP TABLE IF EXISTS readings")
+            for statement in _TABLES.split(";"):
+                database.execute(statement)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.found_words import Parts, excerpt, has_all, marked, phrases_of
-from pdfqa_core.storage import Reading, Store
+from pdfqa_core.storage import ConversationSummary, Reading, Store, TurnText
 from pdfqa_core.storage.page_texts import FILENAME, FoundPage, Key, PageTexts, Phrase
 from pdfqa_core.types import BlockKind, Document, Page
 
@@ -148,19 +148,20 @@ class FindService:
     # ------------------------------------------------------------ conversations
 
     def _in_conversations(self, owner: str, phrases: Sequence[Phrase]) -> list[ConversationFound]:
-        turns: dict[str, list[TurnFound]] = {}
+        turns: dict[str, list[TurnText]] = {}
         for turn in self._conversations.texts(owner):
             if has_all(f"{turn.question}\n{turn.answer}", phrases):
-                one = TurnFound(turn.turn_id, marked(turn.question, phrases), excerpt(turn.answer, phrases))
-                turns.setdefault(turn.conversation_id, []).append(one)
-        return [
-            ConversationFound(
-                one.id, marked(one.title, phrases), tuple(turns.get(one.id, [])[:MOST_INSIDE]),
-                max(0, len(turns.get(one.id, ())) - MOST_INSIDE),
-            )
-            for one in self._conversations.list(owner)
-            if one.id in turns or has_all(one.title, phrases)
-        ]  # fmt: skip
+                turns.setdefault(turn.conversation_id, []).append(turn)
+        found = [one for one in self._conversations.list(owner) if one.id in turns or has_all(one.title, phrases)]
+        return [_conversation(one, phrases, turns.get(one.id, ()) if n < MOST else ()) for n, one in enumerate(found)]
+
+
+def _conversation(one: ConversationSummary, phrases: Sequence[Phrase], turns: Sequence[TurnText]) -> ConversationFound:
+    listed = tuple(
+        TurnFound(turn.turn_id, marked(turn.question, phrases), excerpt(turn.answer, phrases))
+        for turn in turns[:MOST_INSIDE]
+    )
+    return ConversationFound(one.id, marked(one.title, phrases), listed, max(0, len(turns) - MOST_INSIDE))
 
 
 def _key(reading: Reading) -> Key:

@@ -16,6 +16,7 @@ Parts = tuple[tuple[str, bool], ...]
 _PART = re.compile(r'"([^"]*)"?|(\S+)')
 _WORD = re.compile(r"[^\W_]+")
 _SPACE = re.compile(r"\s+")
+_BETWEEN = re.compile(r"(?:\s|\||-{3,})+")  # words, also in the Markdown of a table
 
 
 class _Folded(dict[int, int]):
@@ -101,4 +102,4 @@ def _parts(text: str, spans: Sequence[tuple[int, int]], start: int, end: int) ->
             found += [(text[reached:first], False), (text[first:last], True)]
             reached = last
     found += [(text[reached:end], False)] + ([(" …", False)] if end < len(text) else [])
-    return tuple((_SPACE.sub(" ", piece), hit) for piece, hit in found if piece)
+    return tuple((_BETWEEN.sub(" ", piece), hit) for piece, hit in found if piece)

@@ -15,7 +15,9 @@ from starlette.middleware import Middleware
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, theme
+from pdfqa_core.ui.collections import shown_collection
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
+from pdfqa_core.ui.find import build_find
 from pdfqa_core.ui.guard import guard
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.recipe import settings_from, values_of
@@ -48,6 +50,7 @@ def build_page(services: Services) -> gr.Blocks:
         address, opened = gr.Textbox(visible=False), gr.Textbox("documents", visible=False)  # what the browser says
         going = live_html(render("going"), elem_id="pq-going", classes="pq-offstage")
         header = live_html(_header(services), elem_id="pq-header")
+        build_find(services, session)
         pulse = gr.Timer(1.0)
         with gr.Tabs(elem_id="pq-tabs"):
             built = {}
@@ -150,9 +153,16 @@ def _go(
             session = replace(session, scope=scope)
         case "documents" | "":
             chosen, at = document_at(services, session.owner, place)
+            session = replace(session, collection=_containing(services, session, chosen))
         case "evaluate" if place.evaluation != evaluated.evaluation:
             evaluated = evaluation_at(services, session.owner, place)
     return session, chat_state, chosen, at, evaluated
+
+
+def _containing(services: Services, session: Session, document_id: str) -> str:
+    """Return the collection that the table is narrowed to if the document is in it, else none: its row is shown."""
+    shown = shown_collection(services, session)
+    return session.collection if shown and (not document_id or document_id in shown.document_ids) else ""
 
 
 def _header(services: Services) -> str:

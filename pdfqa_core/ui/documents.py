@@ -177,13 +177,15 @@ class Handlers:
         document = self._find(session, chosen)
         if document is None:
             return self.table(session), empty_page(NO_PAGE), gr.Group(visible=False)
-        page, locked = self._page(session, document, at.of(chosen))
+        page, locked = self._page(session, document, at.of(chosen), find=at.find if at.document_id == chosen else "")
         return self.table(session, chosen), page, gr.Group(visible=locked)
 
     def _find(self, session: Session, document_id: str) -> Document | None:
         return next((d for d in self.services.documents.list(session.owner) if d.id == document_id), None)
 
-    def _page(self, session: Session, document: Document, number: int = 1, request: Click | None = None) -> ShownPage:
+    def _page(
+        self, session: Session, document: Document, number: int = 1, request: Click | None = None, find: str = ""
+    ) -> ShownPage:
         """Return the page view, and whether the document's password is wanted."""
         if not document.state.usable:
             words = f"{document.filename} has no pages to show: {document.reason or state_words(document)}"
@@ -191,7 +193,7 @@ class Handlers:
         try:
             return show_page(
                 self.services, session.owner, document.id, number, settings=session.settings, request=request,
-                compare=True,
+                compare=True, find=find,
             )  # fmt: skip
         except PdfQAError as error:
             return ShownPage(error_html(error))

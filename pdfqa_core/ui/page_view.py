@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pdfqa_core.services import Claim, PageView, Services
+from pdfqa_core.services.found_words import phrases_of, places
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Block, BlockKind, Box, Citation, Page, Passage, Span
 from pdfqa_core.ui.components import Click, render
@@ -127,11 +128,12 @@ class ShownPage(NamedTuple):
 def show_page(
     services: Services, owner: str, document_id: str, number: int, *, settings: Settings | None = None,
     passage: Passage | None = None, quote: Citation | None = None, marks: Sequence[Span] = (),
-    request: Click | None = None, compare: bool = False, filename: str = "",
+    request: Click | None = None, compare: bool = False, filename: str = "", find: str = "",
 ) -> ShownPage:  # fmt: skip
     """Return the page view of page `number` with a passage's lines and, stronger, a quote's words drawn on it.
 
-    They are drawn only where their text stands on the page; `marks` are drawn as they are. `request` is what the view
+    They are drawn only where their text stands on the page; `marks` are drawn as they are, and the words to `find`
+    wherever they stand on it. `request` is what the view
     itself asked for, by its buttons: a page, a reading, the width of the image. With `compare` the view offers the
     other readings of the document. `filename` is what a document was called that may have been removed since: the view
     then says so. Without it, raises PdfQAError if the document is not the owner's.
@@ -150,6 +152,8 @@ def show_page(
     quoted = [claim.span for claim in quote_claims if claim in view.found]
     drawn = _boxes(page, [*marks, *(c.span for c in passage_claims if c in view.found)], "mark")
     drawn += _boxes(page, quoted, "quote")
+    found = [Span(document_id, page.number, *place) for place in places(page.text, phrases_of(find))]
+    drawn += _boxes(page, found, "mark")
     kinds = {block.kind for block in page.blocks}
     html = render(
         "page_view", view=view, page=page, image=base64.b64encode(view.image).decode(), document_id=document_id,

@@ -12,6 +12,7 @@ from typing import Self
 from urllib.parse import parse_qs
 
 from pdfqa_core.services import Services
+from pdfqa_core.services.found_words import LONGEST_QUERY
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, first_citation, shown_first
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,6}")
@@ -19,7 +20,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,6}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one is; empty or 0: the address does not say."""
+    """Where one is; empty or 0: the address does not say. `find` are the words that are marked on a page."""
 
     tab: str = ""
     conversation: str = ""
@@ -28,6 +29,7 @@ class Place:
     document: str = ""
     page: int = 0
     evaluation: str = ""
+    find: str = ""
 
     @classmethod
     def read(cls, address: str) -> Self:
@@ -40,6 +42,7 @@ class Place:
         return cls(
             said.get("tab", ""), said.get("conversation", ""), said.get("turn", ""), number("passage"),
             said.get("document", ""), number("page"), said.get("evaluation", ""),
+            said.get("find", "")[:LONGEST_QUERY],
         )  # fmt: skip
 
 
@@ -64,7 +67,7 @@ def document_at(services: Services, owner: str, place: Place) -> tuple[str, Open
     document = next((one for one in services.documents.list(owner) if one.id == place.document), None)
     if document is None:
         return "", OpenPage()
-    return document.id, OpenPage(document.id, min(max(1, place.page), max(1, document.page_count)))
+    return document.id, OpenPage(document.id, min(max(1, place.page), max(1, document.page_count)), place.find)
 
 
 def evaluation_at(services: Services, owner: str, place: Place) -> EvaluateState:

@@ -68,10 +68,11 @@ def shown_first(conversation_id: str, turn: Turn) -> ChatState:
 
 @dataclass(frozen=True, slots=True)
 class OpenPage:
-    """The page that is shown of a document; of any other document it is the first."""
+    """The page that is shown of a document; of any other document it is the first. Words to `find` are marked on it."""
 
     document_id: str = ""
     number: int = 1
+    find: str = ""
 
     def of(self, document_id: str) -> int:
         """Return the number of the page that is shown of a document."""

@@ -11,6 +11,7 @@ Keys = tuple[tuple[str, str], ...]  # keys, separated by spaces, and what they d
 
 EVERYWHERE: Keys = (
     ("/", "to the question box of the chat"),
+    ("Ctrl+K", "search titles, pages and conversations"),
     ("?", "this list"),
     ("Tab", "to the next list or field; a list is one stop"),
     ("↑ ↓ ← →", "through the tabs, and through a list and its buttons"),

@@ -1,6 +1,6 @@
 // Where one is stands in the address, read off what the page shows. After keys.js.
 (() => {
-  const NAMES = ["tab", "conversation", "turn", "passage", "document", "page", "evaluation"];
+  const NAMES = ["tab", "conversation", "turn", "passage", "document", "page", "evaluation", "find"];
   const THINGS = ["conversation", "document", "evaluation"]; // another one of them is a step that the browser goes back
   const PATIENCE = 4000; // milliseconds after which what is shown counts, also if it is not what the address names
   const one = (selector) => document.querySelector(selector);
@@ -28,12 +28,21 @@
       place.document = one("#documents-table tr.chosen")?.dataset.document;
       const [document, page] = (one("#documents-page .page-view[data-shows]")?.dataset.shows || "").split("/");
       if (place.document && document === place.document) place.page = page;
+      place.find = markedOn(place);
     }
     if (place.tab === "evaluate") {
       if (!one("#evaluate-results .pq")) return null;
       place.evaluation = one("#evaluate-results [data-evaluation]")?.dataset.evaluation;
     }
     return Object.fromEntries(Object.entries(place).filter(([, value]) => value));
+  }
+  // The words that are marked on the open page, until another one is opened.
+  let marked = said(), reached = false;
+  function markedOn(place) {
+    const on = marked.find && place.document === marked.document && place.page === (marked.page || "1");
+    if (reached && !on) marked = {};
+    reached = on;
+    return on ? marked.find : undefined;
   }
   const same = (place, other, names) => names.every((name) => (place[name] || "") === (other[name] || ""));
 
@@ -74,6 +83,8 @@
     const button = one("#pq-going [data-action=go]");
     if (!button) return;
     way = { to: said(), loading: false, until: Infinity };
+    marked = said();
+    reached = false;
     button.click();
   });
   function arrived() { // the server has opened the place; the tab of it is filled when it is opened

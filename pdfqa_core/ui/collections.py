@@ -11,6 +11,7 @@ from typing import Any
 
 import gradio as gr
 
+from pdfqa_core.errors import UsageError
 from pdfqa_core.services import Collection, Services
 from pdfqa_core.ui.components import AT_ONCE, Click, clicked, live_html, render
 from pdfqa_core.ui.session import Session
@@ -93,7 +94,7 @@ class CollectionBar:
     # ------------------------------------------------------------ folders
 
     def folder_chosen(self, said: str, session: Session) -> Any:
-        """Tell of a folder without PDFs, of which nothing is uploaded."""
+        """Tell of a folder without PDFs, of which nothing is uploaded. Raises UsageError where it could not be read."""
         paths, left_out = _folder(said)
         if paths or not left_out:
             return gr.skip()
@@ -114,9 +115,16 @@ class CollectionBar:
 
 
 def _folder(said: str) -> tuple[list[str], list[str]]:
-    """Return the paths of the PDFs of a folder and those of its other files, as the browser said them."""
+    """Return the paths of the PDFs of a folder and those of its other files, as the browser said them.
+
+    Raises UsageError where the browser could not read it.
+    """
     try:
         row = json.loads(said or "{}")
-        return [str(path) for path in row.get("paths", ())], [str(path) for path in row.get("left_out", ())]
+        problem = str(row.get("problem", ""))
+        paths, left_out = map(str, row.get("paths", ())), map(str, row.get("left_out", ()))
     except DAMAGE:
         return [], []
+    if problem:
+        raise UsageError(f"The browser could not read the folder ({problem[:200]}).", "Press “Add a folder” instead.")
+    return list(paths), list(left_out)

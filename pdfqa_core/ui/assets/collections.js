@@ -84,7 +84,7 @@
     if (!dropped.some((entry) => entry.isDirectory)) { say(""); return; }
     event.preventDefault();
     event.stopImmediatePropagation();
-    Promise.all(dropped.map(within)).then((found) => send(found.flat()), () => send([]));
+    Promise.all(dropped.map(within)).then((found) => send(found.flat()), (error) => say(JSON.stringify({ problem: `${error.message || error}` })));
   }, true);
 
   const before = window.pdfqa.shown;

@@ -115,7 +115,7 @@ class FolderService:
                 if parent.name:
                     folders.setdefault(parent.as_posix(), []).append(document_id)
         offer = {"folders": folders, "left_out": list(left_out)}
-        if folders or left_out:
+        if owner and (folders or left_out):
             self._owners.set_preference(owner, OFFER, json.dumps(offer))
 
     def offer(self, owner: str) -> FolderOffer | None:

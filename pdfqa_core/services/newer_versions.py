@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pdfqa_core.errors import StorageError
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.storage import NewerVersion, Reading, Store
 from pdfqa_core.storage.versions import KEPT, REPLACED
@@ -54,7 +54,7 @@ class NewerVersionService:
             found = self._likest(owner, document)
             if found is not None:
                 self._kept.found(owner, found)
-        except StorageError as error:  # of a page that cannot be read; the document itself is there
+        except PdfQAError as error:  # a page that cannot be read, a document that was removed meanwhile
             _log.warning("%s is not compared with earlier versions: %s", document.filename, error)
 
     def notices(self, owner: str) -> dict[str, Notice]:

@@ -82,6 +82,11 @@ def is_contents(heading: str) -> bool:
     return _CONTENTS.match(heading) is not None
 
 
+def is_numbered(heading: str) -> bool:
+    """Whether a heading is that of a numbered part ("Item 2."), which counts as higher than others of its level."""
+    return _NUMBERED.match(heading) is not None
+
+
 def outline(pages: Sequence[Page]) -> tuple[Section, ...]:
     """Return the top sections that have text, in reading order.
 
@@ -195,7 +200,7 @@ def _divided(pieces: Sequence[Piece], level: float) -> list[Section]:
 
 
 def _level(piece: Piece) -> float:
-    return piece.block.level - (0.5 if _NUMBERED.match(piece.text) else 0)
+    return piece.block.level - (0.5 if is_numbered(piece.text) else 0)
 
 
 def _ends(piece: Piece, level: float) -> bool:

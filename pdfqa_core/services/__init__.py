@@ -20,6 +20,8 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.overview import OverviewService
+from pdfqa_core.services.page_ocr import PageOcr
 from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
@@ -27,6 +29,7 @@ from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
@@ -55,6 +58,9 @@ class Services:
     answers: AnswerService
     answering: Answering
     follow_ups: FollowUpService
+    overviews: OverviewService
+    summaries: SummaryService
+    page_ocr: PageOcr
     conversations: Conversations
     conversation_files: ConversationFileService
     studies: StudyService
@@ -95,6 +101,9 @@ class Services:
             answers=answers,
             answering=Answering(answers, store.conversations, tasks),
             follow_ups=FollowUpService(documents, indexes),
+            overviews=OverviewService(documents),
+            summaries=SummaryService(store.summaries, documents, answers, preparation, tasks),
+            page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks),
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, pages),
             studies=StudyService(store.studies, store.conversations),
@@ -114,6 +123,7 @@ class Services:
         self.jobs.close()
         self.tasks.stop()
         self.answering.close()
+        self.summaries.close()
         self.preparation.close()
         self.models.close()
         self.pages.close()

@@ -38,6 +38,11 @@ _LEGAL = re.compile(
 )
 
 
+def is_aside(heading: str) -> bool:
+    """Whether a heading is that of what stands behind the text: references, a glossary, appendices."""
+    return _ASIDE.match(heading) is not None
+
+
 def abstract(pages: Sequence[Page]) -> Section | None:
     """Return the section in the first third of a document that sums it up; None where there is none."""
     first = max((page.number for page in pages), default=0) / 3
@@ -63,7 +68,7 @@ def spread(pages: Sequence[Page], title: str, most: int = MOST, longest: int = L
     Of the sections beside abstract, beginning and conclusion the longest are taken: how each begins, and how it ends.
     Tables and what stands behind the text (references, glossary, …) are left out.
     """
-    top = [one for one in outline(pages) if not _ASIDE.match(one.heading) and _says(one)]
+    top = [one for one in outline(pages) if not is_aside(one.heading) and _says(one)]
     top = top or [Section(title, tuple(pieces_of(pages)))]
     opens, closes = abstract(pages), conclusion(pages)
     made = [_head(opens or top[0], 2 * longest)]

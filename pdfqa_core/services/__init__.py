@@ -18,6 +18,7 @@ from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.conversation_files import ConversationFileService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
+from pdfqa_core.services.first_questions import FirstQuestions
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.overview import OverviewService
@@ -58,6 +59,7 @@ class Services:
     answers: AnswerService
     answering: Answering
     follow_ups: FollowUpService
+    first_questions: FirstQuestions
     overviews: OverviewService
     summaries: SummaryService
     page_ocr: PageOcr
@@ -101,6 +103,7 @@ class Services:
             answers=answers,
             answering=Answering(answers, store.conversations, tasks),
             follow_ups=FollowUpService(documents, indexes),
+            first_questions=FirstQuestions(documents, indexes),
             overviews=OverviewService(documents),
             summaries=SummaryService(store.summaries, documents, answers, preparation, tasks),
             page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks),

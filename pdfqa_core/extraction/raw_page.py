@@ -17,6 +17,7 @@ _LETTER = (612.0, 792.0)  # points
 # How the warning of a page without text ends, by what is known of it.
 IS_PICTURE = " has no text: it is a picture."
 IS_EMPTY = " has no text: it is empty."
+HIDDEN = " has hidden text, which is left out of answers"
 OCR_FOUND_NOTHING = " has no text that OCR can find: it is a picture."
 
 
@@ -148,7 +149,7 @@ def page_warnings(
 
     `drawn`: there is something on the page, so that one without text is a picture.
     """
-    hidden = [f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}."] if reasons else []
+    hidden = [f"Page {number}{HIDDEN}: {', '.join(reasons)}."] if reasons else []
     nothing = f"Page {number}{IS_PICTURE if drawn else IS_EMPTY}"
     return (*hidden, *also, *([nothing] if all(line.hidden for line in lines) else []))
 

@@ -34,12 +34,12 @@ from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import ConversationSummary, Reading, Store
+from pdfqa_core.storage import ConversationSummary, Reading, Store, Summary
 from pdfqa_core.storage.conversations import Conversations
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "ConversationSummary", "PageView", "Picture", "Preparing", "Reading",
-    "Services",
+    "Services", "Summary",
     "Written",
 ]  # fmt: skip
 

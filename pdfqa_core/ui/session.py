@@ -14,7 +14,8 @@ from pdfqa_core.types import Citation, Turn
 class Session:
     """Who is looking and with which settings. `scope` are the documents asked about; empty: all of them.
 
-    `to_rate` is the study and the turn that the Annotate tab opens next. `arrived`: the browser has told what it
+    `to_rate` is the study and the turn that the Annotate tab opens next, `to_ask` the question that the Chat tab asks
+    next, in a new conversation. `arrived`: the browser has told what it
     remembers, so that owner and settings are final.
     """
 
@@ -22,6 +23,7 @@ class Session:
     settings: Settings = field(default_factory=Settings)
     scope: tuple[str, ...] = ()
     to_rate: tuple[str, str] = ("", "")
+    to_ask: str = ""
     arrived: bool = False
 
 

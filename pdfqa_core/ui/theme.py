@@ -87,12 +87,12 @@ def theme() -> gr.themes.Base:
 
 def css() -> str:
     """Return the style sheet of the page."""
-    return (ASSETS / "app.css").read_text(encoding="utf-8")
+    return "\n".join(_script(name) for name in ("app.css", "overview.css"))
 
 
 def head() -> str:
     """Return what goes into the page's head: the scripts with zoom, scrolling, keys and the address."""
-    return "".join(f"<script>{_script(name)}</script>" for name in ("app.js", "keys.js", "places.js"))
+    return "".join(f"<script>{_script(name)}</script>" for name in ("app.js", "keys.js", "places.js", "overview.js"))
 
 
 def _script(name: str) -> str:

@@ -15,6 +15,7 @@ from pdfqa_core.types import BlockKind, Page
 MOST = 40  # entries that are shown first
 LEAST = 3  # with fewer the next level is shown too
 LONGEST = 120  # characters of a heading
+SENTENCE = 5  # words: a longer one with a full stop is no heading
 GENERIC = 3  # times: a heading as frequent ("Tips:", "Position summary") says nothing about its place …
 NEAR = 8  # … unless its pages are as near to each other: then it runs on, and its first place counts
 
@@ -79,7 +80,8 @@ def _names(text: str, number: int, count: int) -> bool:
     if leads and number < int(leads[1]) <= count:
         return False
     opens = text[:1].isalnum() or text[:1] in "“‘\"'(§¿¡[«"
-    named = opens and len(text) <= LONGEST and len(_LETTERS.findall(text)) > 1
+    sentence = text.endswith(".") and len(text.split()) > SENTENCE
+    named = opens and len(text) <= LONGEST and len(_LETTERS.findall(text)) > 1 and not sentence
     return named and not is_contents(text) and _DATE.match(text) is None
 
 

@@ -17,6 +17,7 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.settings import Settings
+from pdfqa_core.storage import Reading
 from pdfqa_core.text import STOP_WORDS, terms
 from pdfqa_core.types import Document, Page
 
@@ -48,24 +49,28 @@ class FirstQuestions:
         A question is offered only if the best passage of a search for it by words lies in the section that it is made
         of, and the search is as sure as an answer needs it to be.
         """
-        found = self._documents.readable(owner, settings, (document_id,))
-        if not found:
-            return ()
-        document, reading = found[0]
-        key = (owner, document_id, reading.extractor, reading.version, settings.fingerprint())
-        with self._lock:
-            if key in self._known:
-                return self._known[key]
+        known = self.known(owner, document_id, settings)
+        if known is not None:
+            return known
+        document, reading = self._documents.readable(owner, settings, (document_id,))[0]
         if document.filename == sample_pdf().name:
             questions = _of_sample()
         else:
             pages = self._documents.pages_of(document, reading)
             questions = self._answered(owner, document, pages, settings)
         with self._lock:
-            self._known[key] = questions
+            self._known[_key(owner, reading, settings)] = questions
             while len(self._known) > MOST_KEPT:
                 self._known.popitem(last=False)
         return questions
+
+    def known(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...] | None:
+        """Return the questions of a document where they have been found before; None where `offer` has to look."""
+        found = self._documents.readable(owner, settings, (document_id,))
+        if not found:
+            return ()
+        with self._lock:
+            return self._known.get(_key(owner, found[0][1], settings))
 
     def _answered(
         self, owner: str, document: Document, pages: Sequence[Page], settings: Settings
@@ -83,6 +88,10 @@ class FirstQuestions:
             if len(found) == MOST:
                 break
         return tuple(question for _, question in sorted(found, key=lambda one: one[0]))
+
+
+def _key(owner: str, reading: Reading, settings: Settings) -> tuple[str, ...]:
+    return owner, reading.document_id, reading.extractor, reading.version, settings.fingerprint()
 
 
 def _asked(pages: Sequence[Page], document: Document) -> Iterator[tuple[str, Part]]:

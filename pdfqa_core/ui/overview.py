@@ -73,6 +73,11 @@ def contents_html(overview: Overview) -> str:
     )  # fmt: skip
 
 
+def questions_html(questions: Sequence[str]) -> str:
+    """Return the questions to begin with, nothing where there are none."""
+    return render("overview_questions", questions=questions) if questions else ""
+
+
 def summary_html(document: Document, summary: Summary | None, error: str = "") -> str:
     """Return the summary that is kept of a document, or the button that has one written; before it what went wrong."""
     view = finished(document, summary) if summary is not None else None
@@ -127,14 +132,15 @@ class Handlers:
         found = self.services.overviews.of(session.owner, chosen, session.settings)
         return found if found.document.state.usable else None
 
-    def fill(self, session: Session, chosen: str) -> tuple[str, str, str]:
-        """Return title and facts, the summary, and the contents of the chosen document."""
+    def fill(self, session: Session, chosen: str) -> tuple[str, str, str, str]:
+        """Return title and facts, the summary, the questions as far as they are known, and the contents."""
         overview = self._overview(session, chosen)
         if overview is None:
-            return "", "", ""
+            return "", "", "", ""
         written = self.services.summaries.of(session.owner, chosen)
         summary = live_summary(chosen, *_so_far(written)) if written is not None else self._kept(session, overview)
-        return about_html(overview), summary, contents_html(overview)
+        known = self.services.first_questions.known(session.owner, chosen, session.settings)
+        return about_html(overview), summary, questions_html(known or ()), contents_html(overview)
 
     def _kept(self, session: Session, overview: Overview, error: str = "") -> str:
         kept = self.services.summaries.get(session.owner, overview.document.id, session.settings)
@@ -146,10 +152,11 @@ class Handlers:
         self.shown.put(page, chosen)
         overview = self._overview(session, chosen)
         if overview is None:
-            yield "", gr.skip()
             return
         questions = self.services.first_questions.offer(session.owner, chosen, session.settings)
-        yield (render("overview_questions", questions=questions) if questions else ""), gr.skip()
+        if not self.shown.is_on(page, chosen):
+            return
+        yield questions_html(questions), gr.skip()
         written = self.services.summaries.of(session.owner, chosen)
         if written is not None and written.watch(page):
             for summary in self._watch(written, session, overview, page):
@@ -304,8 +311,9 @@ class OverviewParts:
         streamed = {"concurrency_limit": None, **QUIET, **EVERY_CLICK}
         place = [page, locked, self._at]
         self._table.change(
-            handlers.fill, known, [self.about, self.summary, self.contents], trigger_mode="always_last", **AT_ONCE
-        )
+            handlers.fill, known, [self.about, self.summary, self.questions, self.contents],
+            trigger_mode="always_last", **AT_ONCE,
+        )  # fmt: skip
         self.about.change(
             handlers.later, known, [self.questions, self.summary], concurrency_limit=None,
             trigger_mode="multiple", **QUIET,

@@ -34,8 +34,12 @@ def test_numbered_parts_count_as_higher_than_others_of_their_level():
 
 
 @pytest.mark.parametrize(
-    "nothing", ["Contents", "Table of Contents", "3.", "☒ Annual report", "x" * 200, "12 March 2024"]
-)
+    "nothing",
+    [
+        "Contents", "Table of Contents", "3.", "☒ Annual report", "x" * 200, "12 March 2024",
+        "A line that ends as a sentence does.",
+    ],
+)  # fmt: skip
 def test_what_names_nothing_is_left_out(nothing):
     assert titles(page(1, "Fees", nothing), page(2, "Winter")) == [(1, "Fees", 1), (1, "Winter", 2)]
 

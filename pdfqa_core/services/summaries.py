@@ -79,7 +79,10 @@ class SummaryService:
     def _write(
         self, written: Written, document: Document, reading: Reading, settings: Settings, stop: StopSignal
     ) -> None:
-        """Summarise a document; the summary is stored before whoever looks on is told, one that was stopped too."""
+        """Summarise a document; the summary is stored before whoever looks on is told.
+
+        One that was stopped is too, unless there is another.
+        """
         pages = self._documents.pages_of(document, reading)
         reader, notes = self._answers.summary_reader(settings, written.question)
         hits = _hits(pages, written.question, quoted=reader.llm is None)
@@ -88,7 +91,8 @@ class SummaryService:
                 written.take(event)
                 continue
             answer = replace(event.answer, notes=(*notes, *event.answer.notes))
-            if answer.text and not answer.refused:
+            finished = not answer.stopped or self._kept.get(written.owner, reading) is None
+            if answer.text and not answer.refused and finished:
                 self._kept.put(written.owner, reading, answer)
             written.take(Done(answer))
 

@@ -357,14 +357,14 @@ def build(services: Services, session: gr.State) -> Shown:
                 unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
     outputs = [work, stop, table, page, locked, chosen, upload, password]
     reading = {"outputs": outputs, "concurrency_limit": None, **QUIET}
-    upload.upload(handlers.add, [upload, session, *form], trigger_mode="always_last", **reading)
+    added = upload.upload(handlers.add, [upload, session, *form], trigger_mode="always_last", **reading)
     for trigger in (unlock.click, password.submit):
         trigger(handlers.unlock, [password, chosen, session, *form], **reading)
-    again.click(handlers.read_again, [chosen, session, *form], **reading)
+    read = again.click(handlers.read_again, [chosen, session, *form], **reading)
     stop.click(handlers.stop, session, None, **AT_ONCE)
-    table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
+    opened = table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
     page.click(handlers.page_clicked, [session], [table, page, locked, at], **EVERY_CLICK, **AT_ONCE)
-    glance.connect(page, locked, handlers.table)
+    glance.connect(page, locked, handlers.table, (added, read, opened))
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
     return Shown(handlers.show, [session, chosen, at], [table, page, locked], states=[chosen, at])
 

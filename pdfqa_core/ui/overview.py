@@ -133,14 +133,22 @@ class Handlers:
         return found if found.document.state.usable else None
 
     def fill(self, session: Session, chosen: str) -> tuple[str, str, str, str]:
-        """Return title and facts, the summary, the questions as far as they are known, and the contents."""
-        overview = self._overview(session, chosen)
+        """Return title and facts, the summary, the questions as far as they are known, and the contents.
+
+        Nothing of a file that was just read while others of its batch are: it must not slow them down.
+        """
+        overview = None if self._just_read(session, chosen) else self._overview(session, chosen)
         if overview is None:
             return "", "", "", ""
         written = self.services.summaries.of(session.owner, chosen)
         summary = live_summary(chosen, *_so_far(written)) if written is not None else self._kept(session, overview)
         known = self.services.first_questions.known(session.owner, chosen, session.settings)
         return about_html(overview), summary, questions_html(known or ()), contents_html(overview)
+
+    def _just_read(self, session: Session, chosen: str) -> bool:
+        """Whether the document is the last one that was finished of files that are being read."""
+        under_way = [batch for batch in self.services.jobs.of(session.owner) if not batch.done]
+        return any(one.documents and one.documents[-1].id == chosen for one in under_way)
 
     def _kept(self, session: Session, overview: Overview, error: str = "") -> str:
         kept = self.services.summaries.get(session.owner, overview.document.id, session.settings)
@@ -305,15 +313,15 @@ class OverviewParts:
             self.questions = live_html(elem_id="overview-questions")
             self.contents = live_html(elem_id="overview-contents")
 
-    def connect(self, page: gr.HTML, locked: gr.Group, show_table: Any) -> None:
-        """Say what happens; `show_table(session, chosen)` returns the list of documents."""
+    def connect(self, page: gr.HTML, locked: gr.Group, show_table: Any, events: Sequence[Any]) -> None:
+        """Say what happens; `show_table(session, chosen)` returns the list of documents, `events` end with a choice."""
         handlers, known = self._handlers, [self._session, self._chosen]
         streamed = {"concurrency_limit": None, **QUIET, **EVERY_CLICK}
         place = [page, locked, self._at]
-        self._table.change(
-            handlers.fill, known, [self.about, self.summary, self.questions, self.contents],
-            trigger_mode="always_last", **AT_ONCE,
-        )  # fmt: skip
+        filled = [self.about, self.summary, self.questions, self.contents]
+        self._table.change(handlers.fill, known, filled, trigger_mode="always_last", **AT_ONCE)
+        for event in events:
+            event.then(handlers.fill, known, filled, **AT_ONCE)
         self.about.change(
             handlers.later, known, [self.questions, self.summary], concurrency_limit=None,
             trigger_mode="multiple", **QUIET,

@@ -124,12 +124,15 @@ def test_a_summary_by_the_model_is_streamed_checked_and_kept(open_services):
 
 def test_a_stopped_summary_is_kept_as_far_as_it_was_written(open_services):
     llm = StoppingLLM(lambda: services.summaries.stop(LOCAL_OWNER, only(services).id))
-    llm.enqueue(["The heat pump has run since 4 October 2022 and supplies five customers."])
+    llm.enqueue(2 * ["The heat pump has run since 4 October 2022 and supplies five customers."])
     services = open_services(BM25, llm)
     answer = summarised(services, BM25)[-1].answer
     assert answer.stopped
     assert answer.text == "The heat pump"
     assert services.summaries.get(LOCAL_OWNER, only(services).id, BM25).answer.stopped
+    whole = summarised(services, LITERAL)[-1].answer
+    assert summarised(services, BM25)[-1].answer.stopped  # a part does not take the place of the whole
+    assert services.summaries.get(LOCAL_OWNER, only(services).id, BM25).answer == whole
 
 
 def test_a_summary_goes_with_its_text_and_its_document(open_services):

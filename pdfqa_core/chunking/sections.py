@@ -67,7 +67,7 @@ class Section:
 
 def sections(pages: Sequence[Page]) -> tuple[Section, ...]:
     """Return all sections of a document in reading order, a lower one after the one it belongs to."""
-    pieces = _pieces(pages)
+    pieces = pieces_of(pages)
     found = []
     for first, piece in enumerate(pieces):
         if piece.is_heading:
@@ -82,13 +82,18 @@ def is_contents(heading: str) -> bool:
     return _CONTENTS.match(heading) is not None
 
 
+def is_numbered(heading: str) -> bool:
+    """Whether a heading is that of a numbered part ("Item 2."), which counts as higher than others of its level."""
+    return _NUMBERED.match(heading) is not None
+
+
 def outline(pages: Sequence[Page]) -> tuple[Section, ...]:
     """Return the top sections that have text, in reading order.
 
     The top level is the highest one on which no section holds more than half of the document. A document without
     headings is cut at its pages.
     """
-    pieces = _pieces(pages)
+    pieces = pieces_of(pages)
     total = sum(len(words(piece.text)) for piece in pieces)
     best: list[Section] = []
     for level in sorted({_level(piece) for piece in pieces if piece.is_heading}):
@@ -98,7 +103,7 @@ def outline(pages: Sequence[Page]) -> tuple[Section, ...]:
         if len(made) > 1 and max(section.length for section in made) <= WHOLE * total:
             break
     if len(best) < 2 and len(pages) > 1:
-        best = [Section(f"Page {page.number}", tuple(_pieces([page]))) for page in pages]
+        best = [Section(f"Page {page.number}", tuple(pieces_of([page]))) for page in pages]
         best = [section for section in best if _says(section)]
     return tuple(best)
 
@@ -111,7 +116,7 @@ def opening(section: Section, title: str) -> Passage:
     """
     taken = _firsts(section)
     if taken.room > LONGEST_OPENING // 2:
-        taken = _Taken(section.heading, LONGEST_OPENING)
+        taken = Taken(section.heading, LONGEST_OPENING)
         for piece in section.pieces:
             for start, end in [(0, len(piece.text))] if piece.is_heading else sentences(piece.text):
                 taken.add(piece, start, end)
@@ -120,9 +125,9 @@ def opening(section: Section, title: str) -> Passage:
     return taken.passage("opening", title)
 
 
-def _firsts(section: Section) -> _Taken:
+def _firsts(section: Section) -> Taken:
     """Return the first sentence, each lower heading and the first sentence below it."""
-    taken = _Taken(section.heading, LONGEST_OPENING)
+    taken = Taken(section.heading, LONGEST_OPENING)
     opens = True
     for piece in section.pieces:
         if piece.is_heading:
@@ -137,20 +142,20 @@ def _firsts(section: Section) -> _Taken:
 
 def parts(section: Section, title: str, longest: int = LONGEST_PART) -> list[Passage]:
     """Return the whole section as passages of at most `longest` words: whole blocks, a longer one cut at sentences."""
-    found: list[_Taken] = []
+    found: list[Taken] = []
     for piece in section.pieces:
         bounds = [(0, len(piece.text))]
         if len(words(piece.text)) > longest:
             bounds = sentences(piece.text)
         for start, end in bounds:
             if not found or not found[-1].add(piece, start, end):
-                found.append(_Taken("", longest))
+                found.append(Taken("", longest))
                 found[-1].add(piece, start, end, spare=len(piece.text))
     return [replace(one, heading=section.heading).passage("section", title) for one in found if one.spans]
 
 
 @dataclass
-class _Taken:
+class Taken:
     """Pieces of a section that become a passage of at most `room` words; none is taken twice, nor the `heading`."""
 
     heading: str
@@ -181,7 +186,8 @@ class _Taken:
         return Passage(passage_id(recipe, self.spans), tuple(self.spans), JOINER.join(self.texts), heading)
 
 
-def _pieces(pages: Sequence[Page]) -> list[Piece]:
+def pieces_of(pages: Sequence[Page]) -> list[Piece]:
+    """Return the blocks of the pages that are read: headings, paragraphs, lists, tables and captions."""
     kinds = (BlockKind.HEADING, BlockKind.TEXT, BlockKind.LIST, BlockKind.TABLE, BlockKind.CAPTION)
     ordered = sorted(pages, key=lambda page: page.number)
     return [Piece(page, block) for page in ordered for block in page.blocks if block.kind in kinds]
@@ -195,7 +201,7 @@ def _divided(pieces: Sequence[Piece], level: float) -> list[Section]:
 
 
 def _level(piece: Piece) -> float:
-    return piece.block.level - (0.5 if _NUMBERED.match(piece.text) else 0)
+    return piece.block.level - (0.5 if is_numbered(piece.text) else 0)
 
 
 def _ends(piece: Piece, level: float) -> bool:

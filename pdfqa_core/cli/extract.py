@@ -19,7 +19,7 @@ from pdfqa_core.services.documents import read_pdf
 from pdfqa_core.types import DocumentState, Page
 
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".txt": "txt"}
-_HINTS = {
+HINTS = {
     DocumentState.ENCRYPTED: "--password-file FILE gives the password.",
     DocumentState.NO_TEXT: "--extractor visual reads pictures by OCR.",
 }
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = read_pdf(path, settings.extraction, password_of(arguments), progress.show)
     progress.clear()
     if not result.state.usable:
-        raise DocumentError(result.state, result.reason, _HINTS.get(result.state, ""))
+        raise DocumentError(result.state, result.reason, HINTS.get(result.state, ""))
     form = arguments.to or _SUFFIXES.get(arguments.output.suffix.lower() if arguments.output else "", "markdown")
     read = extracted.ReadFile(
         path.name, result.title, result.authors, settings.extraction.extractor, result.state.value, result.reason,

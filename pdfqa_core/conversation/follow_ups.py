@@ -28,7 +28,7 @@ EMPTY = frozenset(
 )
 
 _NUMBERED = re.compile(
-    r"^(?:(?i:section|chapter|part|item|appendix)\s+\S+|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
+    r"^(?:(?i:section|chapter|part|item|note|appendix)\s+\S+(?:\s+[–—-])?|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
 )
 _PARENT = re.compile(r"^[^a-z]{4,}(?::| [-–—]) +(?=\S)")  # "COVERED SERVICES: Acupuncture"
 _BROKEN = re.compile(r"[|•@=<>{}\[\]_“”\"]|\.{2,}|…|[.!?;]\s|[,;–—-]$")

@@ -18,6 +18,7 @@ class ExtractionOptions:
 
     `on_page` gets the pages read, the pages of the file, and how many of those read were read by OCR. `workers` are
     the processes that may share the pages; each may take `memory_mb`, and `page_seconds` more for a page read by OCR.
+    `pages` are the 1-based numbers of those to read, ascending; none: all.
     """
 
     max_pages: int = 2000
@@ -28,6 +29,7 @@ class ExtractionOptions:
     workers: int = 1
     memory_mb: int = 1500
     page_seconds: float = 60
+    pages: tuple[int, ...] = ()
 
 
 extractors: Registry[Callable[..., Extractor]] = Registry("extractor")

@@ -14,6 +14,12 @@ from pdfqa_core.types import BlockKind, Box, Page
 ASCENT, DESCENT = 0.76, 0.22  # of the font size: how far a line's box reaches from its baseline
 _LETTER = (612.0, 792.0)  # points
 
+# How the warning of a page without text ends, by what is known of it.
+IS_PICTURE = " has no text: it is a picture."
+IS_EMPTY = " has no text: it is empty."
+HIDDEN = " has hidden text, which is left out of answers"
+OCR_FOUND_NOTHING = " has no text that OCR can find: it is a picture."
+
 
 def to_text_frame(box: Iterable[Any], x: Any, y: Any, turn: int, width: float, height: float) -> tuple[Any, Any, Any]:
     """Return u0, u1 and the baseline's v of characters in the frame of text turned by `turn` clockwise quarters.
@@ -143,8 +149,8 @@ def page_warnings(
 
     `drawn`: there is something on the page, so that one without text is a picture.
     """
-    hidden = [f"Page {number} has hidden text, which is left out of answers: {', '.join(reasons)}."] if reasons else []
-    nothing = f"Page {number} has no text" + (": it is a picture." if drawn else ": it is empty.")
+    hidden = [f"Page {number}{HIDDEN}: {', '.join(reasons)}."] if reasons else []
+    nothing = f"Page {number}{IS_PICTURE if drawn else IS_EMPTY}"
     return (*hidden, *also, *([nothing] if all(line.hidden for line in lines) else []))
 
 

@@ -37,9 +37,10 @@ class PagewiseExtractor:
                 f"{name} has {count:,} pages; the limit is {options.max_pages:,}.",
                 "Split it, or raise max_pages in the settings.",
             )
+        numbers = [number for number in options.pages if 0 < number <= count] or range(1, count + 1)
         raw: list[RawPage] = []
         characters = by_ocr = 0
-        for page in read_pages(self.reader, path, document_id, range(1, count + 1), password, options):
+        for page in read_pages(self.reader, path, document_id, numbers, password, options):
             characters += page.characters
             by_ocr += page.facts.source == "ocr"
             if characters > options.max_characters:
@@ -50,5 +51,5 @@ class PagewiseExtractor:
                 )
             raw.append(page)
             if options.on_page is not None:
-                options.on_page(len(raw), count, by_ocr)
+                options.on_page(len(raw), len(numbers), by_ocr)
         yield from build_pages(raw, outline)

@@ -20,10 +20,13 @@ from pdfqa_core.services.conversation_files import ConversationFileService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.evaluation import EvaluationService
 from pdfqa_core.services.finding import FindService
+from pdfqa_core.services.first_questions import FirstQuestions
 from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
+from pdfqa_core.services.overview import OverviewService
+from pdfqa_core.services.page_ocr import PageOcr
 from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
@@ -31,16 +34,17 @@ from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store
+from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, Summary
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.types import Document
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "PageView", "Picture",
-    "Preparing", "Reading", "Services", "Written",
+    "Preparing", "Reading", "Services", "Summary", "Written",
 ]  # fmt: skip
 
 
@@ -63,6 +67,10 @@ class Services:
     answers: AnswerService
     answering: Answering
     follow_ups: FollowUpService
+    first_questions: FirstQuestions
+    overviews: OverviewService
+    summaries: SummaryService
+    page_ocr: PageOcr
     conversations: Conversations
     conversation_files: ConversationFileService
     studies: StudyService
@@ -112,6 +120,10 @@ class Services:
             answers=answers,
             answering=Answering(answers, store.conversations, tasks),
             follow_ups=FollowUpService(documents, indexes),
+            first_questions=FirstQuestions(documents, indexes),
+            overviews=OverviewService(documents),
+            summaries=SummaryService(store.summaries, documents, answers, preparation, tasks),
+            page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks),
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
             studies=StudyService(store.studies, store.conversations),
@@ -131,6 +143,7 @@ class Services:
         self.jobs.close()
         self.tasks.stop_all()
         self.answering.close()
+        self.summaries.close()
         self.preparation.close()
         self.models.close()
         self.pages.close()

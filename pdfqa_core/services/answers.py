@@ -23,6 +23,7 @@ from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability
 from pdfqa_core.reading.best_sentence import best_sentence, nearest_sentence
 from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.prompts import FORMS
+from pdfqa_core.reading.summary import SummaryReader
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services import kinds
@@ -349,6 +350,15 @@ class AnswerService:
             turn = self._conversations.append_turn(asked.owner, conversation_id, turn, replaces=asked.replaces)
         draft.stored = Stored(conversation_id, turn)
         return draft.stored
+
+    def summary_reader(self, settings: Settings, title: str) -> tuple[SummaryReader, tuple[str, ...]]:
+        """Return who summarises a document, in own words where questions are answered so, and notes for the user."""
+        settings = self._models.language.running(settings)
+        reader, _, notes = self._reader(settings)
+        checker, llm = self._checker(settings), settings.llm
+        return SummaryReader(
+            reader.llm, title, max_tokens=llm.max_tokens, sampling=_sampling(llm), checker=checker
+        ), notes  # fmt: skip
 
     def best_sentence(self, turn: Turn, text: str, settings: Settings) -> Citation | None:
         """Return the sentence of the turn's hits that matches a piece of its answer best; None if none does."""

@@ -30,6 +30,7 @@ _log = logging.getLogger(__name__)
 def read_pdf(
     path: Path, chosen: ExtractionSettings, password: str | None, on_progress: Callable[[Progress], None], *,
     document_id: str = "", filename: str = "", workers: int = 0, stop: StopSignal | None = None,
+    numbers: Sequence[int] = (), visual_pages: str = "",
 ) -> ReadResult:  # fmt: skip
     """Return the pages of a PDF read in this way and within its limits; nothing is stored. As `read_document`."""
     limits = Limits(
@@ -38,8 +39,8 @@ def read_pdf(
     )  # fmt: skip
     return read_document(
         path, document_id, filename=filename, extractor=chosen.extractor, password=password, tables=chosen.tables,
-        visual_pages=chosen.visual_pages, workers=workers or chosen.workers or cpu_count(), limits=limits,
-        on_progress=on_progress, stop=stop,
+        visual_pages=visual_pages or chosen.visual_pages, numbers=numbers,
+        workers=workers or chosen.workers or cpu_count(), limits=limits, on_progress=on_progress, stop=stop,
     )  # fmt: skip
 
 
@@ -136,6 +137,11 @@ class DocumentService:
                 owner=owner, extractor=name, max_bytes=chosen.max_file_mb * 1_000_000, again=again, tried=tried,
                 workers=self._workers(chosen), stop=stop,
             )  # fmt: skip
+
+    @property
+    def slots(self) -> Slots:
+        """The processes that may read at the same time, shared by all that reads."""
+        return self._slots
 
     def _workers(self, chosen: ExtractionSettings) -> int:
         """Return how many processes may read for one call: as many as are wanted, and as the program may have."""

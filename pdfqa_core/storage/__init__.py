@@ -1,8 +1,17 @@
 """What the program keeps: the only place that knows tables and where files lie."""
 
-from pdfqa_core.storage.records import Collection, ConversationSummary, NewerVersion, Reading, StudyTurn, TurnText
+from pdfqa_core.storage.records import (
+    Collection,
+    ConversationSummary,
+    NewerVersion,
+    Reading,
+    StudyTurn,
+    Summary,
+    TurnText,
+)
 from pdfqa_core.storage.store import DATABASE_FILE, Store
 
 __all__ = [
-    "DATABASE_FILE", "Collection", "ConversationSummary", "NewerVersion", "Reading", "Store", "StudyTurn", "TurnText",
+    "DATABASE_FILE", "Collection", "ConversationSummary", "NewerVersion", "Reading", "Store", "StudyTurn", "Summary",
+    "TurnText",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from pdfqa_core.types import DocumentState, Turn
+from pdfqa_core.types import Answer, DocumentState, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,14 @@ class Reading:
     confidence: float | None
     read_at: datetime
     version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a document says in short, with its citations, and when it was made."""
+
+    answer: Answer
+    made_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,17 @@ pages = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+summaries = Table(
+    "summaries",
+    metadata,
+    _text("document_id", key=True),
+    _text("owner", key=True),
+    _text("extractor"),
+    _text("version"),
+    _text("content"),
+    Column("made_at", UtcDateTime, nullable=False),
+)
+
 pending_files = Table(
     "pending_files",
     metadata,

@@ -52,8 +52,17 @@ def build(services: Services, session: gr.State) -> Shown:
         handlers.conversation_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE
     )
     opened.then(None, None, None, js="() => window.pdfqa.exported()")
+    elsewhere = parts.asked.click(handlers.asked_elsewhere, session, **ask)
     followed = parts.follow.click(handlers.follow, [parts.live, parts.state, session], **ask)
-    for event in (entered, sent, clicked_through, offered, opened, followed):  # so that the next question need not wait
+    for event in (
+        entered,
+        sent,
+        clicked_through,
+        offered,
+        opened,
+        followed,
+        elsewhere,
+    ):  # so that the next question need not wait
         event.then(handlers.offer, [parts.state, session], parts.follow_ups, **AT_ONCE)
     parts.evidence.click(handlers.evidence_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE)
     parts.page.click(handlers.page_clicked, [parts.state, session], parts.page, **EVERY_CLICK, **AT_ONCE)
@@ -123,6 +132,7 @@ class Handlers:
             self.parts.file: gr.skip(),
             self.parts.download: gr.skip(),
             self.parts.follow: gr.skip(),
+            self.parts.asked: gr.skip(),
         }
 
     def _transcript(self, state: ChatState, session: Session) -> str:
@@ -133,7 +143,12 @@ class Handlers:
         )  # fmt: skip
 
     def fill(self, state: ChatState, session: Session) -> dict[Any, Any]:
-        """Return the tab for the state that it has, which may have become another one until this is shown."""
+        """Return the tab for the state that it has, which may have become another one until this is shown.
+
+        Nothing of it while another tab wants something asked: that is shown in a moment.
+        """
+        if session.to_ask:
+            return {self.parts.question: gr.skip()}
         shown = self.show(state, session)
         return {part: value for part, value in shown.items() if part is not self.parts.state}
 
@@ -189,6 +204,13 @@ class Handlers:
             yield {self.parts.question: gr.skip()}
             return
         yield from self._ask(question, state, session, request)
+
+    def asked_elsewhere(self, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+        """Ask what another tab wants asked, in a new conversation."""
+        question, session = session.to_ask, replace(session, to_ask="")
+        yield {**self.show(ChatState(), session), self.parts.session: session, self.parts.follow_ups: ""}
+        if question:
+            yield from self._ask(question, ChatState(), session, request)
 
     def _ask(
         self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False

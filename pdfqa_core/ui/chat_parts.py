@@ -47,6 +47,7 @@ class Parts:
                 self.page = live_html(empty_page(NO_PAGE), elem_id="chat-page")
         self.file = gr.DownloadButton("download", elem_id="chat-file", elem_classes=["pq-offstage"])
         self.download = live_html(elem_id="chat-download", classes="pq-offstage")
+        self.asked = gr.Button("ask", elem_id="chat-asked", elem_classes=["pq-offstage"])
         self.follow = gr.Button("follow", elem_id="chat-follow", elem_classes=["pq-offstage"])
 
     def everything(self) -> list[Any]:

@@ -14,9 +14,11 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
 from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services, strategies
+from pdfqa_core.services.page_ocr import ocr_extractor
 from pdfqa_core.services.sample import sample_pdf
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.types import Document, DocumentState, Progress
+from pdfqa_core.ui import overview
 from pdfqa_core.ui.collections import CollectionBar, names_by_document, shown_collection
 from pdfqa_core.ui.components import (
     AT_ONCE,
@@ -70,12 +72,6 @@ class DocumentRow:
         return preparing_words(self.preparing) if self.preparing is not None else ""
 
 
-def ocr_extractor() -> str:
-    """Return the extractor that reads pages by OCR: the one with a choice of pages; "" if there is none."""
-    extractors = strategies.REGISTRIES["extractor"]
-    return next((name for name in extractors.names() if "visual_pages" in extractors.parameters(name)), "")
-
-
 def state_words(document: Document) -> str:
     """Return a document's state in the words of the screen."""
     match document.state:
@@ -85,6 +81,11 @@ def state_words(document: Document) -> str:
             return "needs a password"
         case _:
             return str(document.state)
+
+
+def _tried(reading: Reading | None) -> bool:
+    """Whether OCR has been tried on all pages that need it."""
+    return reading is not None and bool(ocr_extractor()) and reading.extractor.startswith(ocr_extractor())
 
 
 def read_words(reading: Reading | None) -> str:
@@ -169,7 +170,7 @@ class Handlers:
             document, passages, state_words(document), _TONES.get(state, "bad"),
             read=read_words(reading) if state.usable else "", unsure=unsure_words(reading), preparing=preparing,
             ocr=bool(ocr_extractor()) and (state.usable or state is DocumentState.NO_TEXT),
-            urgent=state in (DocumentState.NO_TEXT, DocumentState.PARTIAL),
+            urgent=state is DocumentState.NO_TEXT or (state is DocumentState.PARTIAL and not _tried(reading)),
         )  # fmt: skip
 
     def show(self, session: Session, chosen: str, at: OpenPage = OpenPage()) -> tuple[Any, ...]:  # noqa: B008 - frozen
@@ -370,6 +371,7 @@ def build(services: Services, session: gr.State) -> Shown:
             bar = handlers.bar = CollectionBar(services, handlers.table)
             table = live_html(elem_id="documents-table")
         with gr.Column(elem_id="documents-right"):
+            glance = overview.build(services, session, chosen, at, table)
             page = live_html(empty_page(NO_PAGE), elem_id="documents-page")
             with gr.Group(visible=False) as locked:
                 password = gr.Textbox(
@@ -378,13 +380,14 @@ def build(services: Services, session: gr.State) -> Shown:
                 unlock = gr.Button("Open with this password", size="sm", elem_id="documents-unlock")
     outputs = [work, stop, table, page, locked, chosen, upload, password]
     reading = {"outputs": outputs, "concurrency_limit": None, **QUIET}
-    upload.upload(handlers.add, [upload, bar.folder, session, *form], trigger_mode="always_last", **reading)
+    added = upload.upload(handlers.add, [upload, bar.folder, session, *form], trigger_mode="always_last", **reading)
     for trigger in (unlock.click, password.submit):
         trigger(handlers.unlock, [password, chosen, session, *form], **reading)
-    again.click(handlers.read_again, [chosen, session, *form], **reading)
+    read = again.click(handlers.read_again, [chosen, session, *form], **reading)
     stop.click(handlers.stop, session, None, **AT_ONCE)
-    table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
+    opened = table.click(handlers.table_clicked, [chosen, session], **EVERY_CLICK, **reading)
     page.click(handlers.page_clicked, [session], [table, page, locked, at], **EVERY_CLICK, **AT_ONCE)
+    glance.connect(page, locked, handlers.table, (added, read, opened))
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
     bar.wire(session, chosen, table)
     return Shown(handlers.show, [session, chosen, at], [table, page, locked], states=[chosen, at])

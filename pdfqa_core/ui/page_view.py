@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pdfqa_core.extraction.raw_page import HIDDEN, IS_EMPTY, IS_PICTURE, OCR_FOUND_NOTHING
 from pdfqa_core.services import Claim, PageView, Services
 from pdfqa_core.services.found_words import phrases_of, places
+from pdfqa_core.services.page_ocr import ocr_extractor
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Block, BlockKind, Box, Citation, Page, Passage, Span
 from pdfqa_core.ui.components import Click, render
@@ -110,6 +112,15 @@ def _place(box: Box, page: Page) -> str:
     return f"{row}, {column}" if column else row
 
 
+def told(page: Page) -> tuple[list[str], list[str]]:
+    """Return the warnings of a page that somebody can do something about, and those that only explain its text.
+
+    Not those of hidden text: they stand where that is shown.
+    """
+    aside = [one for one in page.warnings if one.endswith((IS_EMPTY, OCR_FOUND_NOTHING))]
+    return [one for one in page.warnings if one not in aside and HIDDEN not in one], aside
+
+
 def main_page(passage: Passage) -> int:
     """Return the 1-based number of the page that holds most of the passage."""
     lengths: dict[int, int] = {}
@@ -149,6 +160,8 @@ def show_page(
         settings=settings, claims=(*passage_claims, *quote_claims),
     )  # fmt: skip
     page, other_reading = view.page, view.reading.extractor != view.document.extractor
+    notes, aside = told(page)
+    mend = compare and not other_reading and page.source == "text" and bool(ocr_extractor())
     quoted = [claim.span for claim in quote_claims if claim in view.found]
     drawn = _boxes(page, [*marks, *(c.span for c in passage_claims if c in view.found)], "mark")
     drawn += _boxes(page, quoted, "quote")
@@ -162,6 +175,8 @@ def show_page(
         pages=passage.pages if passage and len(passage.pages) > 1 else (),
         readings=[reading.extractor for reading in view.readings] if compare and len(view.readings) > 1 else [],
         elsewhere=other_reading and not compare and passage is not None, hidden=hidden_texts(page), marks=drawn,
+        notes=notes, aside=aside, why_hidden=" ".join(one for one in page.warnings if HIDDEN in one), mend=mend,
+        is_picture=any(one.endswith(IS_PICTURE) for one in notes),
         regions=block_boxes(page), legend=[(f"{kind}", words) for kind, words in KINDS.items() if kind in kinds],
     )  # fmt: skip
     return ShownPage(html, view.locked)

@@ -14,14 +14,16 @@ from pdfqa_core.types import Citation, Turn
 class Session:
     """Who is looking and with which settings. `scope` are the documents and collections asked about; empty: all.
 
-    `to_rate` is the study and the turn that the Annotate tab opens next, `collection` the one that the table of
-    documents is narrowed to. `arrived`: the browser has told what it remembers, so that owner and settings are final.
+    `to_rate` is the study and the turn that the Annotate tab opens next, `to_ask` the question that the Chat tab asks
+    next, in a new conversation, `collection` the one that the table of documents is narrowed to. `arrived`: the browser
+    has told what it remembers, so that owner and settings are final.
     """
 
     owner: str = "local"
     settings: Settings = field(default_factory=Settings)
     scope: tuple[str, ...] = ()
     to_rate: tuple[str, str] = ("", "")
+    to_ask: str = ""
     collection: str = ""
     arrived: bool = False
 

@@ -19,6 +19,7 @@ def questions(*headings: str, asked: tuple[str, ...] = (), title: str = "") -> l
         ("Calendar Year Deductible", "Calendar Year Deductible"),
         ("3.2 Noise at the pier", "Noise at the pier"),
         ("Section 4 Cost of heat", "Cost of heat"),
+        ("Note 3 – Financial Instruments", "Financial Instruments"),
         ("Retaliation Prohibited:", "Retaliation Prohibited"),
         ("SUMMARY OF YOUR COSTS", "Summary of your costs"),
         ("Coinsurance", "Coinsurance"),

@@ -1,4 +1,4 @@
-"""What a PDF says of itself: its document properties and the text of its first page, read in a child process."""
+"""What a PDF says of itself: document properties, bookmarks and the text of its first page, read in a child process."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ import queue
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pdfqa_core.errors import DocumentError
+from pdfqa_core.extraction.layout.outline import OutlineEntry
 from pdfqa_core.extraction.open import check_file
 from pdfqa_core.extraction.process.children import Child
 from pdfqa_core.extraction.process.limits import RENDER_MB
 from pdfqa_core.types import DocumentState
 
 LONGEST = 20_000  # characters of each text
+MOST_ENTRIES = 5_000  # of the outline
+LONGEST_ENTRY = 300  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class FileProperties:
     """Title, author and date of making ("D:20230501…", PDF 32000-1, 7.9.4) as they stand in a file, and its first page.
 
-    What the file does not have is empty.
+    `outline` are its bookmarks. What the file does not have is empty.
     """
 
     title: str = ""
     author: str = ""
     created: str = ""
     first_page: str = ""
+    outline: tuple[OutlineEntry, ...] = ()
 
 
 def read_properties(
@@ -44,14 +49,25 @@ def read_properties(
         found = frame.json()
         if "what" in found:
             raise frame.error()
-        return FileProperties(**{field: str(found[field])[:LONGEST] for field in FileProperties.__slots__})
+        title, author, created, first_page = (
+            str(found[field])[:LONGEST] for field in ("title", "author", "created", "first_page")
+        )
+        return FileProperties(title, author, created, first_page, _outline(found["outline"]))
     except queue.Empty as error:
         what = f"{name} could not be opened within {seconds:g} seconds."
         raise DocumentError(DocumentState.TOO_SLOW, what, "Print it to a new PDF in a PDF viewer.") from error
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(name) from error
     finally:
         child.end()
+
+
+def _outline(rows: Any) -> tuple[OutlineEntry, ...]:
+    """Return the bookmarks of which the child tells, which a file may have taken over."""
+    found = [
+        OutlineEntry(int(level), str(title)[:LONGEST_ENTRY], int(page)) for level, title, page in rows[:MOST_ENTRIES]
+    ]
+    return tuple(entry for entry in found if entry.level > 0 and entry.page > 0)
 
 
 def _damaged(name: str) -> DocumentError:

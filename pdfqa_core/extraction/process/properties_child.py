@@ -1,7 +1,7 @@
 """The child process that reads what a PDF says of itself, started by `properties`.
 
-Standard input: one JSON frame with the job. Standard output: one JSON frame with "title", "author", "created" and
-"first_page", or with "what", "hint" and "state".
+Standard input: one JSON frame with the job. Standard output: one JSON frame with "title", "author", "created",
+"first_page" and "outline" (rows of level, title, page), or with "what", "hint" and "state".
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.extraction.layout.outline import read_outline
 from pdfqa_core.extraction.open import open_document
 from pdfqa_core.extraction.process.frames import quiet_output, read_frame, write_error, write_json
 from pdfqa_core.extraction.process.limits import RENDER_MB, limit_cpu, limit_memory
@@ -42,7 +43,9 @@ def main() -> int:
             title, author, created = (
                 str(document.get_metadata_value(name) or "") for name in ("Title", "Author", "CreationDate")
             )
-            write_json(out, title=title, author=author, created=created, first_page=_first_page(document))
+            outline = [(entry.level, entry.title, entry.page) for entry in read_outline(document.raw)]
+            first_page = _first_page(document)
+            write_json(out, title=title, author=author, created=created, first_page=first_page, outline=outline)
     except PdfQAError as error:
         write_error(out, error)
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pdfqa_core.extraction.open import check_file
 from pdfqa_core.extraction.process.children import Child
 from pdfqa_core.extraction.process.frames import PAGE, Frame
 from pdfqa_core.extraction.process.limits import EXIT_MEMORY, EXIT_SLOW, SIGXCPU, near_limit, peak_memory
+from pdfqa_core.extraction.raw_page import IS_EMPTY, OCR_FOUND_NOTHING
 from pdfqa_core.page_codec import decode_page
 from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress, StopSignal
 
@@ -77,6 +78,7 @@ def read_document(
     extractor: str = "direct",
     tables: bool = True,
     visual_pages: str = "auto",
+    numbers: Sequence[int] = (),
     workers: int = 1,
     password: str | None = None,
     limits: Limits | None = None,
@@ -86,7 +88,8 @@ def read_document(
     """Return the pages of a PDF, or why there are none; `filename` is what reasons call the file.
 
     Up to `workers` processes share its pages; `tables` is as in `ExtractionOptions`, `visual_pages` is for extractors
-    that have this parameter. The password goes to the child through a pipe and is kept nowhere.
+    that have this parameter. With 1-based `numbers` only these pages are read. The password goes to the child through a
+    pipe and is kept nowhere.
 
     Raises StoppedError within 2 s after `stop` is set, UsageError for an unknown extractor, PdfQAError where the
     extractor cannot work on this machine; never for a bad PDF.
@@ -99,6 +102,7 @@ def read_document(
         check_file(path, name, limits.max_file_mb * 1_000_000)
         options = ExtractionOptions(
             limits.max_pages, limits.max_characters, name, None, tables, workers, limits.memory_mb, limits.page_seconds,
+            tuple(sorted(set(numbers))),
         )  # fmt: skip
         job = {
             "path": str(path.resolve()), "document_id": document_id, "extractor": extractor, "module": module,
@@ -108,7 +112,7 @@ def read_document(
         received = _run_child(job, name, limits, on_progress, stop)
     except DocumentError as error:
         return ReadResult(error.state, str(error), title)
-    return replace(_result(received, name, title), authors=received.authors)
+    return replace(outcome(received.pages, name, received.title or title), authors=received.authors)
 
 
 def _run_child(
@@ -218,19 +222,26 @@ def _has_text(page: Page) -> bool:
 
 def _is_blank(page: Page) -> bool:
     """Whether nothing is drawn on a page: there is nothing that could be found."""
-    return not page.text and any(warning.endswith("has no text: it is empty.") for warning in page.warnings)
+    return not page.text and any(warning.endswith(IS_EMPTY) for warning in page.warnings)
 
 
-def _result(received: _Received, name: str, stem: str) -> ReadResult:
-    pages = tuple(received.pages)
+def _is_picture(page: Page) -> bool:
+    """Whether OCR found that a page holds no text: nothing of it is missing."""
+    return page.source == "ocr" and any(warning.endswith(OCR_FOUND_NOTHING) for warning in page.warnings)
+
+
+def outcome(pages: Sequence[Page], name: str, title: str) -> ReadResult:
+    """Return how reading these pages of a file ended; `name` is what the reason calls the file."""
+    pages = tuple(pages)
     if not pages:
         return ReadResult(
-            DocumentState.BROKEN, f"{name} has no pages. Download it again, or print it to a new PDF.", stem
+            DocumentState.BROKEN, f"{name} has no pages. Download it again, or print it to a new PDF.", Path(name).stem
         )
-    title = received.title or stem
+    stem = Path(name).stem
     with_text = {page.number for page in pages if _has_text(page)}
     without = tuple(page.number for page in pages if page.number not in with_text and not _is_blank(page))
     if with_text:
+        without = tuple(page.number for page in pages if page.number in without and not _is_picture(page))
         if not without:
             return ReadResult(DocumentState.READY, "", title, len(pages), pages)
         count = "1 page" if len(without) == 1 else f"{len(without)} pages"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pdfqa_core.extraction.base import ExtractionOptions, extractors
-from pdfqa_core.extraction.raw_page import RawPage
+from pdfqa_core.extraction.raw_page import OCR_FOUND_NOTHING, RawPage
 from pdfqa_core.extraction.whole import PagewiseExtractor
 
 if TYPE_CHECKING:
@@ -29,20 +29,31 @@ DETECTION_DPI = 110
 
 @extractors.register("visual", "OCR where the file has no usable text; slow")
 def visual_extractor(options: ExtractionOptions, visual_pages: str = "auto") -> PagewiseExtractor:
-    """Return what reads scanned pages: draws them, finds lines and regions, recognises the text, puts it in order."""
-    reader = VisualReader(every_page=visual_pages == "all", tables=options.tables, workers=options.workers)
+    """Return what reads scanned pages: draws them, finds lines and regions, recognises the text, puts it in order.
+
+    `visual_pages`: "auto", "all", or the numbers of the pages that are read by OCR, as "4,7".
+    """
+    only = frozenset(map(int, visual_pages.split(","))) if visual_pages[:1].isdigit() else None
+    reader = VisualReader(
+        every_page=visual_pages == "all", only=only, tables=options.tables, workers=options.workers
+    )  # fmt: skip
     return PagewiseExtractor(reader, options)
 
 
 class VisualReader:
-    """The lines of single pages from their pictures (a `PageReader`). `models` are loaded at the first page read so."""
+    """The lines of single pages from their pictures (a `PageReader`). `models` are loaded at the first page read so.
+
+    With `only`, these pages are read from their pictures whatever their text, and no others.
+    """
 
     heavy: ClassVar[bool] = True
 
     def __init__(
-        self, *, every_page: bool = False, tables: bool = True, workers: int = 1, models: PictureModels | None = None
-    ) -> None:
+        self, *, every_page: bool = False, only: frozenset[int] | None = None, tables: bool = True, workers: int = 1,
+        models: PictureModels | None = None,
+    ) -> None:  # fmt: skip
         self.every_page = every_page
+        self.only = only
         self.tables = tables
         self.workers = workers
         self._models = models
@@ -57,7 +68,8 @@ class VisualReader:
         with open_document(path, password, name) as document:
             for number in numbers:
                 direct = read_page(document.raw, document_id, number, tables=self.tables)
-                yield self._page(document, direct) or direct
+                by_picture = self.only is None or number in self.only
+                yield (self._page(document, direct) if by_picture else None) or direct
 
     def _page(self, document: Any, direct: RawPage) -> RawPage | None:
         """Return the page read from its picture; None where its text layer is to be kept."""
@@ -71,7 +83,8 @@ class VisualReader:
         except pypdfium2.PdfiumError:  # damaged, and said so in its warnings
             return None
         try:
-            if not self.every_page and usable_text(direct.lines, pictured_share(page.raw), drawn_objects(page.raw)):
+            forced = self.every_page or self.only is not None
+            if not forced and usable_text(direct.lines, pictured_share(page.raw), drawn_objects(page.raw)):
                 return None
             picture, scale = draw(page)
         finally:
@@ -80,7 +93,7 @@ class VisualReader:
 
         found = read_picture(picture, self._loaded(), reduction=DETECTION_DPI / DPI)
         del picture
-        letters = 0 if self.every_page or is_garbage(direct.lines) else readable_letters(direct.lines)
+        letters = 0 if forced or is_garbage(direct.lines) else readable_letters(direct.lines)
         return page_of(direct, found, scale, letters, tables=self.tables)
 
     def _loaded(self) -> PictureModels:
@@ -101,7 +114,7 @@ def page_of(direct: RawPage, found: PictureText, scale: float, letters: int, *, 
     if letters > sum(c.isalnum() for line in found.lines for c in line.text):
         return direct
     if not found.lines:
-        warning = f"Page {number} has no text that OCR can find: it is a picture."
+        warning = f"Page {number}{OCR_FOUND_NOTHING}"
         if found.lost:
             warning = f"Page {number} has text that OCR cannot read: it knows {SCRIPTS}."
         return RawPage(replace(direct.facts, source="ocr", warnings=(warning,)), [])

@@ -1,0 +1,222 @@
+"""Summaries of a document from passages spread over it: by the language model and checked, or in its own sentences.
+
+The sentences that stand most for a document are those nearest to the centre of all (Radev et al. 2000, "Centroid-based
+summarization of multiple documents"), each unlike those before it (Carbonell and Goldstein 1998, "The use of MMR").
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+
+import numpy as np
+import numpy.typing as npt
+
+from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
+from pdfqa_core.reading.checking import Checked, Checker
+from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.reading.guard import flaw, plainly
+from pdfqa_core.reading.matching import Quote, quotes, vectors_of
+from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.prompts import PASSAGE, Prompt, quoted
+from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
+from pdfqa_core.streaming import is_set
+from pdfqa_core.text import STOP_WORDS, words
+from pdfqa_core.types import (
+    GREEDY,
+    LLM,
+    Answer,
+    CheckedSentence,
+    Citation,
+    Done,
+    Event,
+    History,
+    Hit,
+    Message,
+    Progress,
+    Sampling,
+    StopSignal,
+    Support,
+    Token,
+    Usage,
+)
+
+ABSTRACT = "abstract"  # names what found a hit that sums up the document by itself
+SENTENCES = 5  # quoted
+LEAST_WORDS = 6  # of a sentence that is quoted
+MOST_WORDS = 60
+UNLIKE = 0.4  # how much likeness to a sentence that is quoted already counts against another
+BEGINNING = 0.15  # for the first sentence of a document, less for later ones
+_LEANS = re.compile(
+    r"(?:this|these|those|that|they|it|its|he|she|their|such|however|therefore|thus|also|additionally|finally|moreover|"
+    r"see|thank|table|figure|by (?:following|using)|if|sei(?:en)?|dies\w*|sie|es|er|siehe|daher|auch)\b",
+    re.IGNORECASE,
+)
+NOTHING_SUPPORTED = "What the model wrote says nothing that the document says. These are sentences of its own."
+
+SUMMARY = Prompt(
+    '{passages}\n\nThe passages above are from the document "{title}", in its order. Write a summary of the document '
+    "for somebody who has not read it: four to six full sentences, the most important facts and numbers first. Use "
+    "only the passages above. Write no list, no heading and no preface.",
+    "passages", "title",
+)  # fmt: skip
+
+
+class SummaryReader:
+    """Reads hits that are spread over the document called `title`; `llm` None: in sentences of the document's own.
+
+    What the model wrote is kept only if a passage supports something of it; else sentences of the hits are quoted. Each
+    sentence that a passage supports cites it.
+    """
+
+    def __init__(
+        self, llm: LLM | None, title: str, *, max_tokens: int = 256, sampling: Sampling = GREEDY,
+        checker: Checker | None = None, count: int = SENTENCES,
+    ) -> None:  # fmt: skip
+        self.llm = llm
+        self.title = title
+        self.max_tokens = max_tokens
+        self.sampling = sampling
+        self.checker = checker or Checker()
+        self.count = count
+
+    def read(
+        self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
+    ) -> Iterator[Event]:
+        """Yield Progress and Tokens, last one Done; the tokens are the model's words, the text in Done is cleaned."""
+        began = time.perf_counter()
+        if self.llm is None:
+            yield Done((yield from self._quoted(hits, began)))
+            return
+        yield from self.llm.prepare(stop)
+        prompt, shown = self._prompt(hits)
+        yield Progress(f"reading {len(shown)} passages")
+        text, usage, first = yield from self._write(prompt, len(shown), stop)
+        wrong = flaw(text, self.title)
+        checked = Checked() if wrong else (yield from self.checker.check(text, shown, stop=stop))
+        if not is_set(stop) and all(one.support is Support.NOT_FOUND for one in checked.sentences):
+            yield Done((yield from self._quoted(hits, began, NOTHING_SUPPORTED)))
+            return
+        seconds = {"total": time.perf_counter() - began} | ({"first_token": first - began} if first else {})
+        notes = ("The summary was cut: it had become too long.",) if usage.finish_reason == "length" else ()
+        yield Done(
+            Answer(
+                text, checked.citations, tuple(hits), False, is_set(stop), reader="generative", model=self.llm.name,
+                seconds=seconds, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens,
+                notes=notes, sentences=checked.sentences, read=tuple(hit.rank for hit in shown),
+            )
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ by the model
+
+    def _prompt(self, hits: Sequence[Hit]) -> tuple[list[Message], Sequence[Hit]]:
+        """Return the prompt, and the hits that fit the model's context with it; the last ones are left out first."""
+        assert self.llm is not None
+        room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)
+        for count in range(len(hits), 0, -1):
+            shown = hits[:count]
+            passages = "\n\n".join(
+                PASSAGE.fill(number=str(number), text=quoted(" ".join(hit.passage.text.split())))
+                for number, hit in enumerate(shown, start=1)
+            )
+            prompt = [Message("user", SUMMARY.fill(passages=passages, title=quoted(self.title)))]
+            if self.llm.count_tokens(prompt) <= room:
+                break
+        return prompt, shown
+
+    def _write(
+        self, prompt: list[Message], count: int, stop: StopSignal | None
+    ) -> Generator[Event, None, tuple[str, Usage, float | None]]:
+        """Yield what the model writes; return it without markers, what it took, and when its first token came.
+
+        It ends where it begins to repeat itself.
+        """
+        assert self.llm is not None
+        text, usage, first, shown = "", Usage(), None, MarkerFilter()
+        pieces = self.llm.stream(prompt, max_tokens=self.max_tokens, stop=stop, sampling=self.sampling)
+        with closing(pieces):
+            for piece in pieces:
+                if isinstance(piece, Usage):
+                    usage = piece
+                elif isinstance(piece, Progress):
+                    waiting = piece.phase == "waiting"
+                    doing = "waiting for other answers" if waiting else f"reading {count} passages"
+                    yield Progress(doing) if waiting else Progress(doing, piece.done, piece.total)
+                else:
+                    first = time.perf_counter() if first is None else first
+                    text += piece
+                    if ready := shown.feed(piece):
+                        yield Token(ready)
+                    if set(".!?\n") & set(piece) and (cut := cut_at_loop(text)) is not None:
+                        text = cut
+                        break
+        return strip_markers(plainly(text.strip()))[0].strip(), usage, first
+
+    # ------------------------------------------------------------ in its own sentences
+
+    def _quoted(self, hits: Sequence[Hit], began: float, *notes: str) -> Generator[Event, None, Answer]:
+        """Yield a Token per sentence that is quoted; return the summary made of them."""
+        yield Progress("looking for the sentences that stand most for it")
+        text, citations, checked = "", [], []
+        summed_up = [quote for hit in hits if hit.retriever == ABSTRACT for quote in quotes(hit, longest=1)]
+        for quote in summed_up[: self.count] or representative(hits, self.count, self.checker.meaning):
+            sentence = " ".join(quote.parts[0].split()).lstrip("•–- ")
+            piece = f"\n{sentence}" if text else sentence
+            text += piece
+            start = len(text) - len(sentence)
+            citations.append(
+                Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, True, start, len(text))
+            )
+            checked.append(CheckedSentence(start, len(text), Support.SUPPORTED))
+            yield Token(piece)
+        return Answer(
+            text or INSUFFICIENT_CONTEXT, tuple(citations), tuple(hits), not text, reader="extractive", notes=notes,
+            seconds={"total": time.perf_counter() - began}, sentences=tuple(checked),
+            read=tuple(sorted({citation.number for citation in citations})),
+        )  # fmt: skip
+
+
+def representative(hits: Sequence[Hit], count: int, meaning: Meaning | None = None) -> list[Quote]:
+    """Return at most `count` sentences of the hits that stand most for all of them, in their order.
+
+    Near in `meaning` to the centre of all sentences, without it by their words; each unlike those chosen before it.
+    """
+    once = {tuple(quote.terms): quote for hit in reversed(hits) for quote in quotes(hit, longest=1) if _says(quote)}
+    found = sorted(once.values(), key=lambda quote: (quote.hit.rank, quote.start))
+    if len(found) <= count:
+        return found
+    rows = vectors_of(found, meaning) if meaning is not None else _by_words(found)
+    centre = rows.mean(axis=0)
+    centre /= max(1e-9, float(np.linalg.norm(centre)))
+    worth = rows @ centre + BEGINNING * np.linspace(1, 0, len(found))
+    chosen: list[int] = []
+    while len(chosen) < count:
+        likeness = (rows @ rows[chosen].T).max(axis=1) if chosen else np.zeros(len(found))
+        score = worth - UNLIKE * likeness
+        score[chosen] = -np.inf
+        chosen.append(int(score.argmax()))
+    return [found[place] for place in sorted(chosen)]
+
+
+def _by_words(found: Sequence[Quote]) -> npt.NDArray[np.float64]:
+    """Return a row of length 1 per sentence: how often it has each word that several of them have."""
+    counts = Counter(term for quote in found for term in set(quote.terms) - STOP_WORDS)
+    known = {term: place for place, term in enumerate(sorted(term for term, count in counts.items() if count > 1))}
+    rows = np.zeros((len(found), max(1, len(known))))
+    for row, quote in enumerate(found):
+        for term in quote.terms:
+            if term in known:
+                rows[row, known[term]] = 1.0
+    lengths = np.asarray([[max(1.0, sum(quote.terms.values()) ** 0.5)] for quote in found])
+    weighed: npt.NDArray[np.float64] = rows / lengths
+    return weighed
+
+
+def _says(quote: Quote) -> bool:
+    """Whether a quote is a whole sentence of some length that can be read out of its context."""
+    text = quote.text.lstrip("•–- “\"'")
+    whole = not text[:1].islower() and text.rstrip("”\"')’ ").endswith((".", "!")) and not _LEANS.match(text)
+    return whole and LEAST_WORDS <= len(words(quote.text)) <= MOST_WORDS

@@ -1,0 +1,86 @@
+"""What a document is, at a glance: title, authors, contents, and which of its pages could be read better."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pdfqa_core.chunking.contents import ContentsEntry, contents, levelled, shown_first
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.extraction.layout.authors import authors_on
+from pdfqa_core.extraction.layout.outline import OutlineEntry
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Document, Page
+
+MOST_KEPT = 200  # overviews in memory
+LEAST_BOOKMARKS = 2  # with fewer the headings say more
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A document at a glance.
+
+    `authors` is what the file says, else its first page where that is plain. `contents` are the file's bookmarks
+    (`bookmarks`), else the headings that were found; `first_contents` what is shown first of a long table. `pictures`
+    are the pages without text that OCR has not been tried on.
+    """
+
+    document: Document
+    authors: str
+    contents: tuple[ContentsEntry, ...] = ()
+    first_contents: tuple[ContentsEntry, ...] = ()
+    bookmarks: bool = False
+    pictures: tuple[int, ...] = ()
+
+
+class OverviewService:
+    """Overviews of each owner's documents, kept in memory until the text changes."""
+
+    def __init__(self, documents: DocumentService) -> None:
+        self._documents = documents
+        self._known: OrderedDict[tuple[str, ...], Overview] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, owner: str, document_id: str, settings: Settings) -> Overview:
+        """Return the overview of a document in the reading that a recipe uses; only the facts where it has no text.
+
+        Raises UsageError if the owner has no such document.
+        """
+        document = self._documents.get(owner, document_id)
+        found = self._documents.readable(owner, settings, (document_id,))
+        if not found:
+            return Overview(document, document.authors)
+        document, reading = found[0]
+        key = (owner, document_id, reading.extractor, reading.version, document.title)
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        try:
+            outline, locked = self._documents.properties(owner, document_id).outline, False
+        except PdfQAError:  # its password is not known any more, or the file is gone: the headings are there
+            outline, locked = (), True
+        made = overview(document, self._documents.pages_of(document, reading), outline)
+        if reading.extractor != document.extractor:  # what OCR adds is added to the reading that counts
+            made = replace(made, pictures=())
+        if not locked:
+            with self._lock:
+                self._known[key] = made
+                while len(self._known) > MOST_KEPT:
+                    self._known.popitem(last=False)
+        return made
+
+
+def overview(document: Document, pages: Sequence[Page], outline: Sequence[OutlineEntry] = ()) -> Overview:
+    """Return the overview that pages and bookmarks make."""
+    marked = tuple(ContentsEntry(one.level, one.title, one.page) for one in outline if one.page <= len(pages))
+    bookmarks = len(marked) >= LEAST_BOOKMARKS
+    entries = marked if bookmarks else contents(pages, document.title)
+    authors = document.authors or next((authors_on(page, document.title) for page in pages[:1]), "")
+    unread = {page.number for page in pages if page.source == "text"} & set(document.pages_without_text)
+    return Overview(
+        document, authors, levelled(entries), levelled(shown_first(entries)), bookmarks, tuple(sorted(unread))
+    )

@@ -1,0 +1,132 @@
+"""Summaries of documents on demand: written whether or not a page looks on, and kept until the text changes."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from pdfqa_core.chunking.spread import MOST, abstract, spread
+from pdfqa_core.chunking.spread import head as head_of
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.reading.summary import ABSTRACT
+from pdfqa_core.services.answering import PATIENCE, Written
+from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.preparation import Preparation
+from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.settings import Settings
+from pdfqa_core.storage import Reading, Summary
+from pdfqa_core.storage.summaries import Summaries
+from pdfqa_core.types import Document, Done, Hit, Page, StopSignal
+
+QUOTED_FROM = 24  # passages among whose sentences those are looked for that stand for the document
+BUSY = "This document is being summarised already."
+
+
+class SummaryService:
+    """The summaries of each owner's documents, and those under way, each in a thread of its own."""
+
+    def __init__(
+        self, kept: Summaries, documents: DocumentService, answers: AnswerService, preparation: Preparation,
+        tasks: Tasks,
+    ) -> None:  # fmt: skip
+        self._kept = kept
+        self._documents = documents
+        self._answers = answers
+        self._preparation = preparation
+        self._tasks = tasks
+        self._under_way: dict[tuple[str, str], tuple[Written, threading.Thread]] = {}
+        self._lock = threading.Lock()
+        documents.when_removed(self.stop)
+
+    def get(self, owner: str, document_id: str, settings: Settings) -> Summary | None:
+        """Return the summary of a document as a recipe reads it; None where there is none of this text."""
+        found = self._documents.readable(owner, settings, (document_id,))
+        return self._kept.get(owner, found[0][1]) if found else None
+
+    def begin(self, owner: str, document_id: str, settings: Settings) -> Written:
+        """Begin to summarise a document.
+
+        Raises PdfQAError where it has no text, or is being summarised already.
+        """
+        found = self._documents.readable(owner, settings, (document_id,))
+        if not found:
+            raise PdfQAError("This document has no text to summarise.", "Read it with OCR first.")
+        document, reading = found[0]
+        key = (owner, document_id)
+        written = Written(owner, document_id, document.title or document.filename)
+
+        def work() -> None:
+            error: BaseException | None = None
+            try:
+                with self._tasks.start(_task(*key)) as stop, self._preparation.answering(owner, (document_id,)):
+                    self._write(written, document, reading, settings, stop)
+            except BaseException as raised:  # noqa: BLE001 - raised again in the threads that look on
+                error = raised
+            finally:
+                with self._lock:
+                    self._under_way.pop(key, None)
+                written.end(error)
+
+        thread = threading.Thread(target=work, name="summary", daemon=True)
+        with self._lock:
+            if key in self._under_way:
+                raise PdfQAError(BUSY, "Wait for it, or press Stop.")
+            self._under_way[key] = (written, thread)
+        thread.start()
+        return written
+
+    def _write(
+        self, written: Written, document: Document, reading: Reading, settings: Settings, stop: StopSignal
+    ) -> None:
+        """Summarise a document; the summary is stored before whoever looks on is told.
+
+        One that was stopped is too, unless there is another.
+        """
+        pages = self._documents.pages_of(document, reading)
+        reader, notes = self._answers.summary_reader(settings, written.question)
+        hits = _hits(pages, written.question, quoted=reader.llm is None)
+        for event in reader.read(written.question, hits, stop=stop):
+            if not isinstance(event, Done):
+                written.take(event)
+                continue
+            answer = replace(event.answer, notes=(*notes, *event.answer.notes))
+            finished = not answer.stopped or self._kept.get(written.owner, reading) is None
+            if answer.text and not answer.refused and finished:
+                self._kept.put(written.owner, reading, answer)
+            written.take(Done(answer))
+
+    def of(self, owner: str, document_id: str) -> Written | None:
+        """Return the summary of a document that is being written, None where there is none."""
+        with self._lock:
+            written, _ = self._under_way.get((owner, document_id), (None, None))
+        return written if written is not None and not written.ended else None
+
+    def stop(self, owner: str, document_id: str) -> None:
+        """Stop a summary; what is written is kept."""
+        if (owner, document_id) in self._under_way:
+            self._tasks.stop(_task(owner, document_id))
+
+    def close(self) -> None:
+        """Stop all, and wait until what is written is stored."""
+        with self._lock:
+            under_way = dict(self._under_way)
+        for key in under_way:
+            self.stop(*key)
+        for _, thread in under_way.values():
+            thread.join(PATIENCE)
+
+
+def _hits(pages: tuple[Page, ...], title: str, *, quoted: bool) -> list[Hit]:
+    """Return the passages that a summary is made of; where it is quoted, those of the abstract if there is one."""
+    summed_up = abstract(pages) if quoted else None
+    if summed_up is not None:
+        passages = [head_of(summed_up, title)]
+    else:
+        passages = spread(pages, title, QUOTED_FROM if quoted else MOST)
+    retriever = ABSTRACT if summed_up is not None else "spread over the document"
+    return [Hit(passage, 1.0, rank, retriever) for rank, passage in enumerate(passages, start=1)]
+
+
+def _task(owner: str, document_id: str) -> str:
+    return f"summary {owner} {document_id}"

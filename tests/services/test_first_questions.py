@@ -1,0 +1,82 @@
+"""Questions to begin with: asked or named by headings, answered by the section below, none rather than a silly one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER
+from tests.services.helpers import BM25, LITERAL, asked, only, stored_of
+
+LONG = "Whoever wants it writes to the harbour office before the first of May and says how long the boat is and whose. "
+
+
+@pytest.fixture
+def offered(open_services, make_pdf):
+    """Return the services and the questions of a document with these headings, each with some text about a topic."""
+
+    def build(*sections, text=LONG):
+        pages = [[f"<font size=20><b>{heading}</b></font>", f"{topic} {2 * text}"] for heading, topic in sections]
+        services = open_services(LITERAL, empty=True)
+        list(services.documents.ingest(LOCAL_OWNER, [make_pdf(*pages, title="Rules of the harbour")]))
+        return services, services.first_questions.offer(LOCAL_OWNER, only(services).id, LITERAL)
+
+    return build
+
+
+def test_what_headings_ask_is_asked_as_it_would_be_typed(offered):
+    services, questions = offered(
+        ("HOW DO I PAY THE FEE IN OLDHAM?", "The fee is paid in Oldham when you pay at all: nine crowns."),
+        ("Winter Storage", "Storage in winter is in the hall."),
+        ("Overview", "An overview of the pages."),
+    )
+    assert questions == ("How do I pay the fee in Oldham?", "What is said about “Winter Storage”?")
+    turn = stored_of(asked(services, questions[0], LITERAL)).turn
+    assert not turn.answer.refused
+    assert turn.answer.citations[0].span.page == 1
+
+
+def test_what_another_section_answers_is_not_offered(offered):
+    _, questions = offered(
+        ("Storage", "Nothing is to be found here but words, and words, and words."),
+        ("Overview", "This page says nothing."),
+        ("Storage, and the fee for storage", 8 * "What storage costs: storage in the hall is the dearest storage. "),
+        text=3 * LONG,
+    )
+    assert "What is said about “Storage”?" not in questions
+
+
+def test_headings_that_name_nothing_or_lean_on_others_make_no_question(offered):
+    _, questions = offered(
+        ("Overview", "All is here."), ("Are there any tips?", "Tips."), ("What about it?", "It is so.")
+    )
+    assert questions == ()
+
+
+def test_no_english_question_is_made_of_a_heading_in_another_language(offered):
+    german = (
+        "Wer das möchte, schreibt dem Hafenamt vor dem ersten Mai und sagt, wie lang das Boot ist und wem es gehört. "
+    )
+    _, questions = offered(
+        ("Winterlager", "Im Winter liegen Boote in der Halle."), ("Was kostet das Lager?", "Das Lager kostet wenig."),
+        text=german,
+    )  # fmt: skip
+    assert questions == ("Was kostet das Lager?",)
+
+
+def test_short_sections_answer_nothing(offered):
+    assert offered(("Winter Storage", "In the hall."), text="")[1] == ()
+
+
+def test_the_sample_has_questions_of_its_own(services):
+    questions = services.first_questions.offer(LOCAL_OWNER, only(services).id, BM25)
+    assert len(questions) == 3
+    assert services.first_questions.offer(LOCAL_OWNER, only(services).id, BM25) is questions
+    for question in questions:
+        assert not stored_of(asked(services, question, LITERAL)).turn.answer.refused
+
+
+def test_a_document_without_text_has_none(open_services, tmp_path):
+    (tmp_path / "bad.pdf").write_bytes(b"no PDF")
+    services = open_services(empty=True)
+    list(services.documents.ingest(LOCAL_OWNER, [tmp_path / "bad.pdf"]))
+    assert services.first_questions.offer(LOCAL_OWNER, only(services).id, BM25) == ()

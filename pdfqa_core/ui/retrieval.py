@@ -196,7 +196,8 @@ class Handlers:
         image = self.services.pages.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
         return {
             "hit": hit, "place": place(hit, names), "bars": _bars(hit, best), "scores": scores(hit), "mime": image.mime,
-            "text": passage_parts(hit.passage.text, question), "image": base64.b64encode(image.data).decode(),
+            "text": passage_parts(hit.passage.text, question, language=hit.passage.language),
+            "image": base64.b64encode(image.data).decode(),
         }  # fmt: skip
 
     def hit_clicked(self, session: Session, event: gr.EventData) -> str:

@@ -362,16 +362,16 @@ def load(data: Mapping[str, Any]) -> Settings:
 
 
 def read_choices(workspace: Path) -> dict[str, Any]:
-    """Return what was chosen on the Models tab (`models.json` in the workspace): "llm" settings, "added" files.
+    """Return what was chosen on the Models tab (`models.json` in the workspace).
 
-    Raises UsageError if the file is damaged.
+    "llm": settings of the language model, "added": files, "retrieval": the encoder. Raises UsageError if it is damaged.
     """
     file = workspace / CHOICES
     try:
         data = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except (ValueError, OSError) as error:
         raise UsageError(f"{file} cannot be read: {error}.", "Remove it; models are chosen anew then.") from error
-    if not isinstance(data, dict) or not isinstance(data.get("llm", {}), dict):
+    if not isinstance(data, dict) or not all(isinstance(data.get(name, {}), dict) for name in ("llm", "retrieval")):
         raise UsageError(f"{file} does not hold choices of models.", "Remove it; models are chosen anew then.")
     return data
 
@@ -389,6 +389,8 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     for name, value in read_choices(workspace).get("llm", {}).items():
         if not (named and name in WHICH_MODEL):
             data.setdefault("llm", {})[name] = value
+    if encoder := read_choices(workspace).get("retrieval", {}).get("embedding_model"):
+        data.setdefault("retrieval", {})["embedding_model"] = encoder
     load(data)
     for section, name, value in _named(environ):
         data.setdefault(section, {})[name] = value

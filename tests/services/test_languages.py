@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html import escape
 
 import pytest
 
@@ -97,3 +98,30 @@ def test_a_follow_up_in_german_is_completed(services, lease):
     stored = asked(services, "Und wann wird sie gezahlt?", LITERAL, conversation_id=stored.conversation_id)[-1]
     assert "Kaution" in stored.turn.standalone_question
     assert "Kaution" in stored.turn.answer.text
+
+
+def test_paragraphs_of_xquad_are_found_by_german_questions(open_services, make_pdf, shared_data):
+    file = shared_data / "xquad" / "xquad.de.json"
+    if not file.is_file():
+        pytest.skip(f"no {file}")
+    articles = json.loads(file.read_text(encoding="utf-8"))["data"][:4]
+    services = open_services(empty=True)
+    for number, article in enumerate(articles):
+        pages = [[escape(paragraph["context"])] for paragraph in article["paragraphs"]]
+        add(services, make_pdf(*pages, name=f"artikel{number}.pdf", title=f"Artikel {number}"))
+    readings = services.documents.readable(LOCAL_OWNER, BM25)
+    assert {reading.language for _, reading in readings} == {"german"}
+    built(services)
+    asked_of = [
+        (question["question"], f"artikel{number}.pdf", page)
+        for number, article in enumerate(articles)
+        for page, paragraph in enumerate(article["paragraphs"], 1)
+        for question in paragraph["qas"]
+    ]
+    names = services.documents.filenames(LOCAL_OWNER)
+    found = 0
+    for question, name, page in asked_of:
+        hits = services.indexes.search(LOCAL_OWNER, question, BM25, k=5)
+        found += any(names[hit.passage.document_id] == name and page in hit.passage.pages for hit in hits)
+    assert len(asked_of) > 80
+    assert found >= 0.95 * len(asked_of)

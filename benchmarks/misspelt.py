@@ -21,11 +21,11 @@ from pathlib import Path
 
 from northwind import ROOT
 
+from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.models import graphs_path
 from pdfqa_core.retrieval import Encoder, Hybrid, Index, Spelling, in_both_spellings
 from pdfqa_core.settings import LLMSettings
-from pdfqa_core.text import STOP_WORDS
 from pdfqa_core.types import Passage, Query, Span
 
 DATA = ROOT.parent / "shared" / "data"

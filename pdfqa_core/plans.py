@@ -12,12 +12,13 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from pdfqa_core.chunking.sections import Section, is_contents, opening, outline, parts, sections
+from pdfqa_core.languages import ENGLISH, STOP_WORDS
 from pdfqa_core.reading.document_names import named, naming
 from pdfqa_core.reading.kinds import Kind, Request
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.relevance import relevance
-from pdfqa_core.text import STOP_WORDS, sentences, terms
+from pdfqa_core.text import sentences, terms
 from pdfqa_core.types import Hit, Page, Passage, Query
 
 MOST = 12  # sections of a summary
@@ -50,6 +51,11 @@ class Corpus(Protocol):
     @property
     def files(self) -> Mapping[str, str]:
         """The file names, without their endings."""
+        ...
+
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """The language of each, by whose rules it is read."""
         ...
 
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
@@ -134,7 +140,7 @@ def _openings(document_ids: Sequence[str], corpus: Corpus) -> Found:
     passages: list[Passage] = []
     total, most = 0, max(1, MOST // max(1, len(chosen)))
     for one in chosen:
-        top = outline(corpus.pages(one))
+        top = outline(corpus.pages(one), corpus.languages.get(one, ENGLISH))
         own = [section for section in top if not naming(section.heading) <= naming(corpus.names[one])] or top
         longest = sorted(own, key=lambda section: -section.length)[:most] if most > 1 else own[:1]
         passages += [opening(section, corpus.titles[one]) for section in own if section in longest]
@@ -202,7 +208,7 @@ def _led_to(subject: str, hits: Sequence[Hit], corpus: Corpus) -> Section | None
     chosen = None
     for place, hit in enumerate(hits):
         document = _stems(corpus.names[hit.passage.document_id])
-        for section in sections(corpus.pages(hit.passage.document_id)):
+        for section in sections(corpus.pages(hit.passage.document_id), hit.passage.language):
             heading = _stems(section.heading)
             if heading <= document or not _holds(section, hit.passage):
                 continue

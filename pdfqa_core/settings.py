@@ -17,8 +17,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.languages import Language
 from pdfqa_core.looks import ANSWERING, EVIDENCE, MODELS, MORE, WORDS, Looks, setting
-from pdfqa_core.text import Language
 
 CHOICES = "models.json"  # in the workspace: what was chosen on the Models tab
 BY_MODEL = "auto"  # the reader that suits the language model
@@ -90,13 +90,13 @@ class RetrievalSettings(SettingsGroup):
     b: float = setting(
         0.75, "BM25 length normalisation.", Looks("BM25 b", "length normalisation", WORDS, 1, beside=True), ge=0, le=1
     )
-    language: Language = setting(
-        "english", "Language of stop words and stems in BM25.",
-        Looks("Language", "Whose stop words and stems BM25 knows", WORDS, dropdown=True),
+    language: Literal["auto", Language] = setting(
+        "auto", "Language of stop words and stems in BM25; auto: each document's own.",
+        Looks("Language", "Whose stop words and stems BM25 knows; auto: each document's own", WORDS, dropdown=True),
     )  # fmt: skip
     stemming: bool = setting(
-        False, "BM25 compares Snowball stems instead of words.",
-        Looks("Compare stems", "“insured” finds “insurance”, and sometimes too much", WORDS),
+        False, "BM25 compares Snowball stems instead of words; those of other languages than English always with auto.",
+        Looks("Compare stems", "“insured” finds “insurance”, and sometimes too much; always in other languages", WORDS),
     )  # fmt: skip
     spelling: bool = setting(
         True, "Misspelt English words of a question are searched for as the documents spell them too.",
@@ -362,16 +362,16 @@ def load(data: Mapping[str, Any]) -> Settings:
 
 
 def read_choices(workspace: Path) -> dict[str, Any]:
-    """Return what was chosen on the Models tab (`models.json` in the workspace): "llm" settings, "added" files.
+    """Return what was chosen on the Models tab (`models.json` in the workspace).
 
-    Raises UsageError if the file is damaged.
+    "llm": settings of the language model, "added": files, "retrieval": the encoder. Raises UsageError if it is damaged.
     """
     file = workspace / CHOICES
     try:
         data = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except (ValueError, OSError) as error:
         raise UsageError(f"{file} cannot be read: {error}.", "Remove it; models are chosen anew then.") from error
-    if not isinstance(data, dict) or not isinstance(data.get("llm", {}), dict):
+    if not isinstance(data, dict) or not all(isinstance(data.get(name, {}), dict) for name in ("llm", "retrieval")):
         raise UsageError(f"{file} does not hold choices of models.", "Remove it; models are chosen anew then.")
     return data
 
@@ -389,6 +389,8 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     for name, value in read_choices(workspace).get("llm", {}).items():
         if not (named and name in WHICH_MODEL):
             data.setdefault("llm", {})[name] = value
+    if encoder := read_choices(workspace).get("retrieval", {}).get("embedding_model"):
+        data.setdefault("retrieval", {})["embedding_model"] = encoder
     load(data)
     for section, name, value in _named(environ):
         data.setdefault(section, {})[name] = value

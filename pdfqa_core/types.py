@@ -153,12 +153,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of text that can be found. `text` is what the spans hold; `heading` is used for indexing only."""
+    """A piece of text that can be found. `text` is what the spans hold; `heading` is used for indexing only.
+
+    `language` is the one by whose rules it is split and compared, see `languages`.
+    """
 
     id: str
     spans: tuple[Span, ...]
     text: str
     heading: str = ""
+    language: str = "english"
 
     @property
     def document_id(self) -> str:
@@ -186,12 +190,13 @@ class Query:
 
     `text` is what people and models read. `lexical` are the texts whose words are searched for, each word with the
     weight of its text; `dense` the texts whose embeddings, times their weights, add up to the question's. Empty: the
-    text alone, with weight 1.
+    text alone, with weight 1. `language` is the question's, "" where it is not known.
     """
 
     text: str
     lexical: WeightedTexts = ()
     dense: WeightedTexts = ()
+    language: str = ""
 
     @classmethod
     def of(cls, question: str | Query) -> Query:

@@ -27,6 +27,7 @@ LADDER = (
         "looks",
         "registry",
         "text",
+        "languages",
         "whole_files",
         "page_codec",
         "json_codec",

@@ -1,6 +1,7 @@
 """What is searched for, by the kind of the question."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import pytest
 
@@ -32,6 +33,7 @@ class Books:
         return {key: key for key in self.texts}
 
     names = files = titles
+    languages: ClassVar[dict[str, str]] = {}
 
     def pages(self, document_id):
         return [replace(self.texts[document_id], document_id=document_id)]

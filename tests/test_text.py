@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from punkt import load_model
 
-from pdfqa_core.text import ABBREVIATIONS, STOP_WORDS, content_terms, sentences, terms, words
+from pdfqa_core.languages import STOP_WORDS
+from pdfqa_core.text import ABBREVIATIONS, content_terms, sentences, terms, words
 
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "sample" / "harbour-heat.md"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import accumulate
 from typing import ClassVar
 
 from pdfqa_core.chunking.stream import Stream, Tokenize
 from pdfqa_core.chunking.tables import find_tables, table_passages, word_count
 from pdfqa_core.errors import UsageError
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import Page, Passage
 
@@ -58,22 +59,22 @@ class Chunking(ABC):
     def ranges(self, stream: Stream) -> Sequence[tuple[int, int]]:
         """Return (first, last) atom of each passage, `last` exclusive."""
 
-    def chunk(self, pages: Sequence[Page]) -> list[Passage]:
-        """Return the passages of one document in reading order, headings left empty.
+    def chunk(self, pages: Sequence[Page], language: str = ENGLISH) -> list[Passage]:
+        """Return the passages of one document in this language in reading order, headings left empty.
 
         A table is a passage of its own, whatever the strategy; see `chunking.tables`. Raises UsageError if the pages
         belong to more than one document.
         """
         tokenize = self.tokenize if self.unit == "tokens" else None
-        stream = Stream.of(pages, tokenize, self.longest_atom)
+        stream = Stream.of(pages, tokenize, self.longest_atom, language)
         recipe = self.recipe
         passages = [stream.passage(recipe, first, last) for first, last in self.ranges(stream)]
         # a note that stands above the end of a sentence is read after it: no passage is placed before an earlier one
         begins = accumulate(((p.spans[0].page, p.spans[0].start) for p in passages), max)
         placed = list(zip(begins, passages, strict=True))
         measure = word_count if tokenize is None else lambda text: len(tokenize(text))
-        for unit in find_tables(pages):
-            made = table_passages(unit, recipe, self.longest_atom, measure)
+        for unit in find_tables(pages, language):
+            made = (replace(one, language=language) for one in table_passages(unit, recipe, self.longest_atom, measure))
             placed += [((unit.page.number, unit.start), passage) for passage in made]
         return [passage for _, passage in sorted(placed, key=lambda entry: entry[0])]
 

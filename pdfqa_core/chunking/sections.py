@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.text import JOINER, sentences, terms, words
 from pdfqa_core.types import Block, BlockKind, Page, Passage, Span, passage_id
 
@@ -53,6 +54,7 @@ class Section:
 
     heading: str
     pieces: tuple[Piece, ...]
+    language: str = ENGLISH
 
     @property
     def length(self) -> int:
@@ -65,7 +67,7 @@ class Section:
         return tuple(piece.span() for piece in self.pieces)
 
 
-def sections(pages: Sequence[Page]) -> tuple[Section, ...]:
+def sections(pages: Sequence[Page], language: str = ENGLISH) -> tuple[Section, ...]:
     """Return all sections of a document in reading order, a lower one after the one it belongs to."""
     pieces = pieces_of(pages)
     found = []
@@ -73,7 +75,7 @@ def sections(pages: Sequence[Page]) -> tuple[Section, ...]:
         if piece.is_heading:
             level = _level(piece)
             last = next((n for n in range(first + 1, len(pieces)) if _ends(pieces[n], level)), len(pieces))
-            found.append(Section(_heading(piece), tuple(pieces[first:last])))
+            found.append(Section(_heading(piece), tuple(pieces[first:last]), language))
     return tuple(found)
 
 
@@ -87,7 +89,7 @@ def is_numbered(heading: str) -> bool:
     return _NUMBERED.match(heading) is not None
 
 
-def outline(pages: Sequence[Page]) -> tuple[Section, ...]:
+def outline(pages: Sequence[Page], language: str = ENGLISH) -> tuple[Section, ...]:
     """Return the top sections that have text, in reading order.
 
     The top level is the highest one on which no section holds more than half of the document. A document without
@@ -97,13 +99,13 @@ def outline(pages: Sequence[Page]) -> tuple[Section, ...]:
     total = sum(len(words(piece.text)) for piece in pieces)
     best: list[Section] = []
     for level in sorted({_level(piece) for piece in pieces if piece.is_heading}):
-        made = [section for section in _divided(pieces, level) if _says(section)]
+        made = [section for section in _divided(pieces, level, language) if _says(section)]
         if len(made) > len(best):
             best = made
         if len(made) > 1 and max(section.length for section in made) <= WHOLE * total:
             break
     if len(best) < 2 and len(pages) > 1:
-        best = [Section(f"Page {page.number}", tuple(pieces_of([page]))) for page in pages]
+        best = [Section(f"Page {page.number}", tuple(pieces_of([page])), language) for page in pages]
         best = [section for section in best if _says(section)]
     return tuple(best)
 
@@ -118,11 +120,11 @@ def opening(section: Section, title: str) -> Passage:
     if taken.room > LONGEST_OPENING // 2:
         taken = Taken(section.heading, LONGEST_OPENING)
         for piece in section.pieces:
-            for start, end in [(0, len(piece.text))] if piece.is_heading else sentences(piece.text):
+            for start, end in [(0, len(piece.text))] if piece.is_heading else sentences(piece.text, section.language):
                 taken.add(piece, start, end)
     if not taken.spans:
         taken.add(section.pieces[0], 0, len(section.pieces[0].text), spare=len(section.pieces[0].text))
-    return taken.passage("opening", title)
+    return taken.passage("opening", title, section.language)
 
 
 def _firsts(section: Section) -> Taken:
@@ -136,7 +138,7 @@ def _firsts(section: Section) -> Taken:
                 taken.add(piece, 0, len(piece.text), spare=MORE_HEADINGS)
         elif opens:
             opens = False
-            taken.add(piece, *_first_sentence(piece.text))
+            taken.add(piece, *_first_sentence(piece.text, section.language))
     return taken
 
 
@@ -146,12 +148,13 @@ def parts(section: Section, title: str, longest: int = LONGEST_PART) -> list[Pas
     for piece in section.pieces:
         bounds = [(0, len(piece.text))]
         if len(words(piece.text)) > longest:
-            bounds = sentences(piece.text)
+            bounds = sentences(piece.text, section.language)
         for start, end in bounds:
             if not found or not found[-1].add(piece, start, end):
                 found.append(Taken("", longest))
                 found[-1].add(piece, start, end, spare=len(piece.text))
-    return [replace(one, heading=section.heading).passage("section", title) for one in found if one.spans]
+    named = (replace(one, heading=section.heading) for one in found if one.spans)
+    return [one.passage("section", title, section.language) for one in named]
 
 
 @dataclass
@@ -179,11 +182,11 @@ class Taken:
             self.texts.append(text)
         return True
 
-    def passage(self, recipe: str, title: str) -> Passage:
+    def passage(self, recipe: str, title: str, language: str) -> Passage:
         """Return it as a passage that stands under the document's title and the section's heading."""
         both = [title] if self.heading.casefold() == title.casefold() else [title, self.heading]
         heading = ": ".join(part for part in both if part)
-        return Passage(passage_id(recipe, self.spans), tuple(self.spans), JOINER.join(self.texts), heading)
+        return Passage(passage_id(recipe, self.spans), tuple(self.spans), JOINER.join(self.texts), heading, language)
 
 
 def pieces_of(pages: Sequence[Page]) -> list[Piece]:
@@ -193,11 +196,11 @@ def pieces_of(pages: Sequence[Page]) -> list[Piece]:
     return [Piece(page, block) for page in ordered for block in page.blocks if block.kind in kinds]
 
 
-def _divided(pieces: Sequence[Piece], level: float) -> list[Section]:
+def _divided(pieces: Sequence[Piece], level: float, language: str) -> list[Section]:
     """Return the pieces divided at the headings of this level and above; what stands before the first is left out."""
     starts = [n for n, piece in enumerate(pieces) if piece.is_heading and _level(piece) <= level]
     ends = [*starts[1:], len(pieces)]
-    return [Section(_heading(pieces[a]), tuple(pieces[a:b])) for a, b in zip(starts, ends, strict=False)]
+    return [Section(_heading(pieces[a]), tuple(pieces[a:b]), language) for a, b in zip(starts, ends, strict=False)]
 
 
 def _level(piece: Piece) -> float:
@@ -223,14 +226,15 @@ def _says(section: Section) -> bool:
     if is_contents(section.heading):
         return False
     return any(
-        not piece.is_heading and len(words(piece.text[slice(*_first_sentence(piece.text))])) >= SHORTEST
+        not piece.is_heading
+        and len(words(piece.text[slice(*_first_sentence(piece.text, section.language))])) >= SHORTEST
         for piece in section.pieces
     )
 
 
-def _first_sentence(text: str) -> tuple[int, int]:
+def _first_sentence(text: str, language: str) -> tuple[int, int]:
     """Return where the first sentence of some words stands; of a table the row of its header."""
-    bounds = sentences(text)
+    bounds = sentences(text, language)
     long = [(a, b) for a, b in bounds if len(words(text[a:b])) >= SHORTEST]
     whole = [(a, b) for a, b in long if text[a:b].rstrip("”\"')").endswith((".", "!", "?"))]
     return next(iter((*whole, *long, *bounds)), (0, 0))

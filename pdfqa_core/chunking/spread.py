@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pdfqa_core.chunking.sections import SHORTEST, Piece, Section, Taken, outline, pieces_of, sections
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.text import sentences, words
 from pdfqa_core.types import BlockKind, Page, Passage
 
@@ -43,34 +44,36 @@ def is_aside(heading: str) -> bool:
     return _ASIDE.match(heading) is not None
 
 
-def abstract(pages: Sequence[Page]) -> Section | None:
+def abstract(pages: Sequence[Page], language: str = ENGLISH) -> Section | None:
     """Return the section in the first third of a document that sums it up; None where there is none."""
     first = max((page.number for page in pages), default=0) / 3
-    found = (one for one in sections(pages) if _ABSTRACT.match(one.heading) and _says(one))
+    found = (one for one in sections(pages, language) if _ABSTRACT.match(one.heading) and _says(one))
     return next((one for one in found if one.pieces[0].page.number <= max(2, first)), None)
 
 
-def conclusion(pages: Sequence[Page]) -> Section | None:
+def conclusion(pages: Sequence[Page], language: str = ENGLISH) -> Section | None:
     """Return the last section in the second half of a document that concludes it; None where there is none.
 
     Where there are several, each concludes its chapter, unless it is one of the top sections.
     """
     half = max((page.number for page in pages), default=0) / 2
-    found = [one for one in sections(pages) if _CONCLUSION.match(one.heading) and _says(one)]
+    found = [one for one in sections(pages, language) if _CONCLUSION.match(one.heading) and _says(one)]
     if len(found) > SEVERAL:
-        found = [one for one in outline(pages) if one in found]
+        found = [one for one in outline(pages, language) if one in found]
     return next((one for one in reversed(found) if one.pieces[0].page.number > half), None)
 
 
-def spread(pages: Sequence[Page], title: str, most: int = MOST, longest: int = LONGEST) -> list[Passage]:
+def spread(
+    pages: Sequence[Page], title: str, most: int = MOST, longest: int = LONGEST, *, language: str = ENGLISH
+) -> list[Passage]:
     """Return at most `most` passages of about `longest` words in the order of the document; none is twice in it.
 
     Of the sections beside abstract, beginning and conclusion the longest are taken: how each begins, and how it ends.
     Tables and what stands behind the text (references, glossary, …) are left out.
     """
-    top = [one for one in outline(pages) if not is_aside(one.heading) and _says(one)]
-    top = top or [Section(title, tuple(pieces_of(pages)))]
-    opens, closes = abstract(pages), conclusion(pages)
+    top = [one for one in outline(pages, language) if not is_aside(one.heading) and _says(one)]
+    top = top or [Section(title, tuple(pieces_of(pages)), language)]
+    opens, closes = abstract(pages, language), conclusion(pages, language)
     made = [_head(opens or top[0], 2 * longest)]
     if closes is not None and closes != opens:
         made.append(_head(closes, longest))
@@ -83,13 +86,13 @@ def spread(pages: Sequence[Page], title: str, most: int = MOST, longest: int = L
         spans = [(span.page, span.start) for span in one.spans]
         if spans and not taken & set(spans):
             taken |= set(spans)
-            passages.append(one.passage("spread", title))
+            passages.append(one.passage("spread", title, language))
     return sorted(passages, key=lambda passage: (passage.spans[0].page, passage.spans[0].start))
 
 
 def head(section: Section, title: str, longest: int = 2 * LONGEST) -> Passage:
     """Return the first sentences of a section, about `longest` words, as a passage."""
-    return _head(section, longest).passage("spread", title)
+    return _head(section, longest).passage("spread", title, section.language)
 
 
 def _head(section: Section, room: int) -> Taken:
@@ -117,7 +120,7 @@ def _sentences(section: Section) -> Iterator[tuple[Piece, int, int]]:
     """
     for piece in section.pieces:
         if piece.block.kind in (BlockKind.TEXT, BlockKind.LIST) and not _LEGAL.search(piece.text):
-            for start, end in sentences(piece.text):
+            for start, end in sentences(piece.text, section.language):
                 if len(words(piece.text[start:end])) >= SHORTEST:
                     yield piece, start, end
 

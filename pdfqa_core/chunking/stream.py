@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from pdfqa_core.chunking.tables import captions_of, is_table
 from pdfqa_core.errors import UsageError
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.text import JOINER, sentences, words
 from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, passage_id
 
@@ -150,9 +151,12 @@ class Stream:
     pages: tuple[Page, ...]
     parts: tuple[BlockPart, ...]
     atoms: tuple[Atom, ...]
+    language: str = ENGLISH
 
     @classmethod
-    def of(cls, pages: Sequence[Page], tokenize: Tokenize | None = None, longest: int = 1) -> Stream:
+    def of(
+        cls, pages: Sequence[Page], tokenize: Tokenize | None = None, longest: int = 1, language: str = ENGLISH
+    ) -> Stream:  # fmt: skip
         """Return the stream of one document's pages; words of more than `longest` tokens are cut at tokens.
 
         Raises UsageError if the pages belong to more than one document.
@@ -166,7 +170,7 @@ class Stream:
             for number, part in enumerate(parts)
             for start, end, weight in _atoms(pages[part.page].text[part.start : part.end], tokenize, longest)
         ]
-        return cls(tuple(pages), tuple(parts), tuple(atoms))
+        return cls(tuple(pages), tuple(parts), tuple(atoms), language)
 
     @cached_property
     def texts(self) -> dict[int, str]:
@@ -206,7 +210,7 @@ class Stream:
             size += len(texts[-1])
         places = [starts[a.part] + a.end - self.parts[a.part].start for a in self.atoms]
         ends = []
-        for _, end in sentences("".join(texts)):
+        for _, end in sentences("".join(texts), self.language):
             index = bisect_left(places, end)
             if index == len(places) or places[index] != end:
                 continue
@@ -230,7 +234,7 @@ class Stream:
         """Return the passage of the atoms `first` to `last` (exclusive)."""
         spans = self.spans(first, last)
         text = JOINER.join(self.texts[span.page][span.start : span.end] for span in spans)
-        return Passage(passage_id(recipe, spans), spans, text)
+        return Passage(passage_id(recipe, spans), spans, text, language=self.language)
 
 
 def cut(stream: Stream, first: int, last: int, shortest: int | None, longest: int) -> list[tuple[int, int]]:

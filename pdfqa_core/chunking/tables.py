@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.text import JOINER, sentences, words
 from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, passage_id
 
@@ -73,7 +74,7 @@ def captions_of(page: Page) -> dict[int, Block]:
     return found
 
 
-def find_tables(pages: Sequence[Page]) -> list[TableUnit]:
+def find_tables(pages: Sequence[Page], language: str = ENGLISH) -> list[TableUnit]:
     """Return the tables of all pages in order."""
     found = []
     for page in pages:
@@ -84,12 +85,12 @@ def find_tables(pages: Sequence[Page]) -> list[TableUnit]:
         for number, block in enumerate(blocks):
             if is_table(page, block):
                 caption = captions.get(block.start)
-                titles = [(caption.start, caption.end)] if caption else _titles(page, blocks[:number])
+                titles = [(caption.start, caption.end)] if caption else _titles(page, blocks[:number], language)
                 found.append(_unit(page, block, tuple(titles)))
     return found
 
 
-def _titles(page: Page, above: Sequence[Block]) -> list[tuple[int, int]]:
+def _titles(page: Page, above: Sequence[Block], language: str) -> list[tuple[int, int]]:
     """Return the headings and short lines right above a table, and the sentence that announces it."""
     found: list[tuple[int, int]] = []
     left = _TITLE_WORDS
@@ -100,7 +101,7 @@ def _titles(page: Page, above: Sequence[Block]) -> list[tuple[int, int]]:
             break
         announces = text.endswith(":") and not found
         if announces:
-            start += sentences(text)[-1][0]
+            start += sentences(text, language)[-1][0]
         length = len(words(page.text[start:end]))
         if length > left or (not announces and block.kind is not BlockKind.HEADING and _SENTENCE_END.search(text)):
             break

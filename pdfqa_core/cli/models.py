@@ -1,4 +1,4 @@
-"""`pdfqa models`: which language models there are, and fetching, adding and removing them."""
+"""`pdfqa models`: which language models and encoders there are, and fetching, adding and removing them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.llm.catalogue import CatalogueEntry, entry, is_path, on_disk
 from pdfqa_core.llm.download import download, partial_bytes
-from pdfqa_core.models import LanguageModel, ModelFile, ModelFiles
+from pdfqa_core.models import EncoderFile, LanguageModel, ModelFile, ModelFiles
+from pdfqa_core.models.encoder_files import encoder_entry, fetch_encoder, is_encoder
 from pdfqa_core.settings import models_path
 from pdfqa_core.types import Progress
 
@@ -24,7 +25,9 @@ USUAL = 10_000_000  # bytes a second that the announced time is for
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    command = subparsers.add_parser("models", help="list, fetch, add and remove language models", description=__doc__)
+    command = subparsers.add_parser(
+        "models", help="list, fetch, add and remove language models and encoders", description=__doc__
+    )
     actions = command.add_subparsers(required=True, metavar="ACTION")
     for name, run, words, argument in (
         ("list", run_list, "the models that are known, and which fit this machine", ""),
@@ -54,15 +57,15 @@ def run_list(arguments: argparse.Namespace) -> int:
     """Print the models, one a line."""
     from pdfqa_core.llm.hardware import memory, physical_cores
 
-    llm, machine, cores = LanguageModel.named(settings_of(arguments).llm), memory(), physical_cores()
-    files = _files(arguments)
-    found = files.all(llm)
+    settings, machine, cores = settings_of(arguments), memory(), physical_cores()
+    llm, files = LanguageModel.named(settings.llm), _files(arguments)
+    found, encoders = files.all(llm), files.encoders.all()
     active = "" if llm.engine == "openai" else llm.model
     if arguments.json:
         rows = [_row(one, one.name == active, files.expected_speed(one.size)) for one in found]
         print(json.dumps({
             "machine": {"memory": machine.total, "free": machine.free, "cores": cores}, "folder": str(files.folder),
-            "models": rows,
+            "models": rows, "encoders": [_encoder_row(one, settings.retrieval.embedding_model) for one in encoders],
         }, ensure_ascii=False))  # fmt: skip
         return 0
     width = max(len(one.name) for one in found if not one.added)
@@ -70,6 +73,13 @@ def run_list(arguments: argparse.Namespace) -> int:
         mark = "*" if one.name == active else " "
         needs = f"needs {one.memory / 1e9:.1f} GB: {one.fit}" if one.fit else one.problem or "memory unknown"
         print(f"{mark} {one.name:<{width}}  {one.size / 1e6:>6,.0f} MB  {needs:<24}  {one.licence:<19}  {_where(one)}")
+    print("Encoders, beside the bundled all-MiniLM-L6-v2 (English):", file=sys.stderr)
+    for encoder in encoders:
+        said, kept = encoder.entry, encoder.partial / encoder.entry.size
+        mark = "*" if said.name == settings.retrieval.embedding_model else " "
+        where = "here" if encoder.path else f"{kept:.0%} here" if kept else "to download"
+        facts = f"{said.size / 1e6:>6,.0f} MB  {said.languages:<24}  {said.licence:<19}  {where}"
+        print(f"{mark} {said.name:<{width}}  {facts}", file=sys.stderr)
     free = f"{machine.free / 1e9:.1f} of {machine.total / 1e9:.1f} GB memory free"
     print(f"{cores} cores, {free}; * is the one that the settings name", file=sys.stderr)
     print(f"Downloaded files lie in {files.folder}", file=sys.stderr)
@@ -87,8 +97,19 @@ def _row(one: ModelFile, active: bool, expected: float | None) -> dict[str, Any]
     return {**facts, "here": bool(one.path), "active": active, "tokens_per_second": expected}
 
 
+def _encoder_row(one: EncoderFile, used: str) -> dict[str, Any]:
+    entry = one.entry
+    return {
+        "name": entry.name, "title": entry.title, "size": entry.size, "multilingual": entry.multilingual,
+        "languages": entry.languages, "licence": entry.licence, "path": one.path, "here": bool(one.path),
+        "partial": one.partial, "active": entry.name == used,
+    }  # fmt: skip
+
+
 def run_download(arguments: argparse.Namespace) -> int:
     """Fetch a model, by default the one that the settings name. What has arrived is kept when it is interrupted."""
+    if arguments.model and is_encoder(arguments.model):
+        return _download_encoder(arguments)
     llm = LanguageModel.named(settings_of(arguments).llm)
     name = arguments.model or llm.model
     if not arguments.model and (llm.engine == "openai" or is_path(name)):
@@ -106,13 +127,36 @@ def run_download(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _download_encoder(arguments: argparse.Namespace) -> int:
+    began, chosen, encoders = time.monotonic(), encoder_entry(arguments.model), _files(arguments).encoders
+    if not arguments.json:
+        lines = f"Downloading {chosen.title}: {chosen.size / 1e6:,.0f} MB, under the {chosen.licence} licence.\n"
+        print(f"{lines}From {chosen.url}. Ctrl-C stops it; the same command goes on from there.", file=sys.stderr)
+    try:
+        path = fetch_encoder(chosen, encoders.folder, on_progress=_show)
+    except KeyboardInterrupt:
+        stopped = StoppedError("Stopped; what has arrived is kept.")
+        stopped.hint = "The same command goes on from there."
+        raise stopped from None
+    finally:
+        progress.clear()
+    if arguments.json:
+        row = {"name": chosen.name, "path": str(path), "seconds": round(time.monotonic() - began, 3)}
+        print(json.dumps(row, ensure_ascii=False))
+    else:
+        print(f"{chosen.title} is here: {path}")
+        print(f'Use it on the Models tab, or with embedding_model = "{chosen.name}".', file=sys.stderr)
+    return 0
+
+
 def run_prepare(arguments: argparse.Namespace) -> int:
     """Make the graphs of the encoder that the settings name, and say which form is best here."""
     from pdfqa_core.models import Encoders, graphs_path
     from pdfqa_core.retrieval import Encoder
 
     settings = settings_of(arguments)
-    encoder = Encoder(settings.retrieval.embedding_model, graphs=graphs_path(settings.llm))
+    found = _files(arguments).encoders.find(settings.retrieval.embedding_model)
+    encoder = Encoder(found, graphs=graphs_path(settings.llm))
     progress.show(Progress(Encoders.PREPARING))
     try:
         made = encoder.made
@@ -187,7 +231,14 @@ def run_remove(arguments: argparse.Namespace) -> int:
     used = LanguageModel.named(settings.llm).model if settings.llm.engine != "openai" else ""
     if used and arguments.model in (used, str(Path(used).expanduser().absolute())):
         raise UsageError(f"{arguments.model} is the model that the settings name.", "Choose another one first.")
-    deleted = _files(arguments).remove(arguments.model)
+    if is_encoder(arguments.model) and arguments.model == settings.retrieval.embedding_model:
+        raise UsageError(f"{arguments.model} is the encoder that the settings name.", "Choose another one first.")
+    files = _files(arguments)
+    if is_encoder(arguments.model):
+        if not (deleted := files.encoders.remove(arguments.model)):
+            raise UsageError(f"{arguments.model} is not on this computer.", "See which are: pdfqa models list")
+    else:
+        deleted = files.remove(arguments.model)
     if arguments.json:
         print(json.dumps({"name": arguments.model, "removed": True, "deleted": deleted}, ensure_ascii=False))
     else:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pdfqa_core.conversation.base import rewriters
 from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, needs_context, phrases, relation, topic_terms
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences
 from pdfqa_core.types import History, Rewritten, StopSignal, WeightedTexts
@@ -31,13 +32,18 @@ class Concatenation:
     A follow-up shows, in brackets, the topic words of the questions before, back to the last one that stood alone:
     "How much is it?" after "What is the deductible of the Standard plan?" becomes "How much is it? (deductible,
     Standard plan)". A question that stands alone is left as it is, and one on a new topic is searched for by itself
-    (`relation`; `encode` makes vectors of questions, None: judged by words; `new_topic` is the threshold).
+    (`relation`; `encode` makes vectors of questions, None: judged by words; `new_topic` is the threshold). `language`
+    is the one of the questions.
     """
 
-    def __init__(self, *, turns: int = 5, encode: Encode | None = None, new_topic: float = NEW_TOPIC) -> None:
+    def __init__(
+        self, *, turns: int = 5, encode: Encode | None = None, new_topic: float = NEW_TOPIC,
+        language: str = ENGLISH,
+    ) -> None:  # fmt: skip
         self.turns = turns
         self.encode = encode
         self.new_topic = new_topic
+        self.language = language
 
     def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
         """Return the question with what it is searched with. Raises ModelError if the encoder fails."""
@@ -50,29 +56,29 @@ class Concatenation:
 
     def related(self, question: str, recent: History) -> tuple[Relation, Rewritten]:
         """Return how the question relates to the turns before it, and the question with what it is searched with."""
-        related = relation(question, recent, encode=self.encode, new_topic=self.new_topic)
+        related = relation(question, recent, encode=self.encode, new_topic=self.new_topic, language=self.language)
         if related is Relation.NEW_TOPIC:
             return related, Rewritten(question, NEW_TOPIC_NOTE)
         earlier = [asked for asked, _ in recent]
         follow_up = related is Relation.FOLLOW_UP
         share = 1.0 if follow_up else STANDING_ALONE
         lexical, dense = [(question, 1.0)], [(question, 1.0)]
-        topic = _topic(earlier)
+        topic = _topic(earlier, self.language)
         for place, asked in enumerate(earlier):
             faded = share * DECAY ** (len(earlier) - 1 - place)
             more = share if place == topic else 0.0
-            words = " ".join(dict.fromkeys(topic_terms(asked)))
+            words = " ".join(dict.fromkeys(topic_terms(asked, self.language)))
             if words:
                 lexical.append((words, WORDS * faded + TOPIC_WORDS * more))
             dense.append((asked, MEANING * faded + TOPIC_MEANING * more))
         if nearest := self._nearest(question, recent[-1][1]):
             dense.append((nearest, share * ANSWER_MEANING))
-        shown = _with_topic(question, earlier) if follow_up else question
+        shown = _with_topic(question, earlier, self.language) if follow_up else question
         return related, Rewritten(shown, "", _rounded(lexical), _rounded(dense), leans=follow_up)
 
     def _nearest(self, question: str, answer: str) -> str:
         """Return the sentence of an answer that is nearest to the question; the first without an encoder."""
-        found = [answer[start:end] for start, end in sentences(answer)[:LONGEST_ANSWER]]
+        found = [answer[start:end] for start, end in sentences(answer, self.language)[:LONGEST_ANSWER]]
         if self.encode is None or len(found) < 2:
             return found[0] if found else ""
         vectors = self.encode([question, *found])
@@ -83,16 +89,16 @@ def _rounded(texts: Sequence[tuple[str, float]]) -> WeightedTexts:
     return tuple((text, round(weight, 4)) for text, weight in texts)
 
 
-def _topic(earlier: Sequence[str]) -> int:
+def _topic(earlier: Sequence[str], language: str) -> int:
     """Return the place of the last question that stood alone, or of the first one."""
-    alone = [place for place, asked in enumerate(earlier) if not needs_context(asked, earlier[:place])]
+    alone = [place for place, asked in enumerate(earlier) if not needs_context(asked, earlier[:place], language)]
     return alone[-1] if alone else 0
 
 
-def _with_topic(question: str, earlier: Sequence[str]) -> str:
-    known = set(topic_terms(question))
+def _with_topic(question: str, earlier: Sequence[str], language: str) -> str:
+    known = set(topic_terms(question, language))
     added: list[str] = []
-    for asked in reversed(earlier[_topic(earlier) :]):
-        added = phrases(asked, known) + added
-        known |= set(topic_terms(asked))
+    for asked in reversed(earlier[_topic(earlier, language) :]):
+        added = phrases(asked, known, language) + added
+        known |= set(topic_terms(asked, language))
     return f"{question.rstrip()} ({', '.join(added)})" if added else question

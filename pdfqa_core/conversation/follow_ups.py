@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pdfqa_core.text import STOP_WORDS, terms
+from pdfqa_core.languages import ENGLISH, stop_words
+from pdfqa_core.text import terms
 from pdfqa_core.types import Span
 
 LONGEST = 8  # words of a heading
@@ -26,6 +27,18 @@ EMPTY = frozenset(
     question questions reference references remark remarks required second section sections step steps summary table
     tables third tip tips title topic topics total update updates version""".split()
 )
+
+# A question about a heading, and one about a heading of the document with this title.
+_ASKED = {
+    ENGLISH: ("What is said about “{heading}”?", "What does {title} say about “{heading}”?"),
+    "german": ("Was steht zu „{heading}“?", "Was steht in {title} zu „{heading}“?"),
+    "french": ("Que dit-on de « {heading} » ?", "Que dit {title} de « {heading} » ?"),
+    "spanish": ("¿Qué se dice de «{heading}»?", "¿Qué dice {title} de «{heading}»?"),
+    "italian": ("Che cosa si dice di «{heading}»?", "Che cosa dice {title} di «{heading}»?"),
+    "portuguese": ("O que se diz sobre «{heading}»?", "O que diz {title} sobre «{heading}»?"),
+    "dutch": ("Wat staat er over “{heading}”?", "Wat staat er in {title} over “{heading}”?"),
+}
+ASKED_IN = frozenset(_ASKED)  # the languages in which questions can be made
 
 _NUMBERED = re.compile(
     r"^(?:(?i:section|chapter|part|item|note|appendix)\s+\S+(?:\s+[–—-])?|\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z][.)])\s+"
@@ -44,6 +57,7 @@ class Section:
     document_id: str
     page: int
     title: str = ""
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +78,15 @@ class FollowUp:
     section: Section
 
 
-def topic(heading: str) -> str:
+def topic(heading: str, language: str = ENGLISH) -> str:
     """Return what a heading names, without number, parent and capitals; empty if it names nothing to ask about."""
     text = _PARENT.sub("", _NUMBERED.sub("", " ".join(heading.split()))).rstrip(":. ")
     parts = text.split()
     if not text[:1].isupper() or len(parts) > LONGEST or _BROKEN.search(text):
         return ""
-    if sum(c.isalpha() or c.isspace() for c in text) < 0.8 * len(text) or parts[-1].casefold() in STOP_WORDS:
+    if sum(c.isalpha() or c.isspace() for c in text) < 0.8 * len(text) or parts[-1].casefold() in stop_words(language):
         return ""
-    if max(map(len, _own(text)), default=0) < 4:
+    if max(map(len, _own(text, language)), default=0) < 4:
         return ""
     return text.capitalize() if text.isupper() and len(parts) > 1 else text
 
@@ -107,25 +121,27 @@ def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[Fo
     seen = {frozenset(_own(question)) for question in asked}
     offered: list[frozenset[str]] = []
     for section in sections:
-        heading = topic(section.heading)
-        about = frozenset(_own(heading))
+        heading = topic(section.heading, section.language)
+        about = frozenset(_own(heading, section.language))
         if not heading or any(about <= known for known in seen) or any(known <= about for known in offered):
             continue
         if heading.endswith("?") and (len(about) < 2 or not _ASKS.match(heading) or _POINTS.search(heading)):
             continue
         seen.add(about)
         offered.append(about)
-        yield FollowUp(_question(heading, section.title), section)
+        yield FollowUp(_question(heading, section.title, section.language), section)
 
 
-def _question(heading: str, title: str) -> str:
+def _question(heading: str, title: str, language: str) -> str:
     if heading.endswith("?"):
         return heading
+    about, titled = _ASKED.get(language, _ASKED[ENGLISH])
     if title and len(title) <= LONGEST_TITLE and not _BROKEN.search(title):
-        return f"What does {title} say about “{heading}”?"
-    return f"What is said about “{heading}”?"
+        return titled.format(title=title, heading=heading)
+    return about.format(heading=heading)
 
 
-def _own(text: str) -> list[str]:
+def _own(text: str, language: str = ENGLISH) -> list[str]:
     """Return the terms that are neither function words nor empty."""
-    return [term for term in terms(text) if term not in STOP_WORDS and term not in EMPTY and not term.isdigit()]
+    left_out = stop_words(language)
+    return [term for term in terms(text) if term not in left_out and term not in EMPTY and not term.isdigit()]

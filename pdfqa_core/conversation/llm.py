@@ -15,6 +15,7 @@ from pdfqa_core.conversation.candidates import candidates
 from pdfqa_core.conversation.concatenation import Concatenation
 from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, topic_terms
 from pdfqa_core.errors import ModelError
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.streaming import complete, is_set, result_of
 from pdfqa_core.text import terms
 from pdfqa_core.types import LLM, History, Message, Rewritten, StopSignal
@@ -45,6 +46,8 @@ WRITTEN, CHOSEN = 0.5, 0.2
 
 CHOSEN_NOTE = "Completed with words of the questions before that the model chose, because its own rewriting {}."
 FALLBACK_NOTE = "The words of earlier questions were added, because the model's rewriting {}."
+
+ENGLISH_ONLY_NOTE = "The words of earlier questions were added: the model rewrites English questions only."
 
 _LABEL = re.compile(r"^\W*(rewritten|standalone|complete)?\s*(question)?\s*:\s*", re.IGNORECASE)
 
@@ -139,11 +142,11 @@ class LLMRewriter:
 
     def __init__(
         self, llm: LLM, *, turns: int = 5, max_tokens: int = 96, encode: Encode | None = None,
-        new_topic: float = NEW_TOPIC,
+        new_topic: float = NEW_TOPIC, language: str = ENGLISH,
     ) -> None:  # fmt: skip
         self.llm = llm
         self.max_tokens = max_tokens
-        self._fallback = Concatenation(turns=turns, encode=encode, new_topic=new_topic)
+        self._fallback = Concatenation(turns=turns, encode=encode, new_topic=new_topic, language=language)
 
     def rewrite(self, question: str, history: History, *, stop: StopSignal | None = None) -> Rewritten:
         """Return the model's question if it is acceptable, the concatenation rewriter's otherwise.
@@ -157,6 +160,8 @@ class LLMRewriter:
         related, fallback = self._fallback.related(question, recent)
         if related is not Relation.FOLLOW_UP:
             return fallback
+        if self._fallback.language != ENGLISH:
+            return replace(fallback, note=ENGLISH_ONLY_NOTE)
         found = self._by_model(question, recent, fallback, stop)
         return fallback if is_set(stop) else found
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
-from pdfqa_core.text import STOP_WORDS, sentences, terms
+from pdfqa_core.conversation.pointing import POINTING, Pointing
+from pdfqa_core.languages import ENGLISH, stop_words
+from pdfqa_core.text import sentences, terms
 from pdfqa_core.types import History
 
 # Texts of questions to an (n, dimension) array of vectors of length 1.
@@ -40,6 +42,8 @@ _COMPARES = re.compile(
     r"safer|(more|less) \w+)\b(?!.*\b(than|and|or)\b)",
     re.IGNORECASE,
 )
+_WORDS = {ENGLISH: Pointing(POINTERS, PRONOUNS, EMPTY, _OPENING, _COMPARES, _EXPLETIVE)} | POINTING
+_OTHER = Pointing()  # of a language whose words are not known: few words alone tell a follow-up
 FEW = 3  # topic words below which a question without a new name is taken for a follow-up
 ANTECEDENT = 3  # topic words of a sentence after which a pronoun may stand for them
 SHARED = 0.2  # share of a question's topic words that were said before, below which the topic may be new
@@ -58,20 +62,21 @@ class Relation(Enum):
 
 
 def relation(
-    question: str, history: History, *, encode: Encode | None = None, new_topic: float = NEW_TOPIC
-) -> Relation:
+    question: str, history: History, *, encode: Encode | None = None, new_topic: float = NEW_TOPIC,
+    language: str = ENGLISH,
+) -> Relation:  # fmt: skip
     """Return how a question relates to the (question, answer) pairs before it, at least one.
 
     One that points back is a follow-up. The topic is new if the cosine of the question with every earlier question is
     below `new_topic`, or below half of that where the question shares a topic word with what was said. Without
     `encode`, it is new if the question needs no context and shares less than a fifth of its topic words. With
-    `new_topic` 0 no topic is new.
+    `new_topic` 0 no topic is new. `language` is that of the questions.
     """
     earlier = [asked for asked, _ in history]
-    if points_back(question, earlier):
+    if points_back(question, earlier, language):
         return Relation.FOLLOW_UP
-    needs = needs_context(question, earlier)
-    topic = set(topic_terms(question))
+    needs = needs_context(question, earlier, language)
+    topic = set(topic_terms(question, language))
     said = {term for pair in history for text in pair for term in terms(text)}
     if new_topic <= 0:
         new = False
@@ -85,62 +90,70 @@ def relation(
     return Relation.FOLLOW_UP if needs else Relation.SAME_TOPIC
 
 
-def topic_terms(text: str) -> list[str]:
+def topic_terms(text: str, language: str = ENGLISH) -> list[str]:
     """Return the index terms that say what a question is about."""
-    return [term for term in terms(text) if term not in STOP_WORDS and term not in EMPTY and term not in POINTERS]
+    words, left_out = _WORDS.get(language, _OTHER), stop_words(language)
+    return [
+        term for term in terms(text) if term not in left_out and term not in words.empty and term not in words.pointers
+    ]
 
 
-def needs_context(question: str, earlier: Sequence[str] = ()) -> bool:
+def needs_context(question: str, earlier: Sequence[str] = (), language: str = ENGLISH) -> bool:
     """Return whether a question leaves its topic to the `earlier` questions.
 
     It does if it points back, or names fewer than FEW things, unless one of them is a name nobody mentioned before.
     """
-    if points_back(question, earlier):
+    if points_back(question, earlier, language):
         return True
-    if names(question) - {term for asked in earlier for term in terms(asked)}:
+    if names(question, language) - {term for asked in earlier for term in terms(asked)}:
         return False
-    return len(set(topic_terms(question))) < FEW
+    return len(set(topic_terms(question, language))) < FEW
 
 
-def points_back(question: str, earlier: Sequence[str] = ()) -> bool:
+def points_back(question: str, earlier: Sequence[str] = (), language: str = ENGLISH) -> bool:
     """Return whether a question says that something came before.
 
     By a pronoun ("the same", "the other") with nothing in its sentence that it could stand for, by a pronoun and a
     topic word of the last question, by its opening ("and", "what about", "no, I meant"), or by a comparison without
     saying with what.
     """
-    if _OPENING.match(question) or _COMPARES.search(question):
+    words = _WORDS.get(language, _OTHER)
+    if words.opening.match(question) or words.compares.search(question):
         return True
-    if any(_open_pronoun(question[start:end]) for start, end in sentences(question)):
+    if any(_open_pronoun(question[start:end], words, language) for start, end in sentences(question, language)):
         return True
-    last = set(topic_terms(earlier[-1])) if earlier else set()
-    return bool(last & set(terms(question))) and bool(PRONOUNS & set(terms(_EXPLETIVE.sub(" ", question))))
+    last = set(topic_terms(earlier[-1], language)) if earlier else set()
+    return bool(last & set(terms(question))) and bool(words.pronouns & set(terms(words.expletive.sub(" ", question))))
 
 
-def _open_pronoun(sentence: str) -> bool:
+def _open_pronoun(sentence: str, words: Pointing, language: str) -> bool:
     """Return whether a pronoun comes before the sentence has named anything that it could stand for."""
     named = 0
-    for word in _WORD.finditer(_EXPLETIVE.sub(" ", sentence)):
-        if any(term in POINTERS for term in terms(word[0])):
+    for word in _WORD.finditer(words.expletive.sub(" ", sentence)):
+        if any(term in words.pointers for term in terms(word[0])):
             return True
-        named += len(topic_terms(word[0]))
+        named += len(topic_terms(word[0], language))
         if named >= ANTECEDENT:
             return False
     return False
 
 
-def names(question: str) -> set[str]:
-    """Return the terms that look like names: capitals or digits in a word that does not open a sentence."""
-    inside = re.finditer(r"(?<![.?!:]\s)(?<!^)\b\w*[A-Z0-9]\w*", question)
-    return {term for word in inside for term in topic_terms(word[0])}
+def names(question: str, language: str = ENGLISH) -> set[str]:
+    """Return the terms that look like names: capitals or digits in a word that does not open a sentence.
+
+    Every German noun has a capital: there only digits tell.
+    """
+    sign = "0-9" if language == "german" else "A-Z0-9"
+    inside = re.finditer(rf"(?<![.?!:]\s)(?<!^)\b\w*[{sign}]\w*", question)
+    return {term for word in inside for term in topic_terms(word[0], language)}
 
 
-def phrases(question: str, known: set[str]) -> list[str]:
+def phrases(question: str, known: set[str], language: str = ENGLISH) -> list[str]:
     """Return the runs of topic words of `question` as they are written, those already `known` left out."""
     found: list[str] = []
     reached, joined = -1, False
     for word in _WORD.finditer(question):
-        wanted = [term for term in topic_terms(word[0]) if term not in known]
+        wanted = [term for term in topic_terms(word[0], language) if term not in known]
         if not wanted:
             joined = False
             continue

@@ -89,6 +89,16 @@ class CatalogueEntry:
         return f"https://huggingface.co/{self.repo}"
 
     @property
+    def path(self) -> str:
+        """Where in its repository the file lies."""
+        return self.file
+
+    @property
+    def otherwise(self) -> str:
+        """What a person can do who cannot have the file."""
+        return "add a model file by its path"
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Where the file can be had, in words, in the order in which it is tried."""
         parts = self.parts

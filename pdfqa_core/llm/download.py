@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
-from pdfqa_core.llm.catalogue import CatalogueEntry
 from pdfqa_core.llm.hub import Hub
 from pdfqa_core.llm.part_packages import PartPackages
 from pdfqa_core.llm.partial import PARTIAL, Partial, SourceError, forget, known_right, leftovers, read, remember
+from pdfqa_core.llm.remote import RemoteFile
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress, StopSignal
 
@@ -45,7 +45,7 @@ class Source(Protocol):
         ...
 
 
-def sources(entry: CatalogueEntry) -> list[Source]:
+def sources(entry: RemoteFile) -> list[Source]:
     """Return the sources of a file, in the order in which they are asked."""
     found: list[Source] = [Hub(entry, last=entry.parts is None)]
     if entry.parts is not None:
@@ -54,7 +54,7 @@ def sources(entry: CatalogueEntry) -> list[Source]:
 
 
 def download(
-    entry: CatalogueEntry, folder: Path, *, on_progress: Callable[[Progress], None] = lambda progress: None,
+    entry: RemoteFile, folder: Path, *, on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: StopSignal | None = None,
 ) -> Path:  # fmt: skip
     """Fetch a model's file into `folder` and return its path; what an earlier call has left is not fetched again.
@@ -101,7 +101,7 @@ def remove_partial(folder: Path, file: str) -> None:
 class _Transfer:
     """One download, in a thread of its own that ends when it is cancelled, whatever the sources do."""
 
-    def __init__(self, entry: CatalogueEntry, folder: Path) -> None:
+    def __init__(self, entry: RemoteFile, folder: Path) -> None:
         self.partial = Partial(entry.file, folder)
         self.error: PdfQAError | None = None
         self._entry = entry

@@ -1,4 +1,4 @@
-"""Downloads of catalogue models that go on in the background, one thread each, seen and stopped by name."""
+"""Downloads of models of a catalogue that go on in the background, one thread each, seen and stopped by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.llm.catalogue import CatalogueEntry
@@ -36,11 +37,34 @@ class DownloadState:
         return left / seconds if seconds else None
 
 
-class Downloads:
-    """The downloads into one folder, those under way and how the last of each name ended."""
+class Wanted(Protocol):
+    """An entry of a catalogue."""
 
-    def __init__(self, folder: Path) -> None:
+    @property
+    def name(self) -> str:
+        """What it goes by."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        ...
+
+    @property
+    def package(self) -> str:
+        """The Python package that carries it, "" for none."""
+        ...
+
+
+class Downloads:
+    """The downloads into one folder, those under way and how the last of each name ended.
+
+    `fetch` fetches an entry into a folder, as `download` does.
+    """
+
+    def __init__(self, folder: Path, fetch: Callable[..., Any] = download) -> None:
         self._folder = folder
+        self._fetch = fetch
         self._lock = threading.Lock()
         self._states: dict[str, DownloadState] = {}
         self._stops: dict[str, threading.Event] = {}
@@ -56,7 +80,7 @@ class Downloads:
         with self._lock:
             return tuple(state for state in self._states.values() if state.state == "downloading")
 
-    def start(self, entry: CatalogueEntry, then: Callable[[], None] = lambda: None) -> None:
+    def start(self, entry: Wanted, then: Callable[[], None] = lambda: None) -> None:
         """Begin a download, unless it is under way; `then` is called in its thread when the file is there.
 
         Raises UsageError for a model that a package carries.
@@ -82,9 +106,13 @@ class Downloads:
 
     def forget(self, entry: CatalogueEntry) -> None:
         """Remove what an unfinished download has left, and how it ended."""
-        with self._lock:
-            self._states.pop(entry.name, None)
+        self.clear(entry.name)
         remove_partial(self._folder, entry.file)
+
+    def clear(self, name: str) -> None:
+        """Forget how a download ended."""
+        with self._lock:
+            self._states.pop(name, None)
 
     def close(self) -> None:
         """Stop all downloads and wait for them; none begins any more."""
@@ -96,9 +124,9 @@ class Downloads:
             if thread is not threading.current_thread():
                 thread.join(timeout=2)
 
-    def _run(self, entry: CatalogueEntry, stop: threading.Event, then: Callable[[], None]) -> None:
+    def _run(self, entry: Wanted, stop: threading.Event, then: Callable[[], None]) -> None:
         try:
-            download(entry, self._folder, on_progress=lambda step: self._set(entry.name, progress=step), stop=stop)
+            self._fetch(entry, self._folder, on_progress=lambda step: self._set(entry.name, progress=step), stop=stop)
         except StoppedError:
             self._set(entry.name, state="stopped")
             return

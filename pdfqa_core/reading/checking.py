@@ -11,14 +11,16 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import Aligned, align, stem, stems
 from pdfqa_core.reading.facts import scales
-from pdfqa_core.reading.matching import Match, Quote, match, quotes, vectors_of
+from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
+from pdfqa_core.reading.same_words import says_the_same
 from pdfqa_core.reading.verdicts import agreement, misordered, signs
 from pdfqa_core.streaming import is_set
-from pdfqa_core.text import content_terms, sentences, terms
+from pdfqa_core.text import compared_terms, content_terms, sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, StopSignal, Support
 
 # By benchmarks/verdicts.py: at most 5 % of the sentences with a swapped fact are SUPPORTED. PARTLY: few of those
@@ -50,13 +52,13 @@ class Checked:
     sentences: tuple[CheckedSentence, ...] = ()
 
 
-def answer_sentences(text: str) -> list[tuple[int, int]]:
+def answer_sentences(text: str, language: str = ENGLISH) -> list[tuple[int, int]]:
     """Return (start, end) of each sentence of an answer: a line ends one, marks of lists belong to none."""
     found = []
     for line in _LINE.finditer(text):
         mark = _LIST_MARK.match(line[0])
         start = line.start() + (mark.end() if mark else 0)
-        bounds = ((start + a, start + b) for a, b in sentences(text[start : line.end()]))
+        bounds = ((start + a, start + b) for a, b in sentences(text[start : line.end()], language))
         found += [(a, b) for a, b in bounds if terms(text[a:b])]
     return found
 
@@ -86,14 +88,15 @@ class Checker:
         Nothing is supported once `stop` is set. Raises what the encoder raises.
         """
         yield Progress("checking")
-        bounds = answer_sentences(text)
+        language = language_of(hits)
+        bounds = answer_sentences(text, language)
         candidates = [quote for hit in hits for quote in quotes(hit)]
         if not bounds or not candidates:
             return Checked(
                 sentences=tuple(CheckedSentence(a, b, Support.NOT_FOUND, _places(text, a, b)) for a, b in bounds)
             )
         passages = [(hit.passage.text, hit.passage.heading) for hit in hits]
-        claims = [_claim(text[a:b], question) for a, b in bounds]
+        claims = [_claim(text[a:b], question, language) for a, b in bounds]
         compared = self._matches(claims, candidates)
         citations, supports = [], []
         for (start, end), claim, matches in zip(bounds, claims, compared, strict=True):
@@ -102,9 +105,11 @@ class Checker:
             short = claim != sentence
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
             own = _own(sentence)
-            aligned = align(own, passages, question, short=short)
+            aligned = align(own, passages, question, short=short) if language == ENGLISH else []
             fitting = [_in_row(found, hits, aligned) for found in (single if short else matches)]
-            news = frozenset(stems(own)) - frozenset(stems(question)) if question and not short else frozenset[str]()
+            news = frozenset[str]()
+            if question and not short:
+                news = frozenset(stems(own, language)) - frozenset(stems(question, language))
             for place, found in enumerate(self._best(fitting, named, news)):
                 support = self._support(own, found, aligned, passages, question)
                 if short and support is Support.SUPPORTED and not _says(own, found.quote):
@@ -133,6 +138,9 @@ class Checker:
         """Return how far the passages support a sentence whose best match is given; each fact must stand in them."""
         if best.score < self.partly:
             return Support.NOT_FOUND
+        if (language := best.quote.language) != ENGLISH:
+            same = is_statement(sentence, question) and says_the_same(sentence, " ".join(best.quote.parts), language)
+            return Support.SUPPORTED if same else Support.PARTLY
         if not is_statement(sentence, question) or any(one.own is None for one in aligned) or misordered(sentence):
             return Support.PARTLY
         if claimed(sentence) and _asked_else(sentence, passages, question):
@@ -148,7 +156,7 @@ class Checker:
             return found.score + (NAMED if found.quote.hit.rank in named else 0.0)
 
         def told(found: Match) -> float:
-            return len(news & set(map(stem, found.quote.terms))) / max(1, len(news))
+            return len(news & {stem(term, found.quote.language) for term in found.quote.terms}) / max(1, len(news))
 
         best: dict[tuple[str, int], Match] = {}
         for found in sorted(matches, key=lambda found: fit(found) + NEWS * told(found), reverse=True):
@@ -188,8 +196,10 @@ def _asked_else(sentence: str, passages: Sequence[tuple[str, str]], question: st
     return bool(repeated) and not repeated <= {word for text, head in passages for word in stems(f"{head} {text}")}
 
 
-def _claim(sentence: str, question: str) -> str:
-    return f"{question} {_own(sentence)}" if question and len(content_terms(_own(sentence))) < FEW else sentence
+def _claim(sentence: str, question: str, language: str) -> str:
+    return (
+        f"{question} {_own(sentence)}" if question and len(content_terms(_own(sentence), language)) < FEW else sentence
+    )
 
 
 def _own(sentence: str) -> str:
@@ -216,7 +226,10 @@ def _says(sentence: str, quote: Quote) -> bool:
     words = "".join(letter for i, letter in enumerate(sentence) if not any(n.start <= i < n.end for n in said))
     if not {number.key for number in said} <= stated(quote.text):
         return False
-    return bool(content_terms(sentence)) and all(term in quote.terms for term in content_terms(words))
+    language = quote.language
+    return bool(content_terms(sentence, language)) and all(
+        term in quote.terms for term in compared_terms(words, language)
+    )
 
 
 def _stated(text: str) -> frozenset[tuple[float, bool]]:

@@ -14,7 +14,7 @@ from pdfqa_core.reading.numbers import stated
 from pdfqa_core.reading.question_type import asks_for_value
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.reading.tables import tables
-from pdfqa_core.text import content_terms
+from pdfqa_core.text import compared_terms
 from pdfqa_core.types import Hit, Span
 
 GAP = " … "  # stands for sentences that were left out
@@ -119,7 +119,7 @@ def _overlap(one: Hit, other: Hit) -> bool:
 
 
 def _twins(hit: Hit, better: Hit) -> bool:
-    mine, theirs = set(content_terms(hit.passage.text)), set(content_terms(better.passage.text))
+    mine, theirs = (set(compared_terms(one.passage.text, one.passage.language)) for one in (hit, better))
     if len(mine & theirs) < TWIN * min(len(mine), len(theirs)) or len(mine - theirs) > (1 - TWIN) * len(mine):
         return False
     return stated(hit.passage.text) <= stated(better.passage.text)

@@ -11,7 +11,7 @@ from pdfqa_core.reading.evidence import first
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.streaming import is_set
-from pdfqa_core.text import content_terms
+from pdfqa_core.text import compared_terms
 from pdfqa_core.types import (
     Answer,
     CheckedSentence,
@@ -77,12 +77,12 @@ class ExtractiveReader:
     def sentences(self, question: str, hits: Sequence[Hit]) -> list[Quote]:
         """Return the chosen sentences in the order of the hits and of their text."""
         candidates = [quote for hit in first(hits, self.passages) for quote in quotes(hit, longest=1)]
-        wanted = set(content_terms(question))
+        wanted = {one: set(compared_terms(question, one)) for one in {quote.language for quote in candidates}}
         scored: dict[tuple[str, ...], tuple[float, int, Quote]] = {}
         scores = relevance(question, candidates, self.checker.meaning)
         for place, (score, quote) in enumerate(zip(scores, candidates, strict=True)):
             key = tuple(sorted(quote.terms))  # overlapping passages hold the same sentence twice
-            if wanted & set(quote.terms) and (key not in scored or score > scored[key][0]):
+            if wanted[quote.language] & set(quote.terms) and (key not in scored or score > scored[key][0]):
                 scored[key] = (score, place, quote)
         said = {key: found for key, found in scored.items() if _says_something(found[2], question)}
         best = sorted((said or scored).values(), key=lambda entry: -entry[0])[: self.count]

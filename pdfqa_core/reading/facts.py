@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading.numbers import MONTHS, SCALES, numbers
-from pdfqa_core.text import STOP_WORDS, terms
+from pdfqa_core.text import terms
 
 Kind = Literal["number", "percent", "money", "ordinal", "date", "name"]
 

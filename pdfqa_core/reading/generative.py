@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.languages import ENGLISH, of_question, title
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.best_sentence import best_quote
 from pdfqa_core.reading.checking import Checked, Checker
@@ -18,6 +19,7 @@ from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.guard import Opening, about, flaw, plainly
+from pdfqa_core.reading.matching import language_of
 from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
@@ -99,7 +101,8 @@ class GenerativeReader:
 
     def messages(self, question: str, evidence: Evidence | None, history: History = ()) -> list[Message]:
         """Return the prompt for the question: evidence, the turn before, question, instruction, in this order."""
-        instruction = self.instruction or self.form.instruction(question, self.type_of or question_type(question))
+        kind = self.type_of or question_type(question)
+        instruction = self.instruction or self.form.instruction(question, kind) + _in_its_language(question, evidence)
         return self.prompt(question, evidence, history, instruction)
 
     def prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
@@ -212,7 +215,12 @@ class GenerativeReader:
         yield Progress("asking for a quote")
         messages = self.prompt(question, evidence, history, QUOTE)
         quote = yield from self._attempt(question, evidence, messages, reading, stop)
-        if not quote.flaw and found[-1].flaw == UNSUPPORTED and not is_set(stop) and not about(quote.text, question):
+        if (
+            not quote.flaw
+            and found[-1].flaw == UNSUPPORTED
+            and not is_set(stop)
+            and not about(quote.text, question, language_of(evidence.hits))
+        ):
             quote = replace(quote, flaw="quoted something else than was asked for")
         found.append(quote)
         if not found[-1].flaw or is_set(stop):
@@ -234,7 +242,7 @@ class GenerativeReader:
         kind = self.type_of or question_type(question)
         if kind != "boolean" or self.instruction or self.form.verdict is None:
             return self.messages(question, evidence, history)
-        instruction = self.form.instruction(question, kind)
+        instruction = self.form.instruction(question, kind) + _in_its_language(question, evidence)
         try:
             messages = self.prompt(question, evidence, history, IS_IT_SO)
             odds = yield from log_odds(self.llm, messages, "weighing yes and no", stop=stop)
@@ -254,7 +262,7 @@ class GenerativeReader:
         text = text.strip()
         if declines(text):
             return _Attempt(text, usage, first_token=first_token, declined=True)
-        wrong = flaw(text, question, headings)
+        wrong = flaw(text, question, headings, language_of(evidence.hits))
         if wrong:
             return _Attempt(text if is_set(stop) else "", usage, first_token=first_token, flaw=wrong)
         since = time.perf_counter()
@@ -325,6 +333,13 @@ class GenerativeReader:
         if not loop.is_set() and (ready := shown.flush()):
             yield Token(ready)
         return text, usage, first_token
+
+
+def _in_its_language(question: str, evidence: Evidence | None) -> str:
+    """Return what the instruction adds for a question asked in the language of passages that are not English."""
+    language = language_of(evidence.hits) if evidence is not None and evidence.places else ENGLISH
+    asked = of_question(question, {language, ENGLISH}) if language != ENGLISH else ENGLISH
+    return "" if asked == ENGLISH else f" Answer in {title(language)}."
 
 
 def _section(heading: str, before: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.text import content_terms, terms
 
@@ -47,19 +48,19 @@ def plainly(text: str) -> str:
     return _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))
 
 
-def flaw(text: str, question: str, headings: Sequence[str] = ()) -> str:
+def flaw(text: str, question: str, headings: Sequence[str] = (), language: str = ENGLISH) -> str:
     """Return why a text is no answer to the question, in words that follow "it"; "" if it may be one.
 
-    `headings` are those of the passages that the model read.
+    `headings` are those of the passages that the model read, `language` is theirs.
     """
-    said = set(content_terms(text)) if terms(text) else set()
+    said = set(content_terms(text, language)) if terms(text) else set()
     if not said:
         return "was empty"
     if _PROMPT.search(text):
         return "repeated its instructions"
     if text.rstrip().endswith((":", "?")) or (_ANNOUNCED.fullmatch(text) and len(terms(text)) <= HEADING_WORDS):
         return "announced an answer and gave none"
-    if said <= set(content_terms(question)) and not _YES_OR_NO.match(text):
+    if said <= set(content_terms(question, language)) and not _YES_OR_NO.match(text):
         return "repeated the question"
     line = " ".join(terms(text))
     if not text.rstrip().endswith((".", "!")) and any(line in " ".join(terms(heading)) for heading in headings):
@@ -67,10 +68,10 @@ def flaw(text: str, question: str, headings: Sequence[str] = ()) -> str:
     return ""
 
 
-def about(text: str, question: str) -> bool:
+def about(text: str, question: str, language: str = ENGLISH) -> bool:
     """Return whether a text has at least ABOUT of what the question is about, by the stems of its words."""
-    asked = set(stems(question))
-    return len(asked & set(stems(text))) >= ABOUT * len(asked)
+    asked = set(stems(question, language))
+    return len(asked & set(stems(text, language))) >= ABOUT * len(asked)
 
 
 class Opening:

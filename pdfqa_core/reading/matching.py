@@ -9,9 +9,10 @@ from itertools import accumulate
 
 import numpy as np
 
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.meaning import Meaning, Vectors
 from pdfqa_core.reading.tables import tables
-from pdfqa_core.text import content_terms, sentences
+from pdfqa_core.text import compared_terms, sentences
 from pdfqa_core.types import Hit, Passage, Span
 
 LONGEST_QUOTE = 2  # adjacent sentences of a passage that may support one sentence of an answer together
@@ -21,7 +22,7 @@ LEAST_SIMILARITY = 0.3  # what is estimated of sentences that share next to noth
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A piece of a passage: what it says, where it stands, its content terms, and the sentences it is made of.
+    """A piece of a passage: what it says, where it stands, its terms, and the sentences it is made of.
 
     `text` is `hit.passage.text[start:end]`. `parts` and `terms` are what a reader is told: the same, or for a row of a
     table the row with the names of its columns.
@@ -34,6 +35,11 @@ class Quote:
     end: int
     terms: Counter[str]
     parts: tuple[str, ...]
+
+    @property
+    def language(self) -> str:
+        """The language by whose rules it is compared."""
+        return self.hit.passage.language
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,11 @@ class Match:
         return max(self.row, (1 - MEANING_WEIGHT) * words + MEANING_WEIGHT * similarity)
 
 
+def language_of(hits: Sequence[Hit]) -> str:
+    """Return the language of the best hit, which an answer is expected to be in."""
+    return hits[0].passage.language if hits else ENGLISH
+
+
 def locate(passage: Passage, start: int, end: int) -> tuple[Span, int, int] | None:
     """Return the span on a page that `passage.text[start:end]` stands for, and the part of it that lies in the span.
 
@@ -95,12 +106,12 @@ def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
 
     A row of a table stands alone; rows without values (the names of the columns among them) are part of others.
     """
-    text = hit.passage.text
+    text, language = hit.passage.text, hit.passage.language
     found = tables(text)
     rows = {row.start: row.words for table in found for row in table.rows}
     silent = {start for table in found for start, _ in table.head}
     silent |= {row.start for table in found for row in table.rows if not row.values}
-    bounds = [bound for bound in sentences(text) if bound[0] not in silent]
+    bounds = [bound for bound in sentences(text, language) if bound[0] not in silent]
     for size in range(1, longest + 1):
         for position in range(len(bounds) - size + 1):
             run = bounds[position : position + size]
@@ -115,13 +126,13 @@ def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
                 if (first, last) != (start, end) and size > 1:
                     continue
             parts = tuple(text[a:b] for a, b in run) if size > 1 else (rows.get(start, text[first:last]),)
-            terms = Counter(content_terms(" ".join(parts)))
+            terms = Counter(compared_terms(" ".join(parts), language))
             yield Quote(hit, span, text[first:last], first, last, terms, parts)
 
 
 def match(sentence: str, quote: Quote, similarity: float | None = None) -> Match:
     """Return how well `quote` supports `sentence`."""
-    wanted = Counter(content_terms(sentence))
+    wanted = Counter(compared_terms(sentence, quote.language))
     shared = (wanted & quote.terms).total()
     containment = shared / wanted.total() if wanted else 0.0
     used = shared / quote.terms.total() if quote.terms else 0.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.citations import strip_markers
-from pdfqa_core.reading.matching import Quote, quotes
+from pdfqa_core.reading.matching import Quote, language_of, quotes
 from pdfqa_core.reading.prompts import Prompt, quoted
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences, terms, words
@@ -146,7 +146,7 @@ class OverviewReader:
         titles = list(dict.fromkeys(self.titles.get(hit.passage.document_id, "") for hit in hits))
         shown = [f"{self._section(hit)}: {_first(hit).parts[0]}" for hit in hits]
         prompt = GIST.fill(text=quoted("\n".join(shown)), title=quoted("; ".join(titles)))
-        line = yield from self._write(prompt, LONGEST_GIST, written, stop)
+        line = yield from self._write(prompt, LONGEST_GIST, written, stop, language_of(hits))
         if not _says(line, ""):
             return ""
         checked = yield from self.checker.check(line, hits, stop=stop)
@@ -158,7 +158,7 @@ class OverviewReader:
         """Write the line of one section: the model's sentence, or the section's own first one."""
         if self.llm is not None and not quote:
             prompt = LINE.fill(heading=quoted(heading), text=quoted(hit.passage.text))
-            line = yield from self._write(prompt, LONGEST_LINE, written, stop)
+            line = yield from self._write(prompt, LONGEST_LINE, written, stop, hit.passage.language)
             checked = yield from self.checker.check(line, [hit], stop=stop)
             supported = bool(checked.citations) and not any(one.numbers for one in checked.sentences)
             if supported and _says(line, heading):
@@ -169,7 +169,7 @@ class OverviewReader:
         return written.add(heading, line, [citation], [CheckedSentence(0, len(line), Support.SUPPORTED)])
 
     def _write(
-        self, prompt: str, longest: int, written: _Written, stop: StopSignal | None
+        self, prompt: str, longest: int, written: _Written, stop: StopSignal | None, language: str
     ) -> Generator[Event, None, str]:
         """Return the first sentence that the model writes; what it writes after that is left out."""
         assert self.llm is not None
@@ -186,7 +186,7 @@ class OverviewReader:
                 else:
                     text += piece
         text = " ".join(strip_markers(text)[0].split())
-        bounds = sentences(text)
+        bounds = sentences(text, language)
         return text[bounds[0][0] : bounds[0][1]] if bounds else ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pdfqa_core.reading.matching import Quote, vectors_of
 from pdfqa_core.reading.meaning import Meaning
-from pdfqa_core.text import content_terms
+from pdfqa_core.text import compared_terms
 
 MEANING_WEIGHT = 0.7  # share of the meaning, where an encoder is at hand
 RANK_BONUS = 0.1  # for the best hit; a tenth at the tenth
@@ -22,7 +22,10 @@ def relevance(question: str, candidates: Sequence[Quote], meaning: Meaning | Non
     that and the cosine of the vectors; plus a small bonus for the hit's rank.
     """
     frequency = Counter(term for quote in candidates for term in quote.terms)
-    weights = {term: math.log(1 + len(candidates) / (1 + frequency[term])) for term in set(content_terms(question))}
+    asked = {
+        term for language in {quote.language for quote in candidates} for term in compared_terms(question, language)
+    }
+    weights = {term: math.log(1 + len(candidates) / (1 + frequency[term])) for term in asked}
     total = sum(weights.values()) or 1.0
     scores = [sum(weight for term, weight in weights.items() if term in quote.terms) / total for quote in candidates]
     if meaning is not None and candidates:

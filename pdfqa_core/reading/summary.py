@@ -15,6 +15,7 @@ from contextlib import closing
 import numpy as np
 import numpy.typing as npt
 
+from pdfqa_core.languages import stop_words
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
@@ -24,7 +25,7 @@ from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.prompts import PASSAGE, Prompt, quoted
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
 from pdfqa_core.streaming import is_set
-from pdfqa_core.text import STOP_WORDS, words
+from pdfqa_core.text import words
 from pdfqa_core.types import (
     GREEDY,
     LLM,
@@ -203,7 +204,7 @@ def representative(hits: Sequence[Hit], count: int, meaning: Meaning | None = No
 
 def _by_words(found: Sequence[Quote]) -> npt.NDArray[np.float64]:
     """Return a row of length 1 per sentence: how often it has each word that several of them have."""
-    counts = Counter(term for quote in found for term in set(quote.terms) - STOP_WORDS)
+    counts = Counter(term for quote in found for term in set(quote.terms) - stop_words(quote.language))
     known = {term: place for place, term in enumerate(sorted(term for term, count in counts.items() if count > 1))}
     rows = np.zeros((len(found), max(1, len(known))))
     for row, quote in enumerate(found):

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading.alignment import Aligned, stem, stems
 from pdfqa_core.reading.facts import Fact, facts
-from pdfqa_core.text import STOP_WORDS, terms
+from pdfqa_core.text import terms
 
 WIDEST = 0.5  # margins beyond this say nothing more
 

@@ -6,6 +6,7 @@ chunkers or readers.
 """
 
 from pdfqa_core.retrieval import bm25, dense, hybrid, fusion, convex, late_interaction  # noqa: F401, I001 - the page's order
+from pdfqa_core.retrieval.analysis import AUTO as AUTO_LANGUAGE
 from pdfqa_core.retrieval.base import IndexRetriever, PageRange, Searcher, page_range, retrievers
 from pdfqa_core.retrieval.bm25 import BM25
 from pdfqa_core.retrieval.build import adds_words, make_retriever, needs_embeddings, prepared
@@ -25,9 +26,9 @@ from pdfqa_core.retrieval.spelling import Spelling, in_both_spellings
 from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
 
 __all__ = [
-    "AUTO", "BM25", "CrossEncoderScorer", "Dense", "Embedding", "EmbeddingCache", "Encoder", "Hybrid", "Index",
-    "IndexRetriever", "IndexStats", "LateEncoder", "LateInteraction", "PageRange", "PairScorer", "Postprocessed",
-    "ReciprocalRankFusion", "Reranked", "Searcher", "Spelling", "TextEncoder", "TokenEncoder", "adds_words",
-    "bundled_model_path", "confidence", "fingerprint", "forget", "in_both_spellings", "index_text",
+    "AUTO", "AUTO_LANGUAGE", "BM25", "CrossEncoderScorer", "Dense", "Embedding", "EmbeddingCache", "Encoder",
+    "Hybrid", "Index", "IndexRetriever", "IndexStats", "LateEncoder", "LateInteraction", "PageRange", "PairScorer",
+    "Postprocessed", "ReciprocalRankFusion", "Reranked", "Searcher", "Spelling", "TextEncoder", "TokenEncoder",
+    "adds_words", "bundled_model_path", "confidence", "fingerprint", "forget", "in_both_spellings", "index_text",
     "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers", "text_key",
 ]  # fmt: skip

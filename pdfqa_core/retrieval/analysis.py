@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, get_args
+from typing import get_args
 
-from pdfqa_core.errors import ModelError, UsageError
-from pdfqa_core.text import STOP_WORDS, Language, terms
+from pdfqa_core.errors import UsageError
+from pdfqa_core.languages import ENGLISH, NONE, Language, snowball, stop_words
+from pdfqa_core.text import terms
 from pdfqa_core.types import Query
 
-NONE = "none"
 LANGUAGES = tuple(language for language in get_args(Language) if language != NONE)
-INSTALL = "Install it with: pip install PyStemmer stop-words"
-_stemming = threading.Lock()
+AUTO = "auto"  # each passage in its own language
+NOT_FOUND = "\0"  # before a word that no question has
 
 
 @dataclass(frozen=True)
@@ -39,15 +37,10 @@ class Analyser:
             raise UsageError("Stemming needs a language.", "Set language, or turn stemming off.")
 
     def stems(self, vocabulary: Sequence[str]) -> list[str]:
-        """Return what each term is compared by: its Snowball stem, or itself where stemming is off.
-
-        Source: Porter 2001, "Snowball: A language for stemming algorithms". Raises ModelError without PyStemmer.
-        """
+        """Return what each term is compared by: its Snowball stem, or itself where stemming is off."""
         if not self.stemming:
             return list(vocabulary)
-        with _stemming:  # a stemmer keeps state
-            found: list[str] = _stemmer(self.language).stemWords([_plain(term) for term in vocabulary])
-        return found
+        return snowball(self.language, vocabulary)
 
     def question_terms(self, question: str) -> list[str]:
         """Return what is searched for: the stems of the question's words that are no stop words.
@@ -55,47 +48,85 @@ class Analyser:
         All words if only stop words are left.
         """
         found = terms(question)
-        return self.stems([term for term in found if term not in self._left_out] or found)
+        return self.stems([term for term in found if term not in self.left_out] or found)
 
     def query_terms(self, query: Query) -> dict[str, float]:
         """Return what is searched for as `question_terms` does, each stem with its weight.
 
         The weights of a word that stands in several texts, or several times in one, add up.
         """
-        texts = query.lexical or ((query.text, 1.0),)
-        found = [(term, weight) for text, weight in texts for term in terms(text)]
-        found = [(term, weight) for term, weight in found if term not in self._left_out] or found
+        found = _weighted(query, self.left_out)
         weights: dict[str, float] = {}
         for stem, (_, weight) in zip(self.stems([term for term, _ in found]), found, strict=True):
             weights[stem] = weights.get(stem, 0.0) + weight
         return weights
 
     @property
-    def _left_out(self) -> frozenset[str]:
+    def left_out(self) -> frozenset[str]:
+        """The words of a question that are not searched for."""
         return stop_words(self.language) if self.stop_words and self.language != NONE else frozenset()
 
 
-@cache
-def stop_words(language: str) -> frozenset[str]:
-    """Return the function words of a language as index terms. Raises ModelError without the library stop-words."""
-    if language == "english":
-        return STOP_WORDS
-    try:
-        from stop_words import get_stop_words
-    except ImportError as error:
-        raise ModelError("The library with the stop words of other languages is not installed.", INSTALL) from error
-    return frozenset(term for word in get_stop_words(language) for term in terms(word))
+@dataclass(frozen=True)
+class Analysis:
+    """How the words of passages in one or several languages are compared: an analyser for each language."""
+
+    analysers: Mapping[str, Analyser]
+
+    @classmethod
+    def of(cls, language: str, stemming: bool, stop_words: bool, present: Iterable[str]) -> Analysis:
+        """Return what compares passages in the languages `present` by the rules of `language`; AUTO: of their own.
+
+        Words of languages other than English are then compared by stem, whatever `stemming` says of English: they
+        have more endings, and it finds more (benchmarks/languages.py). Raises UsageError as `Analyser` does.
+        """
+        languages = tuple(present) or (ENGLISH,)
+        if language != AUTO:
+            return cls(dict.fromkeys(languages, Analyser(language, stemming, stop_words)))
+        return cls({one: Analyser(one, stemming or one != ENGLISH, stop_words) for one in languages})
+
+    @property
+    def only(self) -> Analyser | None:
+        """The analyser of all passages; None where they need several."""
+        different = set(self.analysers.values())
+        return next(iter(different)) if len(different) == 1 else None
+
+    @property
+    def key(self) -> tuple[tuple[str, str], ...]:
+        """What names the stems that passages are compared by."""
+        used = ((one, analyser.language) for one, analyser in self.analysers.items() if analyser.stemming)
+        return tuple(sorted(used))
+
+    def names(self, language: str, vocabulary: Sequence[str]) -> list[str]:
+        """Return what the terms of passages in one of several languages are found by.
+
+        Their stop words by nothing: "die" of an English question is no German article.
+        """
+        analyser = self.analysers[language]
+        stems = analyser.stems(vocabulary)
+        return [
+            NOT_FOUND + term if term in analyser.left_out else stem
+            for term, stem in zip(vocabulary, stems, strict=True)
+        ]
+
+    def query_terms(self, query: Query) -> dict[str, float]:
+        """Return what is searched for, each stem with its weight: the question's words by the stems of each language.
+
+        Stop words are those of the question's language; where that is not known, of every language there is.
+        """
+        if (only := self.only) is not None:
+            return only.query_terms(query)
+        own = self.analysers.get(query.language)
+        every = frozenset[str]().union(*(one.left_out for one in self.analysers.values()))
+        weights: dict[str, float] = {}
+        for term, weight in _weighted(query, own.left_out if own is not None else every):
+            for stem in dict.fromkeys(analyser.stems([term])[0] for analyser in self.analysers.values()):
+                weights[stem] = weights.get(stem, 0.0) + weight
+        return weights
 
 
-@cache
-def _stemmer(language: str) -> Any:
-    try:
-        import Stemmer
-    except ImportError as error:
-        raise ModelError("The stemming library is not installed.", INSTALL) from error
-    return Stemmer.Stemmer(language, 0)
-
-
-def _plain(term: str) -> str:
-    """Replace lone surrogates, which broken PDFs hold and the stemmer refuses."""
-    return term if term.isascii() else term.encode("utf-8", "replace").decode("utf-8")
+def _weighted(query: Query, left_out: frozenset[str]) -> list[tuple[str, float]]:
+    """Return the words of a query with the weights of their texts, those left out only if there are no others."""
+    texts = query.lexical or ((query.text, 1.0),)
+    found = [(term, weight) for text, weight in texts for term in terms(text)]
+    return [(term, weight) for term, weight in found if term not in left_out] or found

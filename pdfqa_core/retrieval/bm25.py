@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.retrieval.analysis import Analyser
+from pdfqa_core.retrieval.analysis import AUTO, Analysis
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
 from pdfqa_core.retrieval.index import Index
 from pdfqa_core.retrieval.postings import Floats, Ints, Mask, Postings, Weighted, top
@@ -18,7 +18,7 @@ from pdfqa_core.types import Query
 
 @dataclass(frozen=True, eq=False)
 class Lexical:
-    """BM25 scores of a whole index for given `k1` (term saturation), `b` (length normalisation) and `analyser`.
+    """BM25 scores of a whole index for given `k1` (term saturation), `b` (length normalisation) and `analysis`.
 
     What all questions share is kept with the index. Raises UsageError if k1 is negative or b outside 0..1.
     """
@@ -26,7 +26,7 @@ class Lexical:
     index: Index
     k1: float
     b: float
-    analyser: Analyser
+    analysis: Analysis
 
     def __post_init__(self) -> None:
         if self.k1 < 0 or not 0 <= self.b <= 1:
@@ -34,22 +34,26 @@ class Lexical:
 
     @property
     def _postings(self) -> Postings:
-        if not self.analyser.stemming:
+        if not self.analysis.key:
             return self.index.postings
-        return self.index.shared(
-            ("stems", self.analyser.language),
-            lambda: self.index.postings.joined(self.analyser.stems(tuple(self.index.postings.vocabulary))),
-        )
+        return self.index.shared(("stems", self.analysis.key), self._stemmed)
+
+    def _stemmed(self) -> Postings:
+        postings, only = self.index.postings, self.analysis.only
+        if only is not None:
+            return postings.joined(only.stems(tuple(postings.vocabulary)))
+        languages = list(self.analysis.analysers)
+        numbers = {language: number for number, language in enumerate(languages)}
+        groups = np.asarray([numbers[passage.language] for passage in self.index.passages], dtype=np.int64)
+        return postings.joined_by_group(groups, [partial(self.analysis.names, one) for one in languages])
 
     @cached_property
     def _weighted(self) -> Weighted:
-        stems = self.analyser.language if self.analyser.stemming else ""
-
         def weigh() -> Weighted:
             postings = self._postings
             return Weighted(postings, postings.weights(self.k1, self.b))
 
-        return self.index.shared(("bm25", stems, self.k1, self.b), weigh)
+        return self.index.shared(("bm25", self.analysis.key, self.k1, self.b), weigh)
 
     def prepare(self) -> None:
         """Compute what all questions share."""
@@ -60,7 +64,7 @@ class Lexical:
 
         Stop words are not searched for, unless the question has nothing else.
         """
-        return self._weighted.scores(self.analyser.query_terms(query))
+        return self._weighted.scores(self.analysis.query_terms(query))
 
 
 def best_matching(scores: Floats, matched: Mask, k: int, rows: Ints) -> Ints:
@@ -78,13 +82,14 @@ class LexicalRetriever(IndexRetriever):
 
     k1: float = 1.5
     b: float = 0.75
-    language: str = "english"
+    language: str = AUTO
     stemming: bool = False
     stop_words: bool = True
 
     @cached_property
     def _lexical(self) -> Lexical:
-        return Lexical(self.index, self.k1, self.b, Analyser(self.language, self.stemming, self.stop_words))
+        analysis = Analysis.of(self.language, self.stemming, self.stop_words, self.index.languages)
+        return Lexical(self.index, self.k1, self.b, analysis)
 
     def __post_init__(self) -> None:
         super().__post_init__()

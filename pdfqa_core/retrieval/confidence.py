@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from pdfqa_core.retrieval.analysis import NONE, Analyser
+from pdfqa_core.languages import ENGLISH, NONE
+from pdfqa_core.retrieval.analysis import AUTO, Analyser
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.index import index_text
 from pdfqa_core.text import sentences, terms
@@ -28,18 +29,19 @@ WEIGHTS: Mapping[str, Mapping[str, float]] = json.loads(WEIGHTS_FILE.read_text(e
 
 
 def confidence(
-    question: str, hits: Sequence[Hit], vectors: TextVectors | None = None, *, language: str = "english"
+    question: str, hits: Sequence[Hit], vectors: TextVectors | None = None, *, language: str = AUTO
 ) -> float:
     """Return the retrieval confidence in 0..1; 0 without hits or without a word in the question.
 
     A logistic regression of two features: the cosine of the question and the nearest single sentence (see `nearest`),
     which needs `vectors` (texts to rows of length 1, from the bundled encoder: cosines of another one lie elsewhere),
-    and the share of the question's words that the hits hold (see `covered`). Without `vectors` the words decide alone.
+    and the share of the question's words that the hits hold (see `covered`). Without `vectors`, and where the best hit
+    is not in English, which alone that encoder knows, the words decide alone.
     """
     words = covered(question, hits, language)
     if words is None:
         return 0.0
-    if vectors is None:
+    if vectors is None or hits[0].passage.language != ENGLISH:
         return weighed(WEIGHTS["words"], covered=words)
     return weighed(WEIGHTS["vectors"], covered=words, nearest=nearest(question, hits, vectors))
 
@@ -50,18 +52,26 @@ def weighed(weights: Mapping[str, float], **features: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-def covered(question: str, hits: Sequence[Hit], language: str = "english") -> float | None:
+def covered(question: str, hits: Sequence[Hit], language: str = AUTO) -> float | None:
     """Return the share of the question's terms that stand in the five best hits (heading or text); None without any.
 
-    Terms are compared by stem; stop words and words that only ask are left out unless there are no others.
+    Terms are compared by stem, by the rules of `language` (AUTO: of each passage's own); stop words and words that only
+    ask are left out unless there are no others.
     """
-    analyser = Analyser(language, stemming=language != NONE)
-    naming = " ".join(term for term in terms(question) if term not in ASKING)
-    asked = set(analyser.question_terms(naming) or analyser.question_terms(question))
-    if not asked or not hits:
+    if not hits:
         return None
-    found = {term for hit in hits[:COVERING] for term in terms(index_text(hit.passage))}
-    return len(asked & set(analyser.stems(sorted(found)))) / len(asked)
+    naming = " ".join(term for term in terms(question) if term not in ASKING)
+    shares = []
+    for one in dict.fromkeys(hit.passage.language for hit in hits[:COVERING]):
+        rules = one if language == AUTO else language
+        analyser = Analyser(rules, stemming=rules != NONE)
+        asked = set(analyser.question_terms(naming) or analyser.question_terms(question))
+        if not asked:
+            return None
+        texts = (index_text(hit.passage) for hit in hits[:COVERING] if language != AUTO or hit.passage.language == one)
+        found = {term for text in texts for term in terms(text)}
+        shares.append(len(asked & set(analyser.stems(sorted(found)))) / len(asked))
+    return max(shares)
 
 
 def nearest(question: str, hits: Sequence[Hit], vectors: TextVectors) -> float:
@@ -69,7 +79,11 @@ def nearest(question: str, hits: Sequence[Hit], vectors: TextVectors) -> float:
 
     Whole passages say less: a passage of 120 words about several things is far from each question that it answers.
     """
-    found = [hit.passage.text[start:end] for hit in hits[:READ] for start, end in sentences(hit.passage.text)]
+    found = [
+        hit.passage.text[start:end]
+        for hit in hits[:READ]
+        for start, end in sentences(hit.passage.text, hit.passage.language)
+    ]
     if not found:
         return 0.0
     rows = vectors([question, *found])

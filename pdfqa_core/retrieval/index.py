@@ -163,6 +163,18 @@ class Index:
         return tuple(dict.fromkeys(passage.document_id for passage in self.passages))
 
     @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages by whose rules the passages are compared, in order."""
+        return tuple(dict.fromkeys(passage.language for passage in self.passages))
+
+    def languages_of(self, document_ids: frozenset[str] | None = None) -> frozenset[str]:
+        """Return the languages of these documents (None: of all)."""
+        by_document = self.shared("languages", lambda: {p.document_id: p.language for p in self.passages})
+        return frozenset(
+            language for one, language in by_document.items() if document_ids is None or one in document_ids
+        )
+
+    @cached_property
     def _document_numbers(self) -> Ints:
         numbers = {document_id: number for number, document_id in enumerate(self.document_ids)}
         return np.asarray([numbers[passage.document_id] for passage in self.passages], dtype=np.int64)

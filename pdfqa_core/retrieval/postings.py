@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -110,7 +110,28 @@ class Postings:
         to_new = np.fromiter((vocabulary.setdefault(n, len(vocabulary)) for n in names), np.int64, count=len(names))
         if len(vocabulary) == len(names):
             return Postings(vocabulary, self.starts, self.rows, self.counts, self.lengths)
-        keys = np.repeat(to_new, np.diff(self.starts)) * self.size + self.rows
+        return self._renamed(vocabulary, np.repeat(to_new, np.diff(self.starts)))
+
+    def joined_by_group(self, groups: Ints, rename: Sequence[Callable[[Sequence[str]], Sequence[str]]]) -> Postings:
+        """Return the same, but a term goes by the name that the group of its passage gives it.
+
+        `groups` has a number for each passage, `rename` a function for each group, from terms to their names.
+        """
+        terms = np.repeat(np.arange(len(self.vocabulary)), np.diff(self.starts))
+        words, of_posting = tuple(self.vocabulary), groups[self.rows]
+        vocabulary: dict[str, int] = {}
+        new = np.zeros(len(terms), dtype=np.int64)
+        for group, names in enumerate(rename):
+            own = np.flatnonzero(of_posting == group)
+            present, places = np.unique(terms[own], return_inverse=True)
+            said = names([words[number] for number in present])
+            to_new = np.fromiter((vocabulary.setdefault(n, len(vocabulary)) for n in said), np.int64, count=len(said))
+            new[own] = to_new[places]
+        return self._renamed(vocabulary, new)
+
+    def _renamed(self, vocabulary: Mapping[str, int], new: Ints) -> Postings:
+        """Return the postings with this vocabulary, where each posting's term has the number in `new`."""
+        keys = new * self.size + self.rows
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else keys

@@ -93,7 +93,8 @@ def joined(one: Passage, other: Passage) -> Passage | None:
         else:
             union.append((span, text))
     spans = tuple(span for span, _ in union)
-    return Passage(passage_id("merged", spans), spans, JOINER.join(text for _, text in union), one.heading)
+    text = JOINER.join(text for _, text in union)
+    return Passage(passage_id("merged", spans), spans, text, one.heading, one.language)
 
 
 def _overlap(one: Span, other: Span) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.postings import TermCounts
@@ -41,7 +42,7 @@ class IndexSegment:
 class ManifestEntry:
     """What the manifest says of one document: number of passages, hashes of its two files, seconds of building.
 
-    `source` names the text that the passages were made of.
+    `source` names the text that the passages were made of, `language` is the one they were split by.
     """
 
     passages: int
@@ -49,6 +50,12 @@ class ManifestEntry:
     vectors_sha256: str = ""
     seconds: float = 0.0
     source: str = ""
+    language: str = ENGLISH
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """What stands in the manifest; English goes without saying, as it did before other languages were known."""
+        return {name: value for name, value in asdict(self).items() if name != "language" or value != ENGLISH}
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,8 @@ class IndexFolder:
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest. Raises OSError."""
-        write_atomically(self.path / MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
+        data = asdict(manifest) | {"documents": {i: entry.written for i, entry in manifest.documents.items()}}
+        write_atomically(self.path / MANIFEST, json.dumps(data, indent=1).encode())
 
     def load(self, document_id: str, manifest: Manifest, *, vectors: bool) -> IndexSegment | None:
         """Return a document's segment as saved, None if it is missing or damaged; without vectors if those are."""
@@ -108,7 +116,7 @@ class IndexFolder:
             content = self.segment_file(document_id).read_bytes()
             if sha256(content) != entry.sha256:
                 return None
-            segment = _segment_from(content, document_id)
+            segment = _segment_from(content, document_id, entry.language)
             if len(segment.passages) != entry.passages:
                 return None
             segment = replace(segment, seconds=float(entry.seconds))
@@ -136,7 +144,8 @@ class IndexFolder:
         if entry is None:
             content = _segment_bytes(segment)
             write_atomically(self.segment_file(document_id), content)
-            entry = ManifestEntry(len(segment.passages), sha256(content))
+            language = next((passage.language for passage in segment.passages), ENGLISH)
+            entry = ManifestEntry(len(segment.passages), sha256(content), language=language)
         if segment.vectors is not None:
             buffer = io.BytesIO()
             np.save(buffer, segment.vectors, allow_pickle=False)
@@ -182,10 +191,10 @@ def _segment_bytes(segment: IndexSegment) -> bytes:
     return buffer.getvalue()
 
 
-def _segment_from(content: bytes, document_id: str) -> IndexSegment:
+def _segment_from(content: bytes, document_id: str, language: str) -> IndexSegment:
     with np.load(io.BytesIO(content), allow_pickle=False) as data:
         passages = tuple(
-            Passage(i, tuple(Span(document_id, *place) for place in places), text, heading)
+            Passage(i, tuple(Span(document_id, *place) for place in places), text, heading, language)
             for i, heading, text, places in json.loads(data["passages"].tobytes())
         )
         vocabulary = tuple(json.loads(data["vocabulary"].tobytes()))

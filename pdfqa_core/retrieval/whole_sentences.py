@@ -31,27 +31,28 @@ def _completed(passage: Passage, page_text: PageText) -> Passage:
     after = page_text(last.document_id, last.page)
     if before[first.start : first.end] != opening or after[last.start : last.end] != closing:
         return passage  # the page has been read anew since
-    start, end = _beginning(before, first), _ending(after, last)
+    start, end = _beginning(before, first, passage.language), _ending(after, last, passage.language)
     if (start, end) == (first.start, last.end):
         return passage
     parts[0] = (replace(first, start=start), before[start : first.end])
     last, closing = parts[-1]
     parts[-1] = (replace(last, end=end), closing + after[last.end : end])
     spans = tuple(span for span, _ in parts)
-    return Passage(passage_id("whole", spans), spans, JOINER.join(text for _, text in parts), passage.heading)
+    text = JOINER.join(text for _, text in parts)
+    return Passage(passage_id("whole", spans), spans, text, passage.heading, passage.language)
 
 
-def _beginning(text: str, span: Span) -> int:
+def _beginning(text: str, span: Span, language: str) -> int:
     """Return where the sentence begins that the span begins in."""
-    for start, end in sentences(text):
+    for start, end in sentences(text, language):
         if start < span.start < end and span.start - start <= LONGEST:
             return start
     return span.start
 
 
-def _ending(text: str, span: Span) -> int:
+def _ending(text: str, span: Span, language: str) -> int:
     """Return where the sentence ends that the span ends in."""
-    for start, end in sentences(text):
+    for start, end in sentences(text, language):
         if start < span.end < end and end - span.end <= LONGEST:
             return end
     return span.end

@@ -135,8 +135,11 @@ class Services:
 
     @property
     def settings(self) -> Settings:
-        """The settings that it was opened with, the language model's as they are now."""
-        return self._opened_with.model_copy(update={"llm": self.models.language.settings})
+        """The settings that it was opened with, those of the language model and the encoder as they are now."""
+        opened, encoder = self._opened_with, self.models.files.encoders.chosen
+        if encoder is not None and encoder != opened.retrieval.embedding_model:
+            opened = opened.changed("retrieval", embedding_model=encoder)
+        return opened.model_copy(update={"llm": self.models.language.settings})
 
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.llm.profile import profile
@@ -214,10 +215,10 @@ class AnswerService:
         asked: Any = reader if reader.llm is not None else None
         return answerability.Judge(refusal, retrieval, asked)
 
-    def rewriter(self, settings: Settings) -> tuple[Rewriter, str]:
-        """Return the rewriter of the settings, or where there is no model the concatenation one and why."""
+    def rewriter(self, settings: Settings, language: str = ENGLISH) -> tuple[Rewriter, str]:
+        """Return the rewriter of the settings for a language; where there is no model the concatenation one and why."""
         chosen = settings.conversation
-        offered: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic}
+        offered: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic, "language": rules_of(language)}
         if self._indexes.needs_embeddings(settings):
             encoder = self._indexes.encoder(settings)
             offered["encode"] = partial(encoder.encode, question=True)
@@ -305,9 +306,10 @@ class AnswerService:
         index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
         if by_words:
             self._preparation.want(asked.owner, settings, asked.document_ids)
+        language = self._indexes.language(index, asked.question, settings, asked.document_ids)
         reader, draft.reader, notes = self._reader(settings)
         draft.notes += (*notes, by_words) if by_words else notes
-        rewriter, missing = self.rewriter(settings)
+        rewriter, missing = self.rewriter(settings, language)
         draft.rewriter_missing = missing if asked.history else ""
         draft.model = reader.llm.name if reader.llm is not None else ""
         turns = settings.conversation.turns

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from joblib import cpu_count
 
 from pdfqa_core import ingest as ingestion
+from pdfqa_core import languages
 from pdfqa_core.errors import PdfQAError, StoppedError, StorageError, UsageError
 from pdfqa_core.extraction.process.properties import FileProperties, read_properties
 from pdfqa_core.extraction.process.slots import Slots
@@ -72,6 +74,7 @@ class DocumentService:
         self._server = settings.server
         self._passwords = passwords
         self._tasks = tasks
+        self._looking = threading.Lock()
         self._slots = Slots(settings.extraction.workers or cpu_count())
         self._before_removal: list[Callable[[Path], None]] = []
         self._when_removed: list[Callable[[str, str], None]] = []
@@ -266,8 +269,22 @@ class DocumentService:
         for document in self._kept.list(owner):
             used = readings.used(document, made.get(document.id, ()), name)
             if used is not None and (not document_ids or document.id in document_ids):
-                found.append((document, used))
+                found.append((document, self._with_language(owner, used)))
         return tuple(found)
+
+    def _with_language(self, owner: str, reading: Reading) -> Reading:
+        """Return the reading with its language, which is looked up in its text once and noted."""
+        if reading.language:
+            return reading
+        with self._looking:
+            numbers = [number + 1 for number in languages.spread(reading.page_count)]
+            pages = self._kept.some_pages(owner, reading.document_id, reading.extractor, numbers)
+            language = languages.of_document([page.text for page in pages])
+            try:
+                self._kept.note_language(reading, language)
+            except StorageError as error:
+                _log.warning("the language of a document is looked up again next time: %s", error)
+        return replace(reading, language=language)
 
     def wanted_reading(self, settings: Settings) -> str:
         """Return the name of the reading that a recipe wants of each document; "": the one that counts for it."""

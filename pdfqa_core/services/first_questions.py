@@ -11,14 +11,13 @@ from itertools import islice
 from pdfqa_core.chunking.sections import Section as Part
 from pdfqa_core.chunking.sections import outline, sections
 from pdfqa_core.chunking.spread import is_aside
-from pdfqa_core.conversation.follow_ups import Section, follow_ups
+from pdfqa_core.conversation.follow_ups import ASKED_IN, Section, follow_ups
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
-from pdfqa_core.text import STOP_WORDS, terms
 from pdfqa_core.types import Document, Page
 
 MOST = 3
@@ -31,7 +30,6 @@ _POINTS = re.compile(
     r"\b(?:this|these|those|that|it|its|they|them|we|us|our|he|she|tips?|exceptions?)\b", re.IGNORECASE
 )
 _FEWEST = 3  # words of a heading that asks
-_ENGLISH = 0.2  # share of function words: from here on a text is English, in which questions can be made
 
 
 class FirstQuestions:
@@ -57,7 +55,7 @@ class FirstQuestions:
             questions = _of_sample()
         else:
             pages = self._documents.pages_of(document, reading)
-            questions = self._answered(owner, document, pages, settings)
+            questions = self._answered(owner, document, pages, reading.language, settings)
         with self._lock:
             self._known[_key(owner, reading, settings)] = questions
             while len(self._known) > MOST_KEPT:
@@ -73,13 +71,13 @@ class FirstQuestions:
             return self._known.get(_key(owner, found[0][1], settings))
 
     def _answered(
-        self, owner: str, document: Document, pages: Sequence[Page], settings: Settings
-    ) -> tuple[str, ...]:  # fmt: skip
+        self, owner: str, document: Document, pages: Sequence[Page], language: str, settings: Settings
+    ) -> tuple[str, ...]:
         """Return the first of the questions that a search answers, in the order of the document."""
         by_words = settings.changed("retrieval", retriever="bm25", reranker="")
         index = Index.in_memory(self._indexes.passages(owner, settings, (document.id,)))
         found: list[tuple[int, str]] = []
-        for question, part in islice(_asked(pages, document), CANDIDATES):
+        for question, part in islice(_asked(pages, document, language), CANDIDATES):
             hits = self._indexes.search_in(index, question, by_words, (), settings.retrieval.k)
             sure = confidence(question, hits, language=settings.retrieval.language)
             inside = {span.page for span in part.spans}
@@ -94,8 +92,11 @@ def _key(owner: str, reading: Reading, settings: Settings) -> tuple[str, ...]:
     return owner, reading.document_id, reading.extractor, reading.version, settings.fingerprint()
 
 
-def _asked(pages: Sequence[Page], document: Document) -> Iterator[tuple[str, Part]]:
-    """Yield questions and the sections that should answer them: first those that headings ask, then what they name."""
+def _asked(pages: Sequence[Page], document: Document, language: str) -> Iterator[tuple[str, Part]]:
+    """Yield questions and the sections that should answer them: first those that headings ask, then what they name.
+
+    What headings name is asked about in the document's language, where questions can be made in it.
+    """
     every = [one for one in sections(pages) if one.length >= LEAST_WORDS and not is_aside(one.heading)]
     seen: set[str] = set()
     for part in sorted((one for one in every if _is_asked(one.heading)), key=lambda one: -one.length):
@@ -103,11 +104,11 @@ def _asked(pages: Sequence[Page], document: Document) -> Iterator[tuple[str, Par
         if question.casefold() not in seen:
             seen.add(question.casefold())
             yield question, part
-    if not _is_english(pages):
+    if language not in ASKED_IN:
         return
     top = sorted((one for one in outline(pages) if one in every), key=lambda one: -one.length)
     parts = {(one.heading, one.pieces[0].page.number): one for one in (*top, *every)}
-    named = (Section(heading, document.id, number) for heading, number in parts)
+    named = (Section(heading, document.id, number, language=language) for heading, number in parts)
     for one in follow_ups(named, [document.title]):
         if one.question.casefold() not in seen:
             yield one.question, parts[one.section.heading, one.section.page]
@@ -129,11 +130,6 @@ def _as_asked(part: Part) -> str:
 
     text = re.sub(r"\w+", plain, part.heading)
     return text[:1].upper() + text[1:]
-
-
-def _is_english(pages: Sequence[Page]) -> bool:
-    said = [term for page in pages[:20] for term in terms(page.text)]
-    return bool(said) and sum(term in STOP_WORDS for term in said) >= _ENGLISH * len(said)
 
 
 def _of_sample() -> tuple[str, ...]:

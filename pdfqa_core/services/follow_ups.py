@@ -84,7 +84,7 @@ class FollowUpService:
             for heading in related_parts(self._headings(owner, first, usable[first.document_id]), first):
                 if heading.text.casefold() == titles[first.document_id].casefold():
                     continue
-                section = Section(heading.text, first.document_id, heading.page, title)
+                section = Section(heading.text, first.document_id, heading.page, title, hit.passage.language)
                 near.setdefault((first.document_id, heading.page, heading.start), section)
         yield from self._related(turn, list(near.values()), settings)
 
@@ -106,7 +106,7 @@ class FollowUpService:
 
         None where the recipe has no encoder: words alone do not tell what relates.
         """
-        named = [(section, topic(section.heading)) for section in sections]
+        named = [(section, topic(section.heading, section.language)) for section in sections]
         named = [(section, words) for section, words in named if words]
         if not named or not self._indexes.needs_embeddings(settings):
             return []

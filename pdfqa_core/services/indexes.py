@@ -10,14 +10,17 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from pdfqa_core import languages
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.models import Encoders, PassageEncoder
 from pdfqa_core.retrieval import (
+    AUTO_LANGUAGE,
     Embedding,
     EmbeddingCache,
     Encoder,
@@ -100,7 +103,7 @@ class IndexService:
                 self._passages.move_to_end(key)
                 return self._passages[key]
         pages = self._documents.pages_of(document, reading)
-        made = self._chunker(settings).chunk(pages)
+        made = self._chunker(settings).chunk(pages, languages.rules_of(reading.language))
         if settings.chunking.headings:
             made = with_headings(made, pages, document.title)
         with self._lock:
@@ -321,9 +324,19 @@ class IndexService:
         """Return the retriever of the settings over an index."""
         return make_retriever(index, settings.retrieval.model_dump(), self._encoders)
 
+    @staticmethod
+    def language(index: Index, question: str, settings: Settings, document_ids: Sequence[str] = ()) -> str:
+        """Return the language of a question: the one that is set, else which of the documents' it is in.
+
+        "" where that cannot be told.
+        """
+        if settings.retrieval.language != AUTO_LANGUAGE:
+            return settings.retrieval.language
+        return languages.of_question(question, index.languages_of(frozenset(document_ids) or None))
+
     def respelt(self, index: Index, text: str, settings: Settings) -> dict[str, str]:
         """Return how the documents spell the misspelt words of a text, where the settings say so and it is English."""
-        if not settings.retrieval.spelling or settings.retrieval.language != "english":
+        if not settings.retrieval.spelling or self.language(index, text, settings) != languages.ENGLISH:
             return {}
         try:
             tokens = self._encoders.encoder("").token_spans
@@ -342,6 +355,7 @@ class IndexService:
         """
         documents = frozenset(document_ids) if document_ids else None
         query = in_both_spellings(Query.of(question), lambda text: self.respelt(index, text, settings))
+        query = replace(query, language=query.language or self.language(index, query.text, settings, document_ids))
         return self.retriever(index, settings).search(query, k, documents, pages=pages)
 
 
@@ -351,5 +365,10 @@ def _made_of(document: Document, reading: Reading, settings: Settings) -> tuple[
 
 
 def _source(document: Document, reading: Reading) -> str:
-    """Return a name for what passages are made of: the text of a reading, and the title above them."""
-    return json.dumps([reading.extractor, reading.version, document.title])
+    """Return a name for what passages are made of: the text of a reading, its language, and the title above them.
+
+    English goes without saying, so that indexes of earlier versions are used on.
+    """
+    rules = languages.rules_of(reading.language)
+    named = [rules] if rules != languages.ENGLISH else []
+    return json.dumps([reading.extractor, reading.version, document.title, *named])

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from pdfqa_core import plans
+from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.pipeline import Planned
 from pdfqa_core.reading.document_names import asked_about, newest
 from pdfqa_core.reading.kinds import Kind, recognised
@@ -80,6 +81,11 @@ class Scope:
         """The file names, without their endings."""
         return {key: document.filename.rsplit(".", 1)[0] for key, (document, _) in self._readable.items()}
 
+    @cached_property
+    def languages(self) -> Mapping[str, str]:
+        """The language by whose rules each document is read."""
+        return {key: rules_of(reading.language) for key, (_, reading) in self._readable.items()}
+
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
         """Return at most `k` hits, best first, in whole sentences; of these documents only (none given: of all)."""
         scope = document_ids or self._document_ids
@@ -119,7 +125,7 @@ class Planner:
     def retrieve(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
         """Return the hits of an ordinary question, with those of a second search and the row of a table it asks for."""
         hits = self._corpus.search(query, k, document_ids)
-        if self._settings.reading.second_search and self._settings.retrieval.language == "english":
+        if self._settings.reading.second_search and all(hit.passage.language == ENGLISH for hit in hits):
             hits = plans.second_search(query, hits, k, self._corpus, self._meaning, document_ids)
         row = self._corpus.table_row(query.text, document_ids) if self._settings.reading.kinds else None
         return plans.with_row(hits, row, k)

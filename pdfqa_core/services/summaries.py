@@ -8,6 +8,7 @@ from dataclasses import replace
 from pdfqa_core.chunking.spread import MOST, abstract, spread
 from pdfqa_core.chunking.spread import head as head_of
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.languages import rules_of
 from pdfqa_core.reading.summary import ABSTRACT
 from pdfqa_core.services.answering import PATIENCE, Written
 from pdfqa_core.services.answers import AnswerService
@@ -85,7 +86,7 @@ class SummaryService:
         """
         pages = self._documents.pages_of(document, reading)
         reader, notes = self._answers.summary_reader(settings, written.question)
-        hits = _hits(pages, written.question, quoted=reader.llm is None)
+        hits = _hits(pages, written.question, rules_of(reading.language), quoted=reader.llm is None)
         for event in reader.read(written.question, hits, stop=stop):
             if not isinstance(event, Done):
                 written.take(event)
@@ -117,13 +118,13 @@ class SummaryService:
             thread.join(PATIENCE)
 
 
-def _hits(pages: tuple[Page, ...], title: str, *, quoted: bool) -> list[Hit]:
+def _hits(pages: tuple[Page, ...], title: str, language: str, *, quoted: bool) -> list[Hit]:
     """Return the passages that a summary is made of; where it is quoted, those of the abstract if there is one."""
-    summed_up = abstract(pages) if quoted else None
+    summed_up = abstract(pages, language) if quoted else None
     if summed_up is not None:
         passages = [head_of(summed_up, title)]
     else:
-        passages = spread(pages, title, QUOTED_FROM if quoted else MOST)
+        passages = spread(pages, title, QUOTED_FROM if quoted else MOST, language=language)
     retriever = ABSTRACT if summed_up is not None else "spread over the document"
     return [Hit(passage, 1.0, rank, retriever) for rank, passage in enumerate(passages, start=1)]
 

@@ -108,6 +108,16 @@ class Documents:
             rows = connection.execute(readings.of_owner(owner, document_id))
             return tuple(record(Reading, row) for row in rows)
 
+    def some_pages(self, owner: str, document_id: str, extractor: str, numbers: Sequence[int]) -> tuple[Page, ...]:
+        """Return those of the pages with these 1-based numbers that were read, in order."""
+        query = readings.page_contents(owner, document_id, extractor).where(pages.c.number.in_(numbers))
+        return self._pages(owner, document_id, query)
+
+    def note_language(self, reading: Reading, language: str) -> None:
+        """Note what language the text of a reading is in."""
+        with self._database.write() as connection:
+            readings.note_language(connection, reading, language)
+
     def _pages(self, owner: str, document_id: str, query: Select[Any]) -> tuple[Page, ...]:
         with self._database.read() as connection:
             self._require(connection, owner, document_id)

@@ -34,11 +34,22 @@ def put(connection: Connection, document: Document, name: str, read_pages: Seque
     known = {
         "document_id": document.id, "extractor": name, "ocr_pages": len(by_ocr),
         "confidence": sum(sure) / len(sure) if sure else None, "read_at": datetime.now(UTC), "version": version,
+        "language": "",
     }  # fmt: skip
     upsert(connection, readings, row_of(readings, document) | known)
     if version:  # the pages of other owners' readings of this name are these pages now
         same = and_(readings.c.document_id == document.id, readings.c.extractor == name)
-        connection.execute(update(readings).where(same, readings.c.state.in_(_USABLE)).values(version=version))
+        now = {"version": version, "language": ""}
+        connection.execute(update(readings).where(same, readings.c.state.in_(_USABLE)).values(**now))
+
+
+def note_language(connection: Connection, reading: Reading, language: str) -> None:
+    """Note what language the text of a reading is in, for all owners who have this text."""
+    same = and_(
+        readings.c.document_id == reading.document_id, readings.c.extractor == reading.extractor,
+        readings.c.version == reading.version, readings.c.state.in_(_USABLE),
+    )  # fmt: skip
+    connection.execute(update(readings).where(same).values(language=language))
 
 
 def counting(connection: Connection, document: Document) -> Document:

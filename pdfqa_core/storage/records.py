@@ -61,7 +61,8 @@ class Reading:
 
     `extractor` names it: the extractor, with what was asked of it beyond the default ("visual, all pages"). `ocr_pages`
     counts the pages that were read by OCR, `confidence` is their mean confidence in 0..1. `version` changes when the
-    text does; it is empty for what version 0.1 of the program read.
+    text does; it is empty for what version 0.1 of the program read. `language` is the one of its text, see
+    `languages`; empty where nobody has looked yet.
     """
 
     document_id: str
@@ -74,6 +75,7 @@ class Reading:
     confidence: float | None
     read_at: datetime
     version: str
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

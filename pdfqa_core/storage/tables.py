@@ -64,6 +64,7 @@ readings = Table(
     Column("confidence", Float),
     Column("read_at", UtcDateTime, nullable=False),
     _text("version"),
+    Column("language", CleanText, nullable=False, server_default=""),
     Index(None, "owner"),
 )
 

@@ -45,7 +45,7 @@ def build_page(services: Services) -> gr.Blocks:
     with gr.Blocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
         session = gr.State(Session(NOBODY if services.settings.server.demo else LOCAL_OWNER, services.settings))
         visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
-        recipe = gr.BrowserState([], storage_key="pdfqa-recipe")  # so that loading the page again changes nothing
+        recipe = gr.BrowserState([], storage_key="pdfqa-recipe-2")  # so that loading the page again changes nothing
         conversation = gr.BrowserState("", storage_key="pdfqa-conversation")
         address, opened = gr.Textbox(visible=False), gr.Textbox("documents", visible=False)  # what the browser says
         going = live_html(render("going"), elem_id="pq-going", classes="pq-offstage")

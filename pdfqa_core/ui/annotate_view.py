@@ -23,7 +23,12 @@ def item_html(shown: RatingItem, criteria: Sequence[Criterion], chosen: int) -> 
         if part.key in shown.given:
             rated.setdefault(part.rank, []).append(part.criterion.label(shown.given[part.key].value))
     cards = [
-        (hit, place(hit, filenames), rated.get(hit.rank, ()), passage_parts(hit.passage.text, turn.standalone_question))
+        (
+            hit,
+            place(hit, filenames),
+            rated.get(hit.rank, ()),
+            passage_parts(hit.passage.text, turn.standalone_question, language=hit.passage.language),
+        )
         for hit in turn.answer.hits
     ]
     return render(

@@ -219,7 +219,7 @@ def _pointed_to(turn: Turn, names: Names) -> tuple[tuple[tuple[int, str, tuple[P
     for hit in answer.hits:
         places.setdefault(place(hit, names), hit)
     cards = tuple(
-        (hit.rank, where, passage_parts(hit.passage.text, turn.standalone_question))
+        (hit.rank, where, passage_parts(hit.passage.text, turn.standalone_question, language=hit.passage.language))
         for where, hit in list(places.items())[:NEAREST]
     )
     return cards, f"{names.get(near.span.document_id, REMOVED)}, p. {near.span.page}" if near else ""
@@ -275,7 +275,12 @@ def evidence(
     if quote is not None:
         quotes[quote.number] = quote.quote
     cards = [
-        (hit, place(hit, names), scores(hit), passage_parts(hit.passage.text, question, quotes.get(hit.rank, "")))
+        (
+            hit,
+            place(hit, names),
+            scores(hit),
+            passage_parts(hit.passage.text, question, quotes.get(hit.rank, ""), hit.passage.language),
+        )
         for hit in hits
     ]
     best = max((hit.score for hit in hits), default=0.0)

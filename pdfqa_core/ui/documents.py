@@ -33,6 +33,7 @@ from pdfqa_core.ui.components import (
     switch,
     time_left,
 )
+from pdfqa_core.ui.languages import encoder_hint, language_words
 from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
 from pdfqa_core.ui.session import OpenPage, Session, Shown
 
@@ -59,6 +60,7 @@ class DocumentRow:
     words: str
     tone: str
     read: str
+    language: str
     unsure: str
     preparing: Preparing | None
     ocr: bool
@@ -161,14 +163,18 @@ class Handlers:
             row = self._row(one, reading, passages, states.get(one.id))
             rows.append(replace(row, collections=names.get(one.id, ()), newer=newer.get(one.id)))
         has_sample = documents.has_sample(session.owner)
-        return render("documents", rows=rows, chosen=chosen, has_sample=has_sample, narrowed=shown is not None)
+        return render(
+            "documents", rows=rows, chosen=chosen, has_sample=has_sample, narrowed=shown is not None,
+            hint=encoder_hint(self.services, session),
+        )  # fmt: skip
 
     @staticmethod
     def _row(document: Document, reading: Reading | None, passages: int, preparing: Preparing | None) -> DocumentRow:
         state = document.state
         return DocumentRow(
             document, passages, state_words(document), _TONES.get(state, "bad"),
-            read=read_words(reading) if state.usable else "", unsure=unsure_words(reading), preparing=preparing,
+            read=read_words(reading) if state.usable else "",
+            language=language_words(reading), unsure=unsure_words(reading), preparing=preparing,
             ocr=bool(ocr_extractor()) and (state.usable or state is DocumentState.NO_TEXT),
             urgent=state is DocumentState.NO_TEXT or (state is DocumentState.PARTIAL and not _tried(reading)),
         )  # fmt: skip

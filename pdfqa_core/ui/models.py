@@ -1,4 +1,4 @@
-"""The Models tab: the language model in use with its settings and speed, and others to fetch, add and use."""
+"""The Models tab: the language model in use with its settings and speed, others to fetch, add and use, encoders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.llm.catalogue import AS_PACKAGED, F16, is_path, read_catalogue, title_of
 from pdfqa_core.llm.catalogue import entry as catalogue_entry
-from pdfqa_core.llm.downloads import DownloadState
 from pdfqa_core.llm.gpu import find_gpu
 from pdfqa_core.llm.hardware import machine
 from pdfqa_core.llm.template import TEMPLATES
@@ -21,6 +20,7 @@ from pdfqa_core.models.language import api_key
 from pdfqa_core.services import Services
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.types import Progress
+from pdfqa_core.ui import encoders
 from pdfqa_core.ui.components import (
     AT_ONCE,
     QUIET,
@@ -30,12 +30,11 @@ from pdfqa_core.ui.components import (
     live_html,
     render,
     switch,
-    time_left,
 )
 from pdfqa_core.ui.documents import work_html
+from pdfqa_core.ui.downloading import BUSY, CALM, download_words
 from pdfqa_core.ui.session import Session, Shown
 
-BUSY, CALM = 1.0, 15.0  # seconds between two looks at what goes on in the background
 TONES = {"fits": "ok", "tight": "warn", "too large": "bad"}
 OWN = "the model's own"
 # Measured by benchmarks/weights_speed.py, see docs/experiments.md.
@@ -56,19 +55,6 @@ NUMBERS: dict[str, tuple[str, str, float]] = {
     "min_p": ("Min p", "least share of the best one's", 0.05),
     "repeat_penalty": ("Repeat penalty", "1: off", 0.05),
 }
-
-
-def download_words(state: DownloadState) -> str:
-    """Return how far a download is: "120 MB of 386 MB, 3.2 MB/s, 2 min left"."""
-    progress = state.progress
-    if not progress.total:
-        return progress.phase
-    words = f"{gigabytes(progress.done)} of {gigabytes(progress.total)}"
-    if progress.phase != "downloading":
-        return f"{progress.phase}: {words}"
-    speed = f", {state.speed / 1e6:.1f} MB/s" if state.speed else ""
-    left = time_left(progress.seconds_left)
-    return f"{words}{speed}{', ' + left if left else ''}"
 
 
 def _rounded(rate: float | None) -> str:
@@ -359,6 +345,7 @@ def build(services: Services, session: gr.State) -> Shown:
                 stop = gr.Button("Stop", visible=False, elem_id="models-stop", elem_classes=["pq-stop"])
                 speed = live_html(elem_id="models-speed")
         with gr.Column():
+            encoder_cards = encoders.build(services, session)
             cards = live_html(elem_id="models")
             with gr.Column(visible=own, elem_id="models-more"):
                 path, add = _file_card()
@@ -376,4 +363,8 @@ def build(services: Services, session: gr.State) -> Shown:
     listing.click(handlers.server_models, url, [chosen, answer], **QUIET)
     trying.click(handlers.try_server, [url, chosen], answer, **QUIET)
     serving.click(handlers.use_server, [url, chosen], [active, cards, timer, answer], **QUIET)
-    return Shown(handlers.shown, [], [*outputs, *fields])
+
+    def shown(now: Session) -> tuple[Any, ...]:
+        return *handlers.shown(), encoders.cards_html(services, now)
+
+    return Shown(shown, [session], [*outputs, *fields, encoder_cards])

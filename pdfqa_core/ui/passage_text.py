@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from pdfqa_core.text import content_terms, sentences, terms, words
+from pdfqa_core.languages import ENGLISH, snowball_stem
+from pdfqa_core.text import compared_terms, sentences, terms, words
 
 Marked = tuple[tuple[str, bool], ...]  # a text in runs, each with whether it is marked
 
@@ -49,13 +50,13 @@ class PassagePart:
         return bool(self.header or self.rows)
 
 
-def marked_words(text: str, question: str) -> Marked:
+def marked_words(text: str, question: str, language: str = ENGLISH) -> Marked:
     """Return the text in runs, each with whether it is a content word of the question."""
-    wanted = set(content_terms(question))
+    wanted = set(compared_terms(question, language))
     parts: list[tuple[str, bool]] = []
     last = 0
     for start, end in words(text):
-        if wanted.intersection(terms(text[start:end])):
+        if wanted.intersection(_compared(text[start:end], language)):
             if start > last:
                 parts.append((text[last:start], False))
             parts.append((text[start:end], True))
@@ -65,19 +66,19 @@ def marked_words(text: str, question: str) -> Marked:
     return tuple(parts)
 
 
-def passage_parts(text: str, question: str, quote: str = "") -> tuple[PassagePart, ...]:
+def passage_parts(text: str, question: str, quote: str = "", language: str = ENGLISH) -> tuple[PassagePart, ...]:
     """Return a passage's text with the question's words and the quote marked and its Markdown tables taken apart."""
     blocks = list(_blocks(text))
-    chosen, start, end = _place(blocks, question, quote)
+    chosen, start, end = _place(blocks, question, quote, language)
     found: list[PassagePart] = []
     for number, (is_table, block) in enumerate(blocks):
         if is_table:
             here = (start, end) if number == chosen else (0, 0)
-            found.append(_table(block, question, here, quoted=bool(quote)))
+            found.append(_table(block, question, here, language, quoted=bool(quote)))
         elif number == chosen:
-            found += _around(block, start, end, question, quoted=bool(quote))
+            found += _around(block, start, end, question, language, quoted=bool(quote))
         else:
-            found.append(PassagePart(marked_words(block, question)))
+            found.append(PassagePart(marked_words(block, question, language)))
         if number < chosen:
             found[-1] = replace(found[-1], lead=True)
     return tuple(found)
@@ -90,7 +91,12 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
             yield in_table, block
 
 
-def _place(blocks: Sequence[tuple[bool, str]], question: str, quote: str) -> tuple[int, int, int]:
+def _compared(word: str, language: str) -> list[str]:
+    found = terms(word)
+    return found if language == ENGLISH else [snowball_stem(language, term) for term in found]
+
+
+def _place(blocks: Sequence[tuple[bool, str]], question: str, quote: str, language: str) -> tuple[int, int, int]:
     """Return the block that matters and its part (start, end) that does: the quote, else what answers best."""
     first = next((line for line in quote.splitlines() if line.strip()), "") if quote else ""
     if first:
@@ -99,12 +105,12 @@ def _place(blocks: Sequence[tuple[bool, str]], question: str, quote: str) -> tup
             if at >= 0:
                 end = at + len(quote)
                 return number, at, end if block[at:end] == quote else at + len(first)
-    wanted = set(content_terms(question))
+    wanted = set(compared_terms(question, language))
     best, found = 0, (0, 0, 0)
     for number, (is_table, block) in enumerate(blocks):
-        parts = _rows(block) if is_table else sentences(block)
+        parts = _rows(block) if is_table else sentences(block, language)
         for start, end in parts:
-            shared = len(wanted.intersection(terms(block[start:end])))
+            shared = len(wanted.intersection(_compared(block[start:end], language)))
             if shared > best:
                 best, found = shared, (number, start, end)
     return found
@@ -117,20 +123,22 @@ def _rows(table: str) -> list[tuple[int, int]]:
     return [line.span() for line in lines[2 if has_header else 0 :]]
 
 
-def _around(block: str, start: int, end: int, question: str, quoted: bool) -> Iterator[PassagePart]:
+def _around(
+    block: str, start: int, end: int, question: str, language: str, quoted: bool
+) -> Iterator[PassagePart]:  # fmt: skip
     if before := block[:start]:
-        yield PassagePart(marked_words(before, question), lead=True)
+        yield PassagePart(marked_words(before, question, language), lead=True)
     if part := block[start:end]:
-        yield PassagePart(marked_words(part, question), quoted=quoted)
+        yield PassagePart(marked_words(part, question, language), quoted=quoted)
     if after := block[end:]:
-        yield PassagePart(marked_words(after, question))
+        yield PassagePart(marked_words(after, question, language))
 
 
-def _table(block: str, question: str, part: tuple[int, int], quoted: bool) -> PassagePart:
+def _table(block: str, question: str, part: tuple[int, int], language: str, quoted: bool) -> PassagePart:
     lines = [(m[0], m.start()) for m in re.finditer(r".+", block)]
     has_header = len(lines) > 1 and _RULE.fullmatch(lines[1][0]) is not None
     rows = [
-        TableRow(_cells(line, question), part[0] <= at < part[1], quoted and part[0] <= at < part[1])
+        TableRow(_cells(line, question, language), part[0] <= at < part[1], quoted and part[0] <= at < part[1])
         for line, at in lines
         if not _RULE.fullmatch(line)
     ]
@@ -141,6 +149,6 @@ def _table(block: str, question: str, part: tuple[int, int], quoted: bool) -> Pa
     return PassagePart(header=header, rows=tuple(body))
 
 
-def _cells(line: str, question: str) -> tuple[Marked, ...]:
+def _cells(line: str, question: str, language: str) -> tuple[Marked, ...]:
     cells = _BAR.split(line.strip())[1:-1]
-    return tuple(marked_words(cell.strip().replace("\\|", "|"), question) for cell in cells)
+    return tuple(marked_words(cell.strip().replace("\\|", "|"), question, language) for cell in cells)

@@ -22,6 +22,7 @@ from pdfqa_core.types import Hit, Passage, Span, passage_id
 from pdfqa_core.ui.chat_view import place, scores
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
+from pdfqa_core.ui.languages import encoder_hint
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import passage_parts
 from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, build_form, settings_from
@@ -99,12 +100,14 @@ class Handlers:
             examples=examples,
             bins=histogram(lengths),
             stats=stats,
+            hint=encoder_hint(services, session),
         )
 
-    def show(self, session: Session) -> tuple[str, gr.Dropdown, Any]:
-        """Return the preview, what can be searched in, and the reader, which the chat may have changed."""
+    def show(self, session: Session) -> tuple[Any, ...]:
+        """Return the preview, what can be searched in, and what other tabs may have changed: reader and encoder."""
         reader = gr.update(value=session.settings.reading.reader)
-        return self.preview(session), scope_choice(self.services, session), reader
+        encoder = gr.update(value=session.settings.retrieval.embedding_model)
+        return self.preview(session), scope_choice(self.services, session), reader, encoder
 
     def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""
@@ -193,7 +196,8 @@ class Handlers:
         image = self.services.pages.thumbnail(session.owner, hit.passage.document_id, hit.passage.pages[0])
         return {
             "hit": hit, "place": place(hit, names), "bars": _bars(hit, best), "scores": scores(hit), "mime": image.mime,
-            "text": passage_parts(hit.passage.text, question), "image": base64.b64encode(image.data).decode(),
+            "text": passage_parts(hit.passage.text, question, language=hit.passage.language),
+            "image": base64.b64encode(image.data).decode(),
         }  # fmt: skip
 
     def hit_clicked(self, session: Session, event: gr.EventData) -> str:
@@ -276,5 +280,5 @@ def build(services: Services, session: gr.State) -> Shown:
     hits.click(handlers.hit_clicked, [session], page, **AT_ONCE)
     page.click(handlers.hit_clicked, [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    reader = form.fields[("reading", "reader")]
-    return Shown(handlers.show, [session], [preview, scope, reader], Shown(handlers.fill, [session], form.all))
+    elsewhere = [form.fields[("reading", "reader")], form.fields[("retrieval", "embedding_model")]]
+    return Shown(handlers.show, [session], [preview, scope, *elsewhere], Shown(handlers.fill, [session], form.all))

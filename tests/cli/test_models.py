@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.llm import catalogue
+from pdfqa_core.models import encoder_files
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
 
@@ -136,3 +137,28 @@ def test_a_file_is_added_by_path_and_forgotten(run, empty, tmp_path):
     assert (found.status, found.out) == (0, f"Forgot {path}; the file stays where it is\n")
     assert path.exists()
     assert not models(run, "list").data["models"][-1]["added"]
+
+
+def test_encoders_are_listed_downloaded_and_removed(run, empty, monkeypatch):
+    name = "bge-small-en"
+    known = tuple(replace(one, sha256={}) for one in encoder_files.read_encoders())
+    monkeypatch.setattr(encoder_files, "read_encoders", lambda: known)
+    chosen = encoder_files.encoder_entry(name)
+    listed = {one["name"]: one for one in models(run, "list").data["encoders"]}
+    assert listed["multilingual-e5-small"]["multilingual"]
+    assert not listed[name]["here"]
+    assert models(run, "remove", name).status == 2
+    with serving() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        for path in chosen.files:
+            server.files[f"{chosen.repo}/resolve/{chosen.revision}/{path}"] = path.encode()
+        found = models(run, "download", name)
+    assert found.status == 0
+    folder = Path(os.environ["PDFQA_MODELS"]) / "text-encoders" / name
+    assert found.data["path"] == str(folder)
+    assert (folder / "1_Pooling" / "config.json").read_text() == "1_Pooling/config.json"
+    plain = run("models", "list")
+    assert f"{name} " in plain.err
+    assert {one["name"]: one["here"] for one in models(run, "list").data["encoders"]}[name]
+    assert models(run, "remove", name).data == {"name": name, "removed": True, "deleted": True}
+    assert not folder.exists()

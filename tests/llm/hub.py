@@ -22,6 +22,7 @@ class Hub:
     `slow`: seconds between two pieces of 64 KB. `drop_after`: how many bytes of a body are sent before the connection
     is closed; `drops`: how many times. `wrong`: sends other bytes than it announces. `status` and `code` refuse.
     `resumes`: whether ranges are honoured. `cdn`: bodies come from another address, as from the hub's.
+    `etag` is announced of all files instead of their SHA-256, `etags` of single ones by path.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -34,6 +35,7 @@ class Hub:
     resumes: bool = True
     cdn: bool = False
     etag: str | None = None
+    etags: dict[str, str] = field(default_factory=dict)
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     url: str = ""
 
@@ -72,6 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         if body is None:
             return
         etag = hashlib.sha256(body).hexdigest() if self.hub.etag is None else self.hub.etag
+        etag = self.hub.etags.get(self.path.split("?")[0].lstrip("/"), etag)
         self.send_response(302 if self.hub.cdn else 200)
         self.send_header("X-Repo-Commit", COMMIT)
         self.send_header("X-Linked-Size", str(len(body)))

@@ -4,7 +4,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval import BM25, Index
-from pdfqa_core.retrieval.analysis import LANGUAGES, NONE, Analyser, stop_words
+from pdfqa_core.retrieval.analysis import AUTO, LANGUAGES, NONE, Analyser, stop_words
 from pdfqa_core.settings import RetrievalSettings
 from pdfqa_core.text import content_terms, terms
 from tests.retrieval.fakes import passages
@@ -15,7 +15,7 @@ def found(index, question, **options):
 
 
 def test_the_setting_offers_the_languages_there_are():
-    assert set(get_args(RetrievalSettings.model_fields["language"].annotation)) == {NONE, *LANGUAGES}
+    assert set(get_args(RetrievalSettings.model_fields["language"].annotation)) == {AUTO, NONE, *LANGUAGES}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -58,5 +58,5 @@ def test_what_stems_share_is_computed_once():
     index = Index.in_memory(passages("plans", "planned"))
     for _ in range(2):
         BM25(index, stemming=True).search("plan", 2)
-    assert ("stems", "english") in index._shared
+    assert ("stems", (("english", "english"),)) in index._shared
     assert len([key for key in index._shared if key[0] == "bm25"]) == 1

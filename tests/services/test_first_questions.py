@@ -52,7 +52,7 @@ def test_headings_that_name_nothing_or_lean_on_others_make_no_question(offered):
     assert questions == ()
 
 
-def test_no_english_question_is_made_of_a_heading_in_another_language(offered):
+def test_what_a_heading_names_is_asked_in_the_language_of_the_document(offered):
     german = (
         "Wer das möchte, schreibt dem Hafenamt vor dem ersten Mai und sagt, wie lang das Boot ist und wem es gehört. "
     )
@@ -60,7 +60,7 @@ def test_no_english_question_is_made_of_a_heading_in_another_language(offered):
         ("Winterlager", "Im Winter liegen Boote in der Halle."), ("Was kostet das Lager?", "Das Lager kostet wenig."),
         text=german,
     )  # fmt: skip
-    assert questions == ("Was kostet das Lager?",)
+    assert questions == ("Was steht zu „Winterlager“?", "Was kostet das Lager?")
 
 
 def test_short_sections_answer_nothing(offered):

@@ -1,0 +1,193 @@
+"""Encoders of the catalogue (models/encoders.toml): which there are, fetching them, and the one in use."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
+from pdfqa_core.languages import ENGLISH, UNKNOWN
+from pdfqa_core.llm.download import download, partial_bytes
+from pdfqa_core.llm.downloads import Downloads
+from pdfqa_core.llm.remote import HubFile
+from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.whole_files import write_atomically
+
+CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "encoders.toml"
+FOLDER = "text-encoders"  # in the folder of the model files
+PROMPTS = "config_sentence_transformers.json"  # where sentence-transformers looks for what stands before a text
+OTHERWISE = "name the folder of an encoder on the Retrieval tab"
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderEntry:
+    """An encoder of the catalogue, see there. `files` are paths in the repository, `sha256` by these."""
+
+    name: str
+    title: str
+    repo: str
+    revision: str
+    size: int
+    parameters: int
+    dimension: int
+    tokens: int
+    multilingual: bool
+    languages: str
+    licence: str
+    files: tuple[str, ...]
+    note: str = ""
+    query: str = ""
+    passage: str = ""
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    package: str = ""
+
+    @property
+    def url(self) -> str:
+        """The page where a person finds it."""
+        return f"https://huggingface.co/{self.repo}"
+
+    @property
+    def prompts(self) -> bytes:
+        """The file that tells sentence-transformers what stands before questions and passages; empty for nothing."""
+        said = {"query": self.query, "document": self.passage}
+        return json.dumps({"prompts": said}).encode() if any(said.values()) else b""
+
+
+@cache
+def read_encoders(file: Path = CATALOGUE) -> tuple[EncoderEntry, ...]:
+    """Return all entries, in the order of the file. Raises UsageError if it is not valid."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        entries = (EncoderEntry(name=name, **fields) for name, fields in data.items())
+        return tuple(replace(entry, files=tuple(entry.files)) for entry in entries)
+    except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
+        raise UsageError(f"The catalogue of encoders {file} cannot be read: {error}.", "Restore it.") from error
+
+
+def encoder_entry(name: str) -> EncoderEntry:
+    """Return the entry called `name`. Raises UsageError with the names that exist."""
+    known = {entry.name: entry for entry in read_encoders()}
+    if name not in known:
+        raise UsageError(f"There is no encoder called {name!r}.", f"Choose one of: {', '.join(known)}.")
+    return known[name]
+
+
+def is_encoder(name: str) -> bool:
+    """Whether an encoder of the catalogue goes by this name."""
+    return any(entry.name == name for entry in read_encoders())
+
+
+def knows(path_or_name: str, language: str) -> bool:
+    """Whether an encoder compares meanings in a language, as far as is known: nothing is said of people's own.
+
+    "" is the bundled one.
+    """
+    if language in (ENGLISH, UNKNOWN, ""):
+        return True
+    known = {entry.name: entry.multilingual for entry in read_encoders()} | {"": False}
+    return known.get(path_or_name, True)
+
+
+def fetch_encoder(
+    entry: EncoderEntry, folder: Path, *, on_progress: Callable[[Progress], None] = lambda progress: None,
+    stop: StopSignal | None = None,
+) -> Path:  # fmt: skip
+    """Fetch the files of an encoder into its folder below `folder`, and return that; the weights come last.
+
+    Files that are here and whole are not fetched again, an interrupted one goes on. Raises as `download` does.
+    """
+    target, before = folder / entry.name, 0
+
+    def report(step: Progress) -> None:
+        left = step.seconds_left
+        on_progress(Progress(step.phase, min(before + step.done, entry.size), entry.size, left) if step.total else step)
+
+    for path in entry.files:
+        remote = HubFile(entry.repo, entry.revision, path, entry.sha256.get(path, ""), otherwise=OTHERWISE)
+        found = target / path
+        if not found.is_file() or remote.sha256:
+            download(remote, found.parent, on_progress=report, stop=stop)
+        before += found.stat().st_size
+    if entry.prompts:
+        try:
+            write_atomically(target / PROMPTS, entry.prompts)
+        except OSError as error:
+            reason = f"{target / PROMPTS} cannot be written: {error.strerror}."
+            raise StorageError(reason, "Check the folder.") from error
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderFile:
+    """An encoder that can be had: `path` is its folder, "" where it is not (wholly) here; `partial` what is here."""
+
+    entry: EncoderEntry
+    path: str = ""
+    partial: int = 0
+
+
+class EncoderFiles:
+    """The folder of encoders, what is fetched into it, and which one was chosen while the program runs.
+
+    `chosen` is None as long as the settings' one counts. Makes nothing before it is asked to.
+    """
+
+    def __init__(self, models_folder: Path) -> None:
+        self.folder = models_folder / FOLDER
+        self.downloads = Downloads(self.folder, fetch_encoder)
+        self.chosen: str | None = None
+
+    def all(self) -> tuple[EncoderFile, ...]:
+        """Return the encoders of the catalogue."""
+        return tuple(self._of(entry) for entry in read_encoders())
+
+    def _of(self, entry: EncoderEntry) -> EncoderFile:
+        folder = self.folder / entry.name
+        wanted = [folder / path for path in entry.files] + ([folder / PROMPTS] if entry.prompts else [])
+        if all(path.is_file() for path in wanted):
+            return EncoderFile(entry, str(folder))
+        whole = sum(path.stat().st_size for path in wanted if path.is_file())
+        return EncoderFile(entry, partial=whole + sum(partial_bytes(path.parent, path.name) for path in wanted))
+
+    def find(self, path_or_name: str) -> str:
+        """Return the folder of an encoder of the catalogue, any other path or name as it is.
+
+        Raises ModelError where it is not here, or not wholly.
+        """
+        if not is_encoder(path_or_name):
+            return path_or_name
+        entry = encoder_entry(path_or_name)
+        found = self._of(entry)
+        if not found.path:
+            raise ModelError(
+                f"The encoder {entry.title} is not on this computer.",
+                f"Get it on the Models tab, or with: pdfqa models download {entry.name}  ({entry.size / 1e6:,.0f} MB).",
+            )
+        return found.path
+
+    def download(self, name: str, then: Callable[[], None] = lambda: None) -> None:
+        """Fetch an encoder in the background. Raises UsageError for a name that is not known."""
+        self.downloads.start(encoder_entry(name), then)
+
+    def remove(self, name: str) -> bool:
+        """Delete the files of an encoder; return whether there were any. Raises PdfQAError while it is fetched."""
+        entry = encoder_entry(name)
+        state = self.downloads.get(name)
+        if state is not None and state.state == "downloading":
+            raise PdfQAError(f"{entry.title} is being downloaded.", "Stop that first.")
+        self.downloads.clear(name)
+        folder = self.folder / name
+        if not folder.is_dir():
+            return False
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise StorageError(
+                f"{error.filename} cannot be deleted: {error.strerror}.", "Check the folder's permissions."
+            ) from error
+        return True

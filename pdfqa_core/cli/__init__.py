@@ -21,11 +21,12 @@ from pdfqa_core.cli import ask, chat, cite, evaluate, extract, ingest, progress,
 from pdfqa_core.cli import doctor as doctor_command
 from pdfqa_core.cli import export as export_command
 from pdfqa_core.cli import models as models_command
+from pdfqa_core.cli import study as study_command
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 
 COMMANDS = (
-    serve, ingest, extract, cite, search, ask, chat, models_command, evaluate, agreement_command, export_command,
-    doctor_command,
+    serve, ingest, extract, cite, search, ask, chat, models_command, evaluate, agreement_command, study_command,
+    export_command, doctor_command,
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
@@ -58,6 +59,7 @@ class Services:
     conversations: Conversations
     conversation_files: ConversationFileService
     studies: StudyService
+    study_reports: StudyReports
     evaluation: EvaluationService
     visitors: VisitorService
     _opened_with: Settings
@@ -78,6 +80,7 @@ class Services:
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
+        studies = StudyService(store.studies, store.conversations)
         answers = AnswerService(store, documents, indexes, preparation, models, tasks)
         jobs = ReadingJobs(
             workspace / "incoming", documents, tasks,
@@ -97,7 +100,8 @@ class Services:
             follow_ups=FollowUpService(documents, indexes),
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, pages),
-            studies=StudyService(store.studies, store.conversations),
+            studies=studies,
+            study_reports=StudyReports(studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, passwords, settings.server),
             _opened_with=settings,

@@ -1,0 +1,106 @@
+"""`pdfqa study`: what the people who rated a study found, as tables, charts and files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pdfqa_core.cli.files import write_file
+from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.human_results import INTERVALS, result_tables
+from pdfqa_core.json_codec import plain
+from pdfqa_core.metrics.human_results import ResultRow
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.study_reports import REPORTS
+from pdfqa_core.types import Study
+
+_HELP = {"results": "accuracy and HR@k by turn, intent and conversation"}
+_BINARY = ("parquet", "png", "svg", "pdf")
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = subparsers.add_parser("study", help="what the raters of a study found", description=__doc__)
+    parts = command.add_subparsers(required=True, metavar="WHAT")
+    for report, forms in REPORTS.items():
+        one = parts.add_parser(report, help=_HELP[report], description=_HELP[report])
+        add_study(one)
+        one.add_argument("--to", choices=tuple(forms), help="a file of this form (default: text to read)")
+        one.add_argument("--output", type=Path, metavar="FILE", help="where to write (default: standard output)")
+        add_common(one)
+        one.set_defaults(run=run, report=report)
+
+
+def add_study(command: argparse.ArgumentParser) -> None:
+    """Add the name of the study."""
+    command.add_argument("study", nargs="?", default="", metavar="STUDY", help="its name, where there are several")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a report or write it into a file."""
+    report, kind = arguments.report, form_of(arguments, REPORTS[arguments.report])
+    with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
+        study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
+        if kind:
+            data = services.study_reports.file(LOCAL_OWNER, study.id, report, kind, None).data
+            return give(arguments, data, kind)
+        rows = services.study_reports.results(LOCAL_OWNER, study.id, None)
+    print(_json(study, rows) if arguments.json else _text(rows))
+    return 0
+
+
+def form_of(arguments: argparse.Namespace, forms: Mapping[str, str]) -> str:
+    """Return the form that is asked for, by name or by the end of --output; empty where text is. Raises UsageError."""
+    if arguments.to or not arguments.output:
+        return str(arguments.to or "")
+    ending = arguments.output.suffix.lower().removeprefix(".")
+    found = next((kind for kind, suffix in forms.items() if suffix == ending), "")
+    if not found:
+        raise UsageError(f"{arguments.output.name} does not say which form it has.", f"Add --to {'|'.join(forms)}.")
+    return found
+
+
+def give(arguments: argparse.Namespace, data: bytes, kind: str) -> int:
+    """Write a file where it is wanted, else on standard output. Raises UsageError for one that no terminal shows."""
+    if arguments.output:
+        write_file(arguments.output, data)
+        print(json.dumps({"file": str(arguments.output)}) if arguments.json else f"written: {arguments.output}")
+    elif kind in _BINARY:
+        raise UsageError(f"A {kind} file is not shown on a terminal.", "Name a file with --output.")
+    elif arguments.json:
+        print(json.dumps({"content": data.decode("utf-8-sig")}, ensure_ascii=False))
+    else:
+        sys.stdout.buffer.write(data)
+    return 0
+
+
+def study_named(studies: tuple[Study, ...], name: str) -> Study:
+    """Return the study of this name or id; of a single one the name can be left out. Raises UsageError."""
+    chosen = [study for study in studies if not name or name in (study.name, study.id)]
+    if len(chosen) == 1:
+        return chosen[0]
+    known = ", ".join(study.name for study in studies) or "none"
+    raise UsageError(
+        f"There is no study {name!r}." if name else "It is not clear which study is meant.", f"Studies: {known}."
+    )
+
+
+def _json(study: Study, rows: tuple[ResultRow, ...]) -> str:
+    data = [{**plain(row), **plain(row.summary)} for row in rows]
+    for row in data:
+        del row["summary"]
+    return json.dumps({"study": study.name, "results": data}, ensure_ascii=False)
+
+
+def _text(rows: tuple[ResultRow, ...]) -> str:
+    lines: list[str] = []
+    for table in result_tables(rows):
+        body = [list(table.head), *table.texts]
+        widths = [max(map(len, column)) for column in zip(*body, strict=True)]
+        lines.append(table.title)
+        lines += ["  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in body]
+    return "\n".join([*lines, INTERVALS]) if lines else "Nobody has rated an answer or a passage yet."

@@ -1,0 +1,90 @@
+"""What the ratings of a study show: result tables, for the page and as files, for those who may see them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.frames import FORMATS, write_frame
+from pdfqa_core.exports.human_results import FIGURES, results_figure, results_frame, results_latex, results_markdown
+from pdfqa_core.metrics.human_results import ResultRow
+from pdfqa_core.protocols.annotation import by_annotator
+from pdfqa_core.protocols.study_results import result_rows, titles
+from pdfqa_core.services.studies import RatedStudy, RatingsFile, StudyService
+
+T = TypeVar("T")
+
+# By report and form: how files end.
+_TABLES = {**FORMATS, "markdown": "md"}
+REPORTS: Mapping[str, Mapping[str, str]] = {
+    "results": {**_TABLES, **{kind: kind for kind in FIGURES}},
+}
+HIDDEN = "The results can be seen once two people or more have signed in and rated everything."
+_KEPT = 32  # tables of studies that are remembered
+
+
+class StudyReports:
+    """The reports on the studies of a workspace. What is computed is kept until a rating changes.
+
+    Methods raise UsageError where the study is not the owner's, or its ratings are not open to the viewer yet (see
+    `RatedStudy.open_to`); a `viewer` of None is the owner at the command line.
+    """
+
+    def __init__(self, studies: StudyService) -> None:
+        self._studies = studies
+        self._kept: dict[tuple[str, str], tuple[object, object]] = {}
+        self._lock = threading.Lock()
+
+    def results(self, owner: str, study_id: str, viewer: str | None) -> tuple[ResultRow, ...]:
+        """Return accuracy and HR@k by rater, turn, intent and conversation."""
+        found = self._opened(owner, study_id, viewer)
+        return self._remembered("results", found, lambda: self._results(found))
+
+    def file(self, owner: str, study_id: str, report: str, kind: str, viewer: str | None) -> RatingsFile:
+        """Return a report as a file; `report` and `kind` are keys of REPORTS."""
+        forms = REPORTS.get(report, {})
+        if kind not in forms:
+            raise UsageError(f"The {report} have no {kind} form.", f"Use one of: {', '.join(forms)}.")
+        study = self._opened(owner, study_id, viewer).study.name
+        rows = self.results(owner, study_id, viewer)
+        if kind in FIGURES:
+            data = results_figure(rows, study, kind)
+        elif kind == "latex":
+            data = results_latex(rows, study)
+        elif kind == "markdown":
+            data = results_markdown(rows, study)
+        else:
+            data = write_frame(results_frame(rows), kind)
+        return RatingsFile(file_name(report, study, forms[kind]), data, len(rows))
+
+    def _results(self, found: RatedStudy) -> tuple[ResultRow, ...]:
+        names = titles([(one.conversation_id, one.conversation_title) for one in found.turns])
+        turns = [(names[one.conversation_id], one.turn) for one in found.turns]
+        by_name = by_annotator(found.ratings)
+        given = {name: by_name.get(name, {}) for name in found.progress}
+        return result_rows(turns, given, self._studies.criteria, found.adjudications)
+
+    def _opened(self, owner: str, study_id: str, viewer: str | None) -> RatedStudy:
+        found = self._studies.rated(owner, study_id)
+        if not found.open_to(viewer):
+            raise UsageError(HIDDEN, "Wait for: " + ", ".join(found.waiting) if found.waiting else "")
+        return found
+
+    def _remembered(self, what: str, found: RatedStudy, compute: Callable[[], T]) -> T:
+        """Return what `compute` makes of a study, computed anew only where the study has changed."""
+        state = (found.study.turn_ids, found.ratings, found.adjudications)
+        with self._lock:
+            kept = self._kept.pop((what, found.study.id), None)
+            value = kept[1] if kept is not None and kept[0] == state else compute()
+            self._kept[what, found.study.id] = (state, value)
+            while len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
+        return value  # type: ignore[return-value]
+
+
+def file_name(what: str, study: str, suffix: str) -> str:
+    """Return what a file of a study is called: "results-Pilot.csv"."""
+    name = "".join(c if c.isalnum() else "-" for c in study).strip("-") or "study"
+    return f"{what}-{name}.{suffix}"

@@ -8,17 +8,22 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pdfqa_core.cli.agreement import described, described_many
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.human_results import INTERVALS, result_tables
 from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.human_results import ResultRow
+from pdfqa_core.protocols.study_agreement import CriterionAgreement
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.study_reports import REPORTS
 from pdfqa_core.types import Study
 
-_HELP = {"results": "accuracy and HR@k by turn, intent and conversation"}
+_HELP = {
+    "results": "accuracy and HR@k by turn, intent and conversation",
+    "agreement": "kappa and its companions, of all annotators and over time",
+}
 _BINARY = ("parquet", "png", "svg", "pdf")
 
 
@@ -48,8 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
         if kind:
             data = services.study_reports.file(LOCAL_OWNER, study.id, report, kind, None).data
             return give(arguments, data, kind)
-        rows = services.study_reports.results(LOCAL_OWNER, study.id, None)
-    print(_json(study, rows) if arguments.json else _text(rows))
+        if report == "results":
+            rows = services.study_reports.results(LOCAL_OWNER, study.id, None)
+            found, text = [{**plain(row), **plain(row.summary)} for row in rows], _results(rows)
+        else:
+            criteria = services.study_reports.agreement(LOCAL_OWNER, study.id, None)
+            found, text = plain(criteria), _agreement(criteria)
+    print(json.dumps({"study": study.name, report: found}, ensure_ascii=False) if arguments.json else text)
     return 0
 
 
@@ -89,14 +99,7 @@ def study_named(studies: tuple[Study, ...], name: str) -> Study:
     )
 
 
-def _json(study: Study, rows: tuple[ResultRow, ...]) -> str:
-    data = [{**plain(row), **plain(row.summary)} for row in rows]
-    for row in data:
-        del row["summary"]
-    return json.dumps({"study": study.name, "results": data}, ensure_ascii=False)
-
-
-def _text(rows: tuple[ResultRow, ...]) -> str:
+def _results(rows: tuple[ResultRow, ...]) -> str:
     lines: list[str] = []
     for table in result_tables(rows):
         body = [list(table.head), *table.texts]
@@ -104,3 +107,16 @@ def _text(rows: tuple[ResultRow, ...]) -> str:
         lines.append(table.title)
         lines += ["  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in body]
     return "\n".join([*lines, INTERVALS]) if lines else "Nobody has rated an answer or a passage yet."
+
+
+def _agreement(found: tuple[CriterionAgreement, ...]) -> str:
+    if not found:
+        return "Agreement needs two people who have rated."
+    parts = []
+    for one in found:
+        several = len(one.all.annotators) > 2
+        parts.append(described_many(one.all) if several else described(one.all.pairs[0]))
+        for place, step in enumerate(one.over_time, start=1):
+            kappa = "undefined" if step.kappa is None else f"{step.kappa:.4f}"
+            parts.append(f"  part {place} of {len(one.over_time)} in the order of rating: n = {step.n}  kappa {kappa}")
+    return "\n".join(parts)

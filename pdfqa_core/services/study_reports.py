@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.agreement import agreement_frame, agreement_html, agreement_latex, agreement_markdown
+from pdfqa_core.exports.agreement_figure import agreement_figure
 from pdfqa_core.exports.frames import FORMATS, write_frame
 from pdfqa_core.exports.human_results import FIGURES, results_figure, results_frame, results_latex, results_markdown
 from pdfqa_core.metrics.human_results import ResultRow
 from pdfqa_core.protocols.annotation import by_annotator
+from pdfqa_core.protocols.study_agreement import CriterionAgreement, study_agreement, with_others
 from pdfqa_core.protocols.study_results import result_rows, titles
 from pdfqa_core.services.studies import RatedStudy, RatingsFile, StudyService
 
@@ -18,8 +22,10 @@ T = TypeVar("T")
 
 # By report and form: how files end.
 _TABLES = {**FORMATS, "markdown": "md"}
+_FIGURES = {kind: kind for kind in FIGURES}
 REPORTS: Mapping[str, Mapping[str, str]] = {
-    "results": {**_TABLES, **{kind: kind for kind in FIGURES}},
+    "results": {**_TABLES, **_FIGURES},
+    "agreement": {**_TABLES, "html": "html", **_FIGURES},
 }
 HIDDEN = "The results can be seen once two people or more have signed in and rated everything."
 _KEPT = 32  # tables of studies that are remembered
@@ -42,22 +48,30 @@ class StudyReports:
         found = self._opened(owner, study_id, viewer)
         return self._remembered("results", found, lambda: self._results(found))
 
+    def agreement(self, owner: str, study_id: str, viewer: str | None) -> tuple[CriterionAgreement, ...]:
+        """Return the agreement under each criterion; empty where fewer than two have rated."""
+        found = self._opened(owner, study_id, viewer)
+        return self._remembered("agreement", found, lambda: self._agreement(found))
+
     def file(self, owner: str, study_id: str, report: str, kind: str, viewer: str | None) -> RatingsFile:
         """Return a report as a file; `report` and `kind` are keys of REPORTS."""
         forms = REPORTS.get(report, {})
         if kind not in forms:
             raise UsageError(f"The {report} have no {kind} form.", f"Use one of: {', '.join(forms)}.")
         study = self._opened(owner, study_id, viewer).study.name
-        rows = self.results(owner, study_id, viewer)
-        if kind in FIGURES:
-            data = results_figure(rows, study, kind)
-        elif kind == "latex":
-            data = results_latex(rows, study)
-        elif kind == "markdown":
-            data = results_markdown(rows, study)
+        if report == "results":
+            rows = self.results(owner, study_id, viewer)
+            data, count = _results_file(rows, study, kind), len(rows)
         else:
-            data = write_frame(results_frame(rows), kind)
-        return RatingsFile(file_name(report, study, forms[kind]), data, len(rows))
+            found = self.agreement(owner, study_id, viewer)
+            data, count = _agreement_file(found, study, kind), len(found)
+        return RatingsFile(file_name(report, study, forms[kind]), data, count)
+
+    def _agreement(self, found: RatedStudy) -> tuple[CriterionAgreement, ...]:
+        by_name = by_annotator(found.ratings)
+        given = {name: by_name[name] for name in found.progress if name in by_name}
+        talks = {one.turn.id: one.conversation_id for one in found.turns}
+        return study_agreement(given, with_others(self._studies.criteria, found.ratings), talks)
 
     def _results(self, found: RatedStudy) -> tuple[ResultRow, ...]:
         names = titles([(one.conversation_id, one.conversation_title) for one in found.turns])
@@ -82,6 +96,31 @@ class StudyReports:
             while len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         return value  # type: ignore[return-value]
+
+
+def _results_file(rows: Sequence[ResultRow], study: str, kind: str) -> bytes:
+    if kind in FIGURES:
+        return results_figure(rows, study, kind)
+    if kind == "latex":
+        return results_latex(rows, study)
+    if kind == "markdown":
+        return results_markdown(rows, study)
+    return write_frame(results_frame(rows), kind)
+
+
+def _agreement_file(found: Sequence[CriterionAgreement], study: str, kind: str) -> bytes:
+    pairs = [pair for one in found for pair in one.all.pairs]
+    many = [one.all for one in found if len(one.all.annotators) > 2]
+    over_time = [one.over_time for one in found]
+    if kind in FIGURES:
+        return agreement_figure(study, pairs, over_time, kind)
+    if kind == "latex":
+        return agreement_latex(study, pairs, many)
+    if kind == "markdown":
+        return agreement_markdown(study, pairs, many, over_time)
+    if kind == "html":
+        return agreement_html(study, datetime.now(UTC), pairs, many, over_time=over_time)
+    return write_frame(agreement_frame(pairs, [one.all for one in found]), kind)
 
 
 def file_name(what: str, study: str, suffix: str) -> str:

@@ -53,3 +53,15 @@ def test_wrong_calls_say_what_to_do(run, rated, arguments, words):
     done = run("study", "results", *arguments)
     assert done.status == 2
     assert words in done.err
+
+
+def test_agreement_is_printed_and_written(run, rated, tmp_path):
+    plain = run("study", "agreement").out
+    assert "answer  (Ada and Ben, n = 4)" in plain
+    found = {one["all"]["criterion"]: one["all"] for one in run("study", "agreement", "--json").data["agreement"]}
+    (pair,) = found["passage"]["pairs"]
+    assert (pair["n"], pair["agreement"], pair["labels"]) == (8, 0.75, ["0", "1"])
+    report = tmp_path / "report.html"
+    assert run("study", "agreement", "--output", report).status == 0
+    assert "passage: Ada (rows) and Ben (columns)" in report.read_text()
+    assert run("study", "agreement", "--to", "markdown").out.startswith("# Pilot: agreement")

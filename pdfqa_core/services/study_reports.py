@@ -9,9 +9,16 @@ from typing import TypeVar
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html, agreement_latex, agreement_markdown
-from pdfqa_core.exports.agreement_figure import agreement_figure
+from pdfqa_core.exports.agreement_figure import agreement_figure, over_time_svg
 from pdfqa_core.exports.frames import FORMATS, write_frame
-from pdfqa_core.exports.human_results import FIGURES, results_figure, results_frame, results_latex, results_markdown
+from pdfqa_core.exports.human_results import (
+    FIGURES,
+    results_figure,
+    results_frame,
+    results_latex,
+    results_markdown,
+    results_panels,
+)
 from pdfqa_core.metrics.human_results import ResultRow
 from pdfqa_core.protocols.annotation import by_annotator
 from pdfqa_core.protocols.study_agreement import CriterionAgreement, study_agreement, with_others
@@ -43,6 +50,10 @@ class StudyReports:
         self._kept: dict[tuple[str, str], tuple[object, object]] = {}
         self._lock = threading.Lock()
 
+    def open_to(self, owner: str, study_id: str, viewer: str | None) -> bool:
+        """Return whether the viewer may see the reports."""
+        return self._studies.rated(owner, study_id).open_to(viewer)
+
     def results(self, owner: str, study_id: str, viewer: str | None) -> tuple[ResultRow, ...]:
         """Return accuracy and HR@k by rater, turn, intent and conversation."""
         found = self._opened(owner, study_id, viewer)
@@ -52,6 +63,13 @@ class StudyReports:
         """Return the agreement under each criterion; empty where fewer than two have rated."""
         found = self._opened(owner, study_id, viewer)
         return self._remembered("agreement", found, lambda: self._agreement(found))
+
+    def charts(self, owner: str, study_id: str, viewer: str | None) -> tuple[tuple[tuple[str, str], ...], str]:
+        """Return the charts of the results, each with its title, and kappa over time, as SVG for a page."""
+        found = self._opened(owner, study_id, viewer)
+        rows, agreed = self.results(owner, study_id, viewer), self.agreement(owner, study_id, viewer)
+        draw = lambda: (results_panels(rows), over_time_svg([one.over_time for one in agreed]))  # noqa: E731
+        return self._remembered("charts", found, draw)
 
     def file(self, owner: str, study_id: str, report: str, kind: str, viewer: str | None) -> RatingsFile:
         """Return a report as a file; `report` and `kind` are keys of REPORTS."""

@@ -15,7 +15,8 @@ from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.services.studies import RatingItem
 from pdfqa_core.ui import annotate_view, downloads
-from pdfqa_core.ui.components import AT_ONCE, Click, clicked, error_html, live_html, render, switch
+from pdfqa_core.ui.annotate_results import ResultParts, report
+from pdfqa_core.ui.components import AT_ONCE, QUIET, Click, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
@@ -52,6 +53,7 @@ class Parts:
             with gr.Column():
                 self.item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")
                 self.page = live_html(elem_id="annotate-page")
+                self.reports = ResultParts()
             with gr.Column():
                 self.message = live_html(elem_id="annotate-message")
                 with gr.Group() as self.sign_in:
@@ -87,6 +89,7 @@ class Parts:
         return [
             self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.name,
             self.conversations, self.rating, self.form, self.comment, self.bar, self.who, self.results,
+            *self.reports.all(),
         ]  # fmt: skip
 
 
@@ -109,6 +112,9 @@ def build(services: Services, session: gr.State) -> Shown:
     for kind, button in parts.files.items():
         made = button.click(partial(handlers.export, kind), state, [parts.file, parts.message], **AT_ONCE)
         made.success(None, parts.message, None, js=fetch)
+    chosen = [parts.reports.choice, *state]
+    made = parts.reports.get.click(handlers.report, chosen, [parts.file, parts.message], **QUIET)
+    made.success(None, parts.message, None, js=fetch)
     return Shown(handlers.arrive, state, outputs)
 
 
@@ -156,7 +162,14 @@ class Handlers:
             update[parts.comment] = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
         else:
             update[parts.item] = annotate_view.no_item_html(START if studies or conversations else NO_TURNS)
-        return update
+        return update | self._reports(work, session)
+
+    def _reports(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Return the tables of the study, in whose place an item stands while one is open."""
+        reports = self.parts.reports
+        if work.turn_id:
+            return reports.emptied()
+        return reports.filled(self.services, session.owner, work.study_id, work.annotator)
 
     def _shown(self, work: Work, session: Session) -> RatingItem:
         return self.services.studies.item(session.owner, work.study_id, work.annotator, work.turn_id)
@@ -303,6 +316,10 @@ class Handlers:
         except PdfQAError as error:
             return gr.skip(), error_html(error)
         return downloads.write(file.name, file.data), ""
+
+    def report(self, choice: str, work: Work, session: Session) -> tuple[Any, str]:
+        """Give the browser the chosen report, or say why there is none."""
+        return report(self.services, choice, session.owner, work.study_id, work.annotator)
 
     def copy(self, work: Work, session: Session) -> tuple[Any, str]:
         """Give the browser the ratings that may be seen for its clipboard, or why there are none."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
-from pdfqa_core.cli.study import study_named
+from pdfqa_core.cli.study_files import study_named
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.exports.ratings import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pdfqa_core.cli import study_files
 from pdfqa_core.cli.agreement import described, described_many
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.cli.study_files import add_study, study_named
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.human_results import INTERVALS, result_tables
 from pdfqa_core.json_codec import plain
@@ -18,7 +20,6 @@ from pdfqa_core.metrics.human_results import ResultRow
 from pdfqa_core.protocols.study_agreement import CriterionAgreement
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.study_reports import REPORTS
-from pdfqa_core.types import Study
 
 _HELP = {
     "results": "accuracy and HR@k by turn, intent and conversation",
@@ -38,11 +39,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         one.add_argument("--output", type=Path, metavar="FILE", help="where to write (default: standard output)")
         add_common(one)
         one.set_defaults(run=run, report=report)
-
-
-def add_study(command: argparse.ArgumentParser) -> None:
-    """Add the name of the study."""
-    command.add_argument("study", nargs="?", default="", metavar="STUDY", help="its name, where there are several")
+    study_files.add(parts)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,17 +83,6 @@ def give(arguments: argparse.Namespace, data: bytes, kind: str) -> int:
     else:
         sys.stdout.buffer.write(data)
     return 0
-
-
-def study_named(studies: tuple[Study, ...], name: str) -> Study:
-    """Return the study of this name or id; of a single one the name can be left out. Raises UsageError."""
-    chosen = [study for study in studies if not name or name in (study.name, study.id)]
-    if len(chosen) == 1:
-        return chosen[0]
-    known = ", ".join(study.name for study in studies) or "none"
-    raise UsageError(
-        f"There is no study {name!r}." if name else "It is not clear which study is meant.", f"Studies: {known}."
-    )
 
 
 def _results(rows: tuple[ResultRow, ...]) -> str:

@@ -27,6 +27,7 @@ from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
@@ -60,6 +61,7 @@ class Services:
     conversation_files: ConversationFileService
     studies: StudyService
     study_reports: StudyReports
+    study_files: StudyFiles
     evaluation: EvaluationService
     visitors: VisitorService
     _opened_with: Settings
@@ -102,6 +104,7 @@ class Services:
             conversation_files=ConversationFileService(store.conversations, documents, pages),
             studies=studies,
             study_reports=StudyReports(studies),
+            study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, passwords, settings.server),
             _opened_with=settings,

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -66,6 +67,10 @@ class Parts:
                             label="Name of the study", max_length=120, elem_id="annotate-study-name"
                         )
                         self.create = gr.Button("Make study", elem_id="annotate-create")
+                        self.bring = gr.UploadButton(
+                            "Bring a study from another workspace (ZIP)", file_types=[".zip"], size="sm",
+                            elem_id="annotate-bring",
+                        )  # fmt: skip
                 with gr.Group(visible=False) as self.rating:
                     self.form = live_html(elem_id="annotate-form", padding=True)
                     self.comment = gr.Textbox(
@@ -101,6 +106,7 @@ def build(services: Services, session: gr.State) -> Shown:
         signed_in(handlers.begin, [parts.study, parts.name, *state], outputs, **AT_ONCE)
     parts.study.input(handlers.choose, [parts.study, *state], outputs, **AT_ONCE)
     parts.create.click(handlers.create, [parts.study_name, parts.conversations, *state], outputs, **AT_ONCE)
+    parts.bring.upload(handlers.bring, [parts.bring, *state], outputs, **QUIET)
     parts.who.click(handlers.sign_out, state, outputs, **AT_ONCE)
     for clickable in (parts.form, parts.bar, parts.results):
         clickable.click(handlers.form_clicked, [parts.comment, *state], outputs, **NEVER_DROPPED)
@@ -197,6 +203,15 @@ class Handlers:
         """Make a study of the chosen conversations."""
         try:
             study = self.services.studies.create(session.owner, name, conversations)
+        except PdfQAError as error:
+            return {self.parts.message: error_html(error)}
+        return self.show(Work(study.id), session)
+
+    def bring(self, path: str, work: Work, session: Session) -> dict[Any, Any]:
+        """Take in a study that another workspace wrote."""
+        file = Path(path)
+        try:
+            study = self.services.study_files.take_in(session.owner, file.read_bytes(), file.name)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(Work(study.id), session)

@@ -22,6 +22,7 @@ FILES = {
     "Results, chart (PNG)": ("results", "png"), "Agreement, report (HTML)": ("agreement", "html"),
     "Agreement, CSV": ("agreement", "csv"), "Agreement, LaTeX": ("agreement", "latex"),
     "Agreement, Markdown": ("agreement", "markdown"), "Agreement, figure (PDF)": ("agreement", "pdf"),
+    "Ratings, a row per item (CSV)": ("ratings", "wide"), "The study for another workspace (ZIP)": ("study", "zip"),
 }  # fmt: skip
 
 
@@ -73,8 +74,14 @@ def tables_html(services: Services, owner: str, study_id: str, viewer: str) -> s
 
 def report(services: Services, choice: str, owner: str, study_id: str, viewer: str) -> tuple[Any, str]:
     """Write the chosen report into a file for the browser; return it, or why there is none."""
+    what, kind = FILES[choice]
     try:
-        file = services.study_reports.file(owner, study_id, *FILES[choice], viewer)
+        if what == "study":
+            file = services.study_files.file(owner, study_id, viewer)
+        elif what == "ratings":
+            file = services.studies.file(owner, study_id, kind, viewer)
+        else:
+            file = services.study_reports.file(owner, study_id, what, kind, viewer)
     except PdfQAError as error:
         return gr.skip(), error_html(error)
     return downloads.write(file.name, file.data), ""

@@ -65,3 +65,29 @@ def test_agreement_is_printed_and_written(run, rated, tmp_path):
     assert run("study", "agreement", "--output", report).status == 0
     assert "passage: Ada (rows) and Ben (columns)" in report.read_text()
     assert run("study", "agreement", "--to", "markdown").out.startswith("# Pilot: agreement")
+
+
+def test_a_study_goes_to_another_workspace_and_ratings_come_in(run, rated, tmp_path, monkeypatch):
+    packed, table = tmp_path / "pilot.zip", tmp_path / "ratings.csv"
+    assert "32 ratings in" in run("study", "export", "--output", packed).out
+    assert run("export", "ratings", "--format", "wide", "--output", table).status == 0
+    monkeypatch.setenv("PDFQA_WORKSPACE", str(tmp_path / "other"))
+    assert run("study", "import", packed, "--json").data == {"study": "Pilot", "answers": 4, "ratings": 32}
+    assert run("study", "results", "--json").data["results"][0]["mean"] == 0.75
+    table.write_text(table.read_text("utf-8-sig").replace("answer: Ben", "answer: Dan"), "utf-8")
+    refused = run("study", "add-ratings", table)
+    assert refused.status == 2
+    assert "row 2: nobody called 'Dan' has signed in" in refused.err
+    added = run("study", "add-ratings", table, "--sign-in", "Dan", "--json")
+    assert added.data == {"study": "Pilot", "ratings": 32}
+
+
+def test_judged_answers_are_imported_from_a_table(run, empty, tmp_path):
+    table = tmp_path / "judged.tsv"
+    table.write_text("Question\tAnswer\tA\tB\nQ1\tx\tYes\tYes\nQ2\ty\tNo\tYes\nQ3\tz\tNo\tNo\n")
+    options = ("--columns", "question=Question,answer=Answer", "--annotators", "A,B", "--values", "Yes=1,No=0")
+    assert run("study", "import", table, *options).out == "judged: 3 answers, 6 ratings\n"
+    assert "answer  (A and B, n = 3)" in run("study", "agreement").out
+    wrong = run("study", "import", table, "--columns", "query=Question")
+    assert "'query' is no field" in wrong.err
+    assert "'Yes' is not NAME=VALUE" in run("study", "import", table, "--values", "Yes").err

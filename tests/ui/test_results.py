@@ -117,6 +117,24 @@ def test_an_item_takes_the_place_of_the_tables_and_gives_it_back(page: Page) -> 
     expect(page.locator("#annotate-tables details[data-group=overall]")).to_be_visible()
 
 
+def test_a_study_is_taken_along_and_brought_in(page: Page, browser: Browser, tmp_path: Path) -> None:
+    page.locator("#annotate-report input").click()
+    page.get_by_role("option", name="The study for another workspace (ZIP)").click()
+    with page.expect_download() as download:
+        page.locator("button#annotate-report-get").click()
+    packed = tmp_path / download.value.suggested_filename
+    download.value.save_as(packed)
+    shown = on_the_page(page)
+    with running(tmp_path / "other") as app, open_page(browser, app.url) as other:
+        open_tab(other, "Annotate")
+        other.get_by_role("button", name="New study").click()
+        other.locator("#annotate-new input[type=file]").set_input_files(packed)
+        expect(other.locator("#annotate-tables details[data-group=overall] tbody tr")).to_have_count(3)
+        assert on_the_page(other) == shown
+        other.locator("#annotate-new input[type=file]").set_input_files(packed)
+        expect(other.locator("#annotate-message .error")).to_contain_text("a study called 'Pilot' already")
+
+
 def test_a_third_who_signs_in_hides_them_again(page: Page) -> None:
     page.locator("#annotate-name").get_by_role("textbox").fill("Cleo")
     page.locator("#annotate-begin").click()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
-from pdfqa_core.cli import study_files
+from pdfqa_core.cli import study_files, study_measures
 from pdfqa_core.cli.agreement import described, described_many
-from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
-from pdfqa_core.cli.study_files import add_study, study_named
-from pdfqa_core.errors import UsageError
+from pdfqa_core.cli.study_files import add_study, form_of, give, study_named
 from pdfqa_core.exports.human_results import INTERVALS, result_tables
 from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.human_results import ResultRow
@@ -25,7 +21,6 @@ _HELP = {
     "results": "accuracy and HR@k by turn, intent and conversation",
     "agreement": "kappa and its companions, of all annotators and over time",
 }
-_BINARY = ("parquet", "png", "svg", "pdf")
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,6 +34,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         one.add_argument("--output", type=Path, metavar="FILE", help="where to write (default: standard output)")
         add_common(one)
         one.set_defaults(run=run, report=report)
+    study_measures.add(parts)
     study_files.add(parts)
 
 
@@ -57,31 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
             criteria = services.study_reports.agreement(LOCAL_OWNER, study.id, None)
             found, text = plain(criteria), _agreement(criteria)
     print(json.dumps({"study": study.name, report: found}, ensure_ascii=False) if arguments.json else text)
-    return 0
-
-
-def form_of(arguments: argparse.Namespace, forms: Mapping[str, str]) -> str:
-    """Return the form that is asked for, by name or by the end of --output; empty where text is. Raises UsageError."""
-    if arguments.to or not arguments.output:
-        return str(arguments.to or "")
-    ending = arguments.output.suffix.lower().removeprefix(".")
-    found = next((kind for kind, suffix in forms.items() if suffix == ending), "")
-    if not found:
-        raise UsageError(f"{arguments.output.name} does not say which form it has.", f"Add --to {'|'.join(forms)}.")
-    return found
-
-
-def give(arguments: argparse.Namespace, data: bytes, kind: str) -> int:
-    """Write a file where it is wanted, else on standard output. Raises UsageError for one that no terminal shows."""
-    if arguments.output:
-        write_file(arguments.output, data)
-        print(json.dumps({"file": str(arguments.output)}) if arguments.json else f"written: {arguments.output}")
-    elif kind in _BINARY:
-        raise UsageError(f"A {kind} file is not shown on a terminal.", "Name a file with --output.")
-    elif arguments.json:
-        print(json.dumps({"content": data.decode("utf-8-sig")}, ensure_ascii=False))
-    else:
-        sys.stdout.buffer.write(data)
     return 0
 
 

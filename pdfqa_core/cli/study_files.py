@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pdfqa_core.cli.files import write_file
@@ -13,6 +15,8 @@ from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.protocols.rating_tables import ANSWER_FIELDS, FIELDS, Columns
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Study
+
+_BINARY = ("parquet", "png", "svg", "pdf")
 
 
 def add(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -76,6 +80,31 @@ def study_named(studies: tuple[Study, ...], name: str) -> Study:
     raise UsageError(
         f"There is no study {name!r}." if name else "It is not clear which study is meant.", f"Studies: {known}."
     )
+
+
+def form_of(arguments: argparse.Namespace, forms: Mapping[str, str]) -> str:
+    """Return the form that is asked for, by name or by the end of --output; empty where text is. Raises UsageError."""
+    if arguments.to or not arguments.output:
+        return str(arguments.to or "")
+    ending = arguments.output.suffix.lower().removeprefix(".")
+    found = next((kind for kind, suffix in forms.items() if suffix == ending), "")
+    if not found:
+        raise UsageError(f"{arguments.output.name} does not say which form it has.", f"Add --to {'|'.join(forms)}.")
+    return found
+
+
+def give(arguments: argparse.Namespace, data: bytes, kind: str) -> int:
+    """Write a file where it is wanted, else on standard output. Raises UsageError for one that no terminal shows."""
+    if arguments.output:
+        write_file(arguments.output, data)
+        print(json.dumps({"file": str(arguments.output)}) if arguments.json else f"written: {arguments.output}")
+    elif kind in _BINARY:
+        raise UsageError(f"A {kind} file is not shown on a terminal.", "Name a file with --output.")
+    elif arguments.json:
+        print(json.dumps({"content": data.decode("utf-8-sig")}, ensure_ascii=False))
+    else:
+        sys.stdout.buffer.write(data)
+    return 0
 
 
 def run_export(arguments: argparse.Namespace) -> int:

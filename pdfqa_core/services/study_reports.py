@@ -19,11 +19,21 @@ from pdfqa_core.exports.human_results import (
     results_markdown,
     results_panels,
 )
+from pdfqa_core.exports.study_measures import measures_frame, measures_latex, measures_markdown
 from pdfqa_core.metrics.human_results import ResultRow
 from pdfqa_core.protocols.annotation import by_annotator
 from pdfqa_core.protocols.study_agreement import CriterionAgreement, study_agreement, with_others
+from pdfqa_core.protocols.study_measures import (
+    OWN,
+    Scores,
+    StudyMeasures,
+    own_scores,
+    people_say,
+    study_measures,
+)
 from pdfqa_core.protocols.study_results import result_rows, titles
 from pdfqa_core.services.studies import RatedStudy, RatingsFile, StudyService
+from pdfqa_core.types import AppliesTo, Turn
 
 T = TypeVar("T")
 
@@ -34,6 +44,7 @@ REPORTS: Mapping[str, Mapping[str, str]] = {
     "results": {**_TABLES, **_FIGURES},
     "agreement": {**_TABLES, "html": "html", **_FIGURES},
 }
+MEASURE_FORMS = _TABLES
 HIDDEN = "The results can be seen once two people or more have signed in and rated everything."
 _KEPT = 32  # tables of studies that are remembered
 
@@ -63,6 +74,46 @@ class StudyReports:
         """Return the agreement under each criterion; empty where fewer than two have rated."""
         found = self._opened(owner, study_id, viewer)
         return self._remembered("agreement", found, lambda: self._agreement(found))
+
+    def answers(self, owner: str, study_id: str, viewer: str | None) -> tuple[Turn, ...]:
+        """Return the answers that are measured."""
+        return tuple(one.turn for one in self._opened(owner, study_id, viewer).turns)
+
+    def measures(
+        self, owner: str, study_id: str, viewer: str | None, more: Scores | None = None,
+        conversations: Mapping[str, str] | None = None,
+    ) -> StudyMeasures:  # fmt: skip
+        """Return what measures of the answers are worth beside people: what the program says of them, and `more`.
+
+        `more` are scores by measure and item, an item being the id of a turn or anything else that nobody judged;
+        `conversations` are those of such others.
+        """
+        found = self._opened(owner, study_id, viewer)
+        answers = next((one for one in self._studies.criteria if {*one.scale} == {"0", "1"}
+                        and one.applies_to is AppliesTo.ANSWER), None)  # fmt: skip
+        if answers is None:
+            raise UsageError("No criterion says whether an answer is correct.", "Add one with the values 1 and 0.")
+        turns = [one.turn for one in found.turns]
+        labels = people_say(turns, by_annotator(found.ratings), answers.name, found.adjudications)
+        scores: dict[str, dict[str, float | None]] = {}
+        for turn in turns:
+            for name, value in own_scores(turn.answer).items():
+                scores.setdefault(name, {})[turn.id] = value
+        scores = {name: values for name, values in scores.items() if any(one is not None for one in values.values())}
+        talks = {**(conversations or {}), **{one.turn.id: one.conversation_id for one in found.turns}}
+        disputed = {one.item_id for one in found.ratings if one.criterion == answers.name} - set(labels)
+        return study_measures(labels, {**scores, **(more or {})}, talks, disputed=disputed)
+
+    def measures_file(self, owner: str, study_id: str, found: StudyMeasures, kind: str) -> RatingsFile:
+        """Return measures against people as a file; `kind` is one of MEASURE_FORMS."""
+        study = self._studies.rated(owner, study_id).study.name
+        if kind == "latex":
+            data = measures_latex(study, found.trust, found.powered, OWN)
+        elif kind == "markdown":
+            data = measures_markdown(study, found.trust, found.powered, OWN)
+        else:
+            data = write_frame(measures_frame(found.trust, found.powered), kind)
+        return RatingsFile(file_name("measures", study, MEASURE_FORMS[kind]), data, len(found.trust))
 
     def charts(self, owner: str, study_id: str, viewer: str | None) -> tuple[tuple[tuple[str, str], ...], str]:
         """Return the charts of the results, each with its title, and kappa over time, as SVG for a page."""

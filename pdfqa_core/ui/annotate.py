@@ -16,7 +16,7 @@ from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.services.studies import RatingItem
 from pdfqa_core.ui import annotate_view, downloads
-from pdfqa_core.ui.annotate_results import ResultParts, report
+from pdfqa_core.ui.annotate_results import ResultParts, measured, measures_html, report
 from pdfqa_core.ui.components import AT_ONCE, QUIET, Click, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
@@ -118,8 +118,10 @@ def build(services: Services, session: gr.State) -> Shown:
     for kind, button in parts.files.items():
         made = button.click(partial(handlers.export, kind), state, [parts.file, parts.message], **AT_ONCE)
         made.success(None, parts.message, None, js=fetch)
-    chosen = [parts.reports.choice, *state]
-    made = parts.reports.get.click(handlers.report, chosen, [parts.file, parts.message], **QUIET)
+    reports = parts.reports
+    reports.gold.upload(handlers.gold, [reports.gold, *state], [reports.measures, parts.message], **QUIET)
+    chosen = [reports.choice, reports.gold, *state]
+    made = reports.get.click(handlers.report, chosen, [parts.file, parts.message], **QUIET)
     made.success(None, parts.message, None, js=fetch)
     return Shown(handlers.arrive, state, outputs)
 
@@ -332,9 +334,17 @@ class Handlers:
             return gr.skip(), error_html(error)
         return downloads.write(file.name, file.data), ""
 
-    def report(self, choice: str, work: Work, session: Session) -> tuple[Any, str]:
+    def report(self, choice: str, gold: str | None, work: Work, session: Session) -> tuple[Any, str]:
         """Give the browser the chosen report, or say why there is none."""
-        return report(self.services, choice, session.owner, work.study_id, work.annotator)
+        return report(self.services, choice, session.owner, work.study_id, work.annotator, gold)
+
+    def gold(self, path: str, work: Work, session: Session) -> tuple[Any, str]:
+        """Measure the answers against gold answers too."""
+        try:
+            found = measured(self.services, session.owner, work.study_id, work.annotator, path)
+        except PdfQAError as error:
+            return gr.skip(), error_html(error)
+        return measures_html(found), ""
 
     def copy(self, work: Work, session: Session) -> tuple[Any, str]:
         """Give the browser the ratings that may be seen for its clipboard, or why there are none."""

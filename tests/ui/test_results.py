@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -102,6 +103,26 @@ def test_charts_and_agreement_stand_beside_the_tables(page: Page) -> None:
     assert "Ada and Ben" in Path(download.value.path()).read_text("utf-8")
 
 
+def test_measures_are_compared_with_people(page: Page, tmp_path: Path) -> None:
+    measures = page.locator("#annotate-measures")
+    expect(measures).to_contain_text("Add gold answers below")
+    gold = tmp_path / "gold.json"
+    gold.write_text(json.dumps([{"question": f"Question {n}?", "answer": "It is" + " so" * n} for n in range(1, 5)]))
+    page.locator("#annotate-reports input[type=file]").set_input_files(gold)
+    expect(measures.locator("tbody tr", has_text="Answer F1")).to_have_count(1)
+    shown = measures.locator("tbody tr", has_text="Answer F1").locator("td").all_text_contents()
+    page.locator("#annotate-report input").click()
+    page.get_by_role("option", name="Measures against people, CSV").click()
+    with page.expect_download() as download:
+        page.locator("button#annotate-report-get").click()
+    table = read_csv(Path(download.value.path()).read_bytes())
+    rows = [dict(zip(table.header, row.cells, strict=True)) for row in table.rows]
+    auroc = next(row for row in rows if (row["measure"], row["statistic"]) == ("answer_f1", "auroc"))
+    assert shown[1] == auroc["n"]
+    assert shown[4].split()[0] == f"{float(auroc['value']):.2f}"
+    assert f"{float(auroc['low']):.2f} to {float(auroc['high']):.2f}" in shown[4]
+
+
 def test_an_item_takes_the_place_of_the_tables_and_gives_it_back(page: Page) -> None:
     page.locator("#annotate-results .passage").first.click()
     expect(page.locator(".pq-problem .error, #annotate-message .error").first).to_contain_text("Nobody is signed in")
@@ -128,11 +149,14 @@ def test_a_study_is_taken_along_and_brought_in(page: Page, browser: Browser, tmp
     with running(tmp_path / "other") as app, open_page(browser, app.url) as other:
         open_tab(other, "Annotate")
         other.get_by_role("button", name="New study").click()
+        broken = tmp_path / "broken.zip"
+        broken.write_bytes(packed.read_bytes()[:200])
+        other.locator("#annotate-new input[type=file]").set_input_files(broken)
+        expect(other.locator("#annotate-message .error")).to_contain_text("broken.zip holds no study")
         other.locator("#annotate-new input[type=file]").set_input_files(packed)
         expect(other.locator("#annotate-tables details[data-group=overall] tbody tr")).to_have_count(3)
         assert on_the_page(other) == shown
-        other.locator("#annotate-new input[type=file]").set_input_files(packed)
-        expect(other.locator("#annotate-message .error")).to_contain_text("a study called 'Pilot' already")
+        expect(other.locator("#annotate-message")).to_be_empty()
 
 
 def test_a_third_who_signs_in_hides_them_again(page: Page) -> None:

@@ -22,11 +22,12 @@ from pdfqa_core.cli import doctor as doctor_command
 from pdfqa_core.cli import export as export_command
 from pdfqa_core.cli import models as models_command
 from pdfqa_core.cli import overview as overview_command
+from pdfqa_core.cli import study as study_command
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 
 COMMANDS = (
     serve, ingest, collections, extract, overview_command, cite, search, ask, chat, models_command, evaluate,
-    agreement_command, export_command, doctor_command,
+    agreement_command, study_command, export_command, doctor_command,
 )  # fmt: skip
 
 

@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         rows = {one.criterion: _row_of_many(one) for one in many} or {pair.criterion: _row(pair) for pair in pairs}
         print(json.dumps({"criteria": rows, "left_out": left_out}, ensure_ascii=False))
         return 0
-    described = [_described_many(one, arguments.weights) for one in many] or [
-        _described(pair, arguments.weights) for pair in pairs
+    described = [described_many(one, arguments.weights) for one in many] or [
+        described(pair, arguments.weights) for pair in pairs
     ]
     print("\n".join([*described, *notes]))
     return 0
@@ -84,13 +84,14 @@ def _listed(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _described_many(one: AgreementOfMany, weights: str | None) -> str:
+def described_many(one: AgreementOfMany, weights: str | None = None) -> str:
+    """Return the agreement of several annotators as lines for a terminal."""
     alpha = one.alpha
     single = f", {one.unpaired} judged by one only" if one.unpaired else ""
     lines = [
         f"{one.criterion}  ({', '.join(one.annotators)}, n = {alpha.n}{single})",
         f"  Krippendorff's alpha ({alpha.scale})  {_number(alpha.alpha)}{_interval(alpha.low, alpha.high)}",
-        f"  mean pairwise kappa  {_number(one.mean_kappa)}",
+        f"  mean pairwise kappa  {_number(one.mean_kappa)}  AC1 {_number(one.ac1)}",
     ]
     for pair in one.pairs:
         shown = f"n = {pair.n}  agreement {_number(pair.agreement)}  kappa {_number(pair.kappa)}"
@@ -98,7 +99,8 @@ def _described_many(one: AgreementOfMany, weights: str | None) -> str:
     return "\n".join([*lines, *([f"  {one.note}"] if one.note else [])])
 
 
-def _described(row: Agreement, weights: str | None) -> str:
+def described(row: Agreement, weights: str | None = None) -> str:
+    """Return the agreement of two annotators as lines for a terminal."""
     lines = [
         f"{row.criterion}  ({row.annotators[0]} and {row.annotators[1]}, n = {row.n})",
         f"  raw agreement  {_number(row.agreement)}{_interval(row.agreement_low, row.agreement_high)}",

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.cli.study_files import study_named
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.exports.ratings import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.conversation_files import FORMS
-from pdfqa_core.types import Study
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             made = services.conversation_files.file(LOCAL_OWNER, kind, arguments.conversation)
             data, rows, suffix = made.data, made.rows, FORMS[kind][0]
         else:
-            study = _study(services.studies.list(LOCAL_OWNER), arguments.study)
+            study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
             file = services.studies.file(LOCAL_OWNER, study.id, kind, None)
             data, rows, suffix = file.data, file.rows, FORMATS[kind]
     if str(arguments.output) == "-":
@@ -67,13 +67,3 @@ def run(arguments: argparse.Namespace) -> int:
         raise StorageError(f"{path} cannot be written: {error.strerror}.", "Choose another --output.") from error
     print(json.dumps({"file": str(path), "rows": rows}) if arguments.json else f"{rows} rows in {path}")
     return 0
-
-
-def _study(studies: tuple[Study, ...], name: str) -> Study:
-    chosen = [study for study in studies if not name or name in (study.name, study.id)]
-    if len(chosen) == 1:
-        return chosen[0]
-    known = ", ".join(study.name for study in studies) or "none"
-    raise UsageError(
-        f"There is no study {name!r}." if name else "It is not clear which study is meant.", f"Studies: {known}."
-    )

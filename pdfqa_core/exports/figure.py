@@ -6,16 +6,25 @@ tell apart; systems differ in hatching and markers too, so that the figure survi
 
 from __future__ import annotations
 
-import html
-import io
-import re
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.drawing import (
+    COLOURS,
+    HATCHES,
+    INK,
+    LINE,
+    MARKERS,
+    PAGE_INK,
+    PAGE_LINE,
+    drawing,
+    for_page,
+    ink,
+    new_figure,
+    written,
+)
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import Comparison, item_values
 from pdfqa_core.types import Evaluation, ScoredSystem
@@ -26,12 +35,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 MOST_SYSTEMS = 6
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-_HATCHES = ("", "///", "...", "\\\\\\", "xxx", "ooo")
-_MARKERS = ("o", "s", "^", "D", "v", "P")
-_INK, _LINE = "#1c1b1a", "#c9c5be"
-# Colours that a page's style sheet replaces, see `panels`.
-_PAGE_INK, _PAGE_LINE = "#010203", "#040506"
 _SECOND = ("citation", "sp_", "joint", "disambig", "str_em", "dr", "insufficient", "refusal")  # of the second panel
 _TITLES = {"answers": ("Answers", "Evidence"), "hotpotqa": ("Answers", "Evidence"), "asqa": ("Answers", "Readings")}
 _LABELLED_ITEMS = 24
@@ -68,12 +71,12 @@ def figure(evaluation: Evaluation, comparison: Comparison, kind: str) -> bytes:
     if kind not in FORMATS:
         raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
     data = replace(_data(evaluation, comparison), legends=False)
-    with _drawing(_INK, _LINE):
-        return _written(_six(evaluation, data), kind, salt="figure")
+    with drawing(INK, LINE):
+        return written(_six(evaluation, data), kind, salt="figure", ground="white")
 
 
 def _six(evaluation: Evaluation, data: _Data) -> Figure:
-    made = _new_figure(15, 9.2)
+    made = new_figure(15, 9.2)
     grid = made.add_gridspec(2, 3)
     for place, (_, draw, polar) in enumerate(_panels(data)):
         axes = made.add_subplot(grid[place // 3, place % 3], projection="polar" if polar else None)
@@ -94,23 +97,12 @@ def panels(evaluation: Evaluation, comparison: Comparison) -> tuple[tuple[str, s
     data = _data(evaluation, comparison)
     found = []
     for place, (title, draw, polar) in enumerate(_panels(data), start=1):
-        with _drawing(_PAGE_INK, _PAGE_LINE):
-            made = _new_figure(5.4, 4.1)
+        with drawing(PAGE_INK, PAGE_LINE):
+            made = new_figure(5.4, 4.1)
             draw(made.add_subplot(projection="polar" if polar else None), data)
-            svg = _written(made, "svg", salt=title).decode()
-        found.append((title, _for_page(svg, f"p{place}-", title)))
+            svg = written(made, "svg", salt=title).decode()
+        found.append((title, for_page(svg, f"p{place}-", title)))
     return tuple(found)
-
-
-def _for_page(svg: str, prefix: str, title: str) -> str:
-    """Return the SVG element alone, its ids unique on the page, named for screen readers, in the page's colours."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", svg)
-    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
-    for colour, name in ((_PAGE_INK, "currentColor"), (_PAGE_LINE, "var(--line)")):
-        svg = svg.replace(colour, name)
-    return svg
 
 
 def _data(evaluation: Evaluation, comparison: Comparison) -> _Data:
@@ -203,14 +195,14 @@ def _bars(axes: Axes, data: _Data, names: Sequence[str], title: str) -> None:
                 axes.text(0.01, y, "not scored", va="center", fontsize=7.5)
                 continue
             axes.barh(
-                y, found.mean, height * 0.86, color=_COLOURS[number], hatch=_HATCHES[number], edgecolor=_ink(),
+                y, found.mean, height * 0.86, color=COLOURS[number], hatch=HATCHES[number], edgecolor=ink(),
                 linewidth=0.5, label=data.labels[number] if name == names[0] else None,
             )  # fmt: skip
             right = found.mean
             if found.low is not None and found.high is not None:
                 axes.errorbar(
                     found.mean, y, xerr=[[max(0.0, found.mean - found.low)], [max(0.0, found.high - found.mean)]],
-                    color=_ink(), capsize=2.5, linewidth=1.1,
+                    color=ink(), capsize=2.5, linewidth=1.1,
                 )  # fmt: skip
                 right = found.high
             few = f"  n = {found.n}" if len(counts) > 1 else ""
@@ -236,11 +228,11 @@ def _distribution(axes: Axes, data: _Data, name: str) -> None:
         counts, _ = np.histogram(values, bins=edges)
         left = edges[:-1] + 0.004 + number * width
         axes.bar(
-            left, counts, width, align="edge", color=_COLOURS[number], hatch=_HATCHES[number],
-            edgecolor=_ink(), linewidth=0.5, label=data.labels[number],
+            left, counts, width, align="edge", color=COLOURS[number], hatch=HATCHES[number],
+            edgecolor=ink(), linewidth=0.5, label=data.labels[number],
         )  # fmt: skip
         if values:
-            axes.axvline(float(np.mean(values)), color=_COLOURS[number], linestyle=(0, (4, 2)), linewidth=1.6)
+            axes.axvline(float(np.mean(values)), color=COLOURS[number], linestyle=(0, (4, 2)), linewidth=1.6)
     axes.set_xlim(0, 1)
     axes.set_xlabel(f"{_pretty(name)} of an item (0 to 1); dashed: mean")
     axes.set_ylabel("Items (count)")
@@ -269,7 +261,7 @@ def _heatmap(axes: Axes, data: _Data) -> None:
         step = len(data.systems)
         axes.set_yticks([step * place + (step - 1) / 2 for place in range(len(names))], map(_pretty, names))
         for place in range(1, len(names)):
-            axes.axhline(step * place - 0.5, color=_ink(), linewidth=0.9)
+            axes.axhline(step * place - 0.5, color=ink(), linewidth=0.9)
         below = "; rows of a measure: systems in order"
     else:
         axes.set_yticks(range(len(names)), map(_pretty, names))
@@ -296,11 +288,11 @@ def _profile(axes: Any, data: _Data) -> None:
         means = [data.comparison.cells[system.name][name].summary.mean for name in names]
         values = np.array([np.nan if mean is None else mean for mean in means])
         axes.plot(
-            closed, np.append(values, values[0]), color=_COLOURS[number], marker=_MARKERS[number], markersize=4.5,
+            closed, np.append(values, values[0]), color=COLOURS[number], marker=MARKERS[number], markersize=4.5,
             linewidth=1.7, linestyle="-" if number % 2 == 0 else (0, (5, 1.5)), label=data.labels[number],
         )  # fmt: skip
         if len(data.systems) == 1 and not np.isnan(values).any():
-            axes.fill(closed, np.append(values, values[0]), color=_COLOURS[number], alpha=0.15)
+            axes.fill(closed, np.append(values, values[0]), color=COLOURS[number], alpha=0.15)
     axes.set_theta_offset(np.pi / 2)
     axes.set_theta_direction(-1)
     axes.set_xticks(angles, [_wrapped(_pretty(name)) for name in names], fontsize=8)
@@ -326,7 +318,7 @@ def _dots(axes: Axes, data: _Data) -> None:
             high = found.mean if found.high is None else found.high
             axes.errorbar(
                 x, found.mean, yerr=[[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]], capsize=3,
-                color=_COLOURS[number], marker=_MARKERS[number], label=data.labels[number] if place == 0 else None,
+                color=COLOURS[number], marker=MARKERS[number], label=data.labels[number] if place == 0 else None,
             )  # fmt: skip
     axes.set_xticks(range(len(data.measures)), [_wrapped(_pretty(name)) for name in data.measures])
     axes.set_xlim(-0.6, len(data.measures) - 0.4)
@@ -350,49 +342,3 @@ def _legend_look(data: _Data, *, room: int) -> dict[str, Any]:
     longest = max(map(len, data.labels)) + 5
     columns = max(1, min(len(data.labels), room // longest))
     return {"ncols": columns, "frameon": False, "fontsize": 7.5}
-
-
-@contextmanager
-def _drawing(ink: str, line: str) -> Iterator[None]:
-    """Draw in two colours, names as they are, $ too, and without a warning for each character that the font lacks."""
-    import matplotlib as mpl
-
-    inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
-    looks: Any = {
-        **dict.fromkeys(inked, ink), "axes.edgecolor": line, "grid.color": line, "grid.linewidth": 0.6,
-        "axes.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
-        "axes.titlesize": 10.5, "axes.labelsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8,
-        "text.parse_math": False, "axes.formatter.use_mathtext": False,
-    }  # fmt: skip
-    with mpl.rc_context(looks), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
-        yield
-
-
-def _ink() -> str:
-    import matplotlib as mpl
-
-    return str(mpl.rcParams["text.color"])
-
-
-def _new_figure(width: float, height: float) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    made = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(made)
-    return made
-
-
-def _written(made: Figure, kind: str, *, salt: str) -> bytes:
-    """Return the file's bytes, the same for the same figure: no date, no random ids."""
-    import matplotlib as mpl
-
-    metadata: Mapping[str, None] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-    data = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": salt, "hatch.linewidth": 0.5, "pdf.fonttype": 42}):
-        made.savefig(
-            data, format=kind, dpi=200, transparent=salt != "figure", facecolor="none" if salt != "figure" else "white",
-            metadata=metadata,
-        )  # fmt: skip
-    return data.getvalue()

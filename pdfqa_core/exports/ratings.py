@@ -16,7 +16,7 @@ from pdfqa_core.types import Adjudication, Hit, Rating, Study
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FORMATS = {**frames.FORMATS, "jsonl": "jsonl"}  # by name: how files end
+FORMATS = {**frames.FORMATS, "jsonl": "jsonl", "wide": "wide.csv"}  # by name: how files end
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,25 @@ def ratings_frame(rows: Iterable[RatingRow]) -> DataFrame:
 
 def write_ratings(rows: Iterable[RatingRow], kind: str = "csv") -> bytes:
     """Return the rows as a file; `kind` is one of FORMATS. JSON lines hold them exactly."""
-    return write_jsonl(rows) if kind == "jsonl" else write_frame(ratings_frame(rows), kind)
+    if kind == "jsonl":
+        return write_jsonl(rows)
+    return write_frame(wide_frame(tuple(rows))) if kind == "wide" else write_frame(ratings_frame(rows), kind)
+
+
+def wide_frame(rows: Sequence[RatingRow]) -> DataFrame:
+    """Return a row for each item, with a column for each criterion and annotator, called "answer: Ada"."""
+    columns = dict.fromkeys(f"{row.criterion}: {row.annotator}" for row in sorted(rows, key=lambda row: row.criterion))
+    items: dict[str, dict[str, str]] = {}
+    first: dict[str, RatingRow] = {}
+    for row in rows:
+        first.setdefault(row.item, row)
+        items.setdefault(row.item, {})[f"{row.criterion}: {row.annotator}"] = row.value
+    described = {"item": TEXT, "conversation": TEXT, "turn": COUNT, "question": TEXT, "answer": TEXT, "passages": TEXT}
+    return frame(
+        {**described, **dict.fromkeys(columns, TEXT)},
+        ([*(getattr(first[item], name) for name in described), *map(values.get, columns)]
+         for item, values in items.items()),
+    )  # fmt: skip
 
 
 def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str) -> RatingRow:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 RESAMPLES = 10_000
 WEIGHTS = ("linear", "quadratic")
 _LONGEST_SCALE = 101  # whole numbers that a scale is filled up to
+_HIGH, _APART = 0.8, 0.2  # raw agreement, and AC1 above kappa, from which on a low kappa misleads
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
@@ -159,7 +160,8 @@ def agreement(
         weighted.append(WeightedKappa(weights, value, bounds.low, bounds.high))
     return replace(
         described, kappa=kappa, low=interval.low, high=interval.high, words=landis_koch(kappa),
-        note=_interval_note(interval, resamples), weighted=tuple(weighted),
+        note=" ".join(filter(None, (_misleading(described, kappa), _interval_note(interval, resamples)))),
+        weighted=tuple(weighted),
     )  # fmt: skip
 
 
@@ -253,6 +255,24 @@ def _kappas(counts: Floats, weights: Floats) -> Floats:
     top, bottom = (shares * weights).sum(axis=(1, 2)), (expected * weights).sum(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(bottom > 1e-12, 1 - top / bottom, np.nan)
+
+
+def _misleading(found: Agreement, kappa: float) -> str:
+    """Return why kappa says little here; empty where it does not mislead. Source: Feinstein and Cicchetti 1990."""
+    rows = [sum(row) for row in found.confusion]
+    columns = [sum(column) for column in zip(*found.confusion, strict=True)]
+    for name, counts in zip(found.annotators, (rows, columns), strict=True):
+        if max(counts) == found.n:
+            label = found.labels[counts.index(found.n)]
+            return f"{name} gave every item the label {label!r}, so kappa can only be 0, whatever the other one says."
+    if found.agreement is None or found.ac1 is None or found.agreement < _HIGH or found.ac1 - kappa < _APART:
+        return ""
+    shares = [(row + column) / (2 * found.n) for row, column in zip(rows, columns, strict=True)]
+    label = found.labels[shares.index(max(shares))]
+    return (
+        f"Kappa is low although the annotators agree on {found.agreement:.0%} of the items, because "
+        f"{max(shares):.0%} of their labels are {label!r} (prevalence paradox): read PABAK and AC1 beside it."
+    ).replace("%", " %")
 
 
 def _interval_note(interval: Interval, resamples: int) -> str:

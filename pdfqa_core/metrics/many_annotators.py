@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -27,7 +28,7 @@ class AgreementOfMany:
     """Agreement of `annotators` under a criterion on the `alpha.n` items that two or more of them judged.
 
     `unpaired` items have one judgement only and do not count. `mean_kappa` is Light's kappa: the mean over the `pairs`
-    whose kappa is defined. `note` says what is undefined and why.
+    whose kappa is defined. `ac1` is Gwet's AC1 of all of them. `note` says what is undefined and why.
     """
 
     criterion: str
@@ -38,6 +39,7 @@ class AgreementOfMany:
     unpaired: int
     pairs: tuple[Agreement, ...]
     note: str = ""
+    ac1: float | None = None
 
 
 @measure(
@@ -71,13 +73,9 @@ def agreement_of_many(
     found = []
     for criterion, values in by_criterion(rows).items():
         given = {name: values.get(name, {}) for name in names if name in values or len(names) == 2}
-        items = list(dict.fromkeys(item for labels in given.values() for item in labels))
         labels = tuple((scales or {}).get(criterion, ())) or ordered(
             [label for judged in given.values() for label in judged.values()]
         )
-        units = [[judged.get(item) for judged in given.values()] for item in items]
-        clusters = clusters_of(items, conversations)
-        alpha = krippendorff_alpha(units, scale=scale or "nominal", labels=labels, clusters=clusters, seed=seed)
         pairs = []
         for one, other in combinations(given, 2):
             shared = [item for item in given[one] if item in given[other]]
@@ -90,12 +88,46 @@ def agreement_of_many(
                     ordinal=scale != "nominal" if scale else None, clusters=clusters_of(shared, conversations),
                 )
             )  # fmt: skip
-        kappas = [pair.kappa for pair in pairs if pair.kappa is not None]
-        mean = fsum(kappas) / len(kappas) if kappas else None
-        note = _note(alpha, len(pairs) - len(kappas), len(pairs))
-        unpaired = len(items) - alpha.n
-        found.append(AgreementOfMany(criterion, tuple(given), labels, alpha, mean, unpaired, tuple(pairs), note))
+        found.append(
+            summary_of_pairs(criterion, given, pairs, labels, conversations, scale=scale or "nominal", seed=seed)
+        )
     return tuple(found)
+
+
+def summary_of_pairs(
+    criterion: str, given: Mapping[str, Mapping[str, str]], pairs: Sequence[Agreement], labels: Sequence[str],
+    conversations: Mapping[str, str], *, scale: str = "nominal", seed: int = 0,
+) -> AgreementOfMany:  # fmt: skip
+    """Return what `agreement_of_many` says of one criterion, of pairs that are compared already.
+
+    `given` are the values by annotator and item, `labels` are those of the scale in order.
+    """
+    items = list(dict.fromkeys(item for values in given.values() for item in values))
+    units = [[values.get(item) for values in given.values()] for item in items]
+    alpha = krippendorff_alpha(units, scale=scale, labels=labels, clusters=clusters_of(items, conversations), seed=seed)
+    kappas = [pair.kappa for pair in pairs if pair.kappa is not None]
+    return AgreementOfMany(
+        criterion, tuple(given), tuple(labels), alpha, fsum(kappas) / len(kappas) if kappas else None,
+        len(items) - alpha.n, tuple(pairs), _note(alpha, len(pairs) - len(kappas), len(pairs)), gwet_ac1(units, labels),
+    )  # fmt: skip
+
+
+def gwet_ac1(items: Sequence[Sequence[str | None]], labels: Sequence[str]) -> float | None:
+    """Return AC1 of any number of annotators; `items[i]` holds the labels that item i got, None for a missing one.
+
+    Agreement is counted over items with two labels or more, a label's share over all items; None where no item has two.
+    Source: Gwet 2008; for missing labels Gwet 2014, ch. 4.
+    """
+    counts = [Counter(label for label in item if label is not None) for item in items]
+    agreed = [
+        fsum(n * (n - 1) for n in one.values()) / (one.total() * (one.total() - 1)) for one in counts if one.total() > 1
+    ]
+    if not agreed:
+        return None
+    rated = [one for one in counts if one]
+    shares = [fsum(one[label] / one.total() for one in rated) / len(rated) for label in labels]
+    chance = fsum(share * (1 - share) for share in shares) / max(1, len(labels) - 1)
+    return (fsum(agreed) / len(agreed) - chance) / (1 - chance)
 
 
 def _chosen(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 LEAST_DEFINED = 0.6  # share of resamples with a value below which there is no interval; only 2 items fall below
 FEWEST_CONVERSATIONS = 10  # that are resampled whole; of fewer the bootstrap would say too little
-_BATCH = 500  # resamples at a time
+_BATCH = 500  # resamples at a time, more where clusters have few kinds
+_DRAWN = 200_000  # numbers drawn at a time
 _PASSAGE = re.compile(r"(.+)#[0-9]+", re.DOTALL)
 
 
@@ -76,8 +77,9 @@ def bootstrap(sums: Floats, statistic: Callable[[Floats], Any], *, seed: int, re
     kinds, counts = kinds[::-1], counts[::-1]
     rng = np.random.default_rng(seed)
     found = []
-    for first in range(0, resamples, _BATCH):
-        times = rng.multinomial(len(sums), counts / len(sums), size=min(_BATCH, resamples - first))
+    batch = max(_BATCH, _DRAWN // max(kinds.size, 1))  # the numbers drawn do not depend on it
+    for first in range(0, resamples, batch):
+        times = rng.multinomial(len(sums), counts / len(sums), size=min(batch, resamples - first))
         found.append(statistic((times @ kinds).reshape(-1, *sums.shape[1:])))
     values = np.concatenate(found)
     defined = values[np.isfinite(values)]

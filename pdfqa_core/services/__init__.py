@@ -34,6 +34,8 @@ from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.study_files import StudyFiles
+from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
@@ -74,6 +76,8 @@ class Services:
     conversations: Conversations
     conversation_files: ConversationFileService
     studies: StudyService
+    study_reports: StudyReports
+    study_files: StudyFiles
     evaluation: EvaluationService
     visitors: VisitorService
     _opened_with: Settings
@@ -96,6 +100,7 @@ class Services:
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
+        studies = StudyService(store.studies, store.conversations)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
 
         def finished(owner: str, document: Document) -> None:
@@ -126,7 +131,9 @@ class Services:
             page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks),
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
-            studies=StudyService(store.studies, store.conversations),
+            studies=studies,
+            study_reports=StudyReports(studies),
+            study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,

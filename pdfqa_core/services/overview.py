@@ -25,7 +25,7 @@ class Overview:
 
     `authors` is what the file says, else its first page where that is plain. `contents` are the file's bookmarks
     (`bookmarks`), else the headings that were found; `first_contents` what is shown first of a long table. `pictures`
-    are the pages without text that OCR has not been tried on.
+    are the pages without text that OCR has not been tried on. `language` is that of the text, empty where it has none.
     """
 
     document: Document
@@ -34,6 +34,7 @@ class Overview:
     first_contents: tuple[ContentsEntry, ...] = ()
     bookmarks: bool = False
     pictures: tuple[int, ...] = ()
+    language: str = ""
 
 
 class OverviewService:
@@ -64,6 +65,7 @@ class OverviewService:
         except PdfQAError:  # its password is not known any more, or the file is gone: the headings are there
             outline, locked = (), True
         made = overview(document, self._documents.pages_of(document, reading), outline)
+        made = replace(made, language=reading.language)
         if reading.extractor != document.extractor:  # what OCR adds is added to the reading that counts
             made = replace(made, pictures=())
         if not locked:

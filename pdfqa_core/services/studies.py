@@ -16,7 +16,7 @@ from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Disagr
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import Criterion, Rating, Study
+from pdfqa_core.types import Adjudication, Criterion, Rating, Study
 
 LONGEST_NAME = 100  # characters of a question that names a study
 
@@ -59,25 +59,34 @@ class RatingsFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rated:
-    """A study with its turns, ratings and progress."""
+class RatedStudy:
+    """A study with its turns, the ratings and adjudications that count, and the progress of each annotator."""
 
     study: Study
     turns: tuple[StudyTurn, ...]
     ratings: tuple[Rating, ...]
+    adjudications: tuple[Adjudication, ...]
     progress: Mapping[str, AnnotationProgress]
 
     @property
     def waiting(self) -> tuple[str, ...]:
+        """Those who have signed in and not finished."""
         return tuple(name for name, step in self.progress.items() if step.done < step.total)
+
+    def open_to(self, viewer: str | None) -> bool:
+        """Return whether a viewer may see everybody's ratings, and numbers made of them.
+
+        Everybody may once two or more have signed in and all of them have finished. None is the owner at the command
+        line, who always may.
+        """
+        return viewer is None or (len(self.progress) > 1 and not self.waiting)
 
     def visible(self, viewer: str | None) -> tuple[Rating, ...]:
         """Return the ratings that a viewer may see. This alone decides it, for results and for files.
 
-        Everybody's once two or more have signed in and all of them have finished. Until then an annotator sees their
-        own, and whoever is not signed in ("") sees none. None is the owner at the command line, who always sees all.
+        Before they are `open_to` the viewer, an annotator sees their own, and whoever is not signed in ("") none.
         """
-        if viewer is None or (len(self.progress) > 1 and not self.waiting):
+        if self.open_to(viewer):
             return self.ratings
         return tuple(rating for rating in self.ratings if rating.annotator == viewer)
 
@@ -131,8 +140,7 @@ class StudyService:
         self._studies.take_out(owner, study_id, turn_ids)
 
     def _is_open(self, owner: str, study_id: str) -> bool:
-        found = self._rated(owner, study_id)
-        return len(found.progress) < 2 or bool(found.waiting)
+        return not self.rated(owner, study_id).open_to("")
 
     # ------------------------------------------------------------ rating
 
@@ -222,12 +230,23 @@ class StudyService:
 
     # ------------------------------------------------------------ results
 
+    def rated(self, owner: str, study_id: str) -> RatedStudy:
+        """Return a study with everything that was said of it; who may see what its methods tell."""
+        study, turns = self._studies.get(owner, study_id), self._studies.turns(owner, study_id)
+        ratings = self._studies.ratings(study_id)
+        given, plain = annotation.by_annotator(ratings), [one.turn for one in turns]
+        progress = {
+            name: annotation.progress(plain, given.get(name, {}), self.criteria)
+            for name in self._studies.annotators(study_id)
+        }
+        return RatedStudy(study, turns, ratings, self._studies.adjudications(study_id), progress)
+
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
         """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.
 
         `viewer` is an annotator, who is one of the two, or empty.
         """
-        found = self._rated(owner, study_id)
+        found = self.rated(owner, study_id)
         by_name = annotation.by_annotator(found.visible(viewer))
         names = [name for name in found.progress if name in by_name]
         steps = tuple(found.progress.items())
@@ -245,14 +264,14 @@ class StudyService:
 
         Raises UsageError if the viewer is not signed in and may not see any yet.
         """
-        found = self._rated(owner, study_id)
+        found = self.rated(owner, study_id)
         ratings = found.visible(viewer)
         if viewer == "" and not ratings:
             raise UsageError(
                 "All ratings can be seen once two people or more have signed in and rated everything.",
                 "Sign in to download your own, or use: pdfqa export ratings",
             )
-        rows = rating_rows(found.study, found.turns, ratings, self._studies.adjudications(study_id))
+        rows = rating_rows(found.study, found.turns, ratings, found.adjudications)
         name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
         return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
 
@@ -263,13 +282,3 @@ class StudyService:
 
     def _queue(self, owner: str, study_id: str, annotator: str) -> tuple[str, ...]:
         return annotation.order(self._studies.get(owner, study_id), annotator)
-
-    def _rated(self, owner: str, study_id: str) -> _Rated:
-        study, turns = self._studies.get(owner, study_id), self._studies.turns(owner, study_id)
-        ratings = self._studies.ratings(study_id)
-        given, plain = annotation.by_annotator(ratings), [one.turn for one in turns]
-        progress = {
-            name: annotation.progress(plain, given.get(name, {}), self.criteria)
-            for name in self._studies.annotators(study_id)
-        }
-        return _Rated(study, turns, ratings, progress)

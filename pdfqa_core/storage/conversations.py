@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.documents import filenames
-from pdfqa_core.storage.records import ConversationSummary, TurnText
+from pdfqa_core.storage.records import ConversationSummary, StudyTurn, TurnText
 from pdfqa_core.storage.tables import conversations, study_turns, turns
 from pdfqa_core.types import Answer, Conversation, Thumb, Turn
 
@@ -159,6 +159,22 @@ class Conversations:
             _insert_turn(connection, owner, conversation_id, numbered)
             _change(connection, conversation_id)
         return numbered
+
+
+def put_turns(connection: Connection, owner: str, found: Sequence[StudyTurn], moment: datetime) -> None:
+    """Store turns from elsewhere with the names of their documents, in conversations that no list shows."""
+    for one in {turn.conversation_id: turn for turn in found}.values():
+        if connection.scalar(select(conversations.c.id).where(conversations.c.id == one.conversation_id)):
+            raise UsageError(f"The conversation “{one.conversation_title}” is in this workspace already.")
+        made = Conversation(one.conversation_id, one.conversation_title, moment, owner)
+        hidden = {"changed_at": moment, "deleted_at": moment}
+        connection.execute(insert(conversations).values(row_of(conversations, made) | hidden))
+    for one in found:
+        others = {
+            "conversation_id": one.conversation_id, "answer": encode(one.turn.answer),
+            "filenames": dict(one.filenames), "created_at": moment,
+        }  # fmt: skip
+        connection.execute(insert(turns).values(row_of(turns, one.turn) | others))
 
 
 def turn_of(row: Row[Any]) -> Turn:

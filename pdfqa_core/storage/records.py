@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from pdfqa_core.types import Answer, DocumentState, Turn
+from pdfqa_core.types import Adjudication, Answer, DocumentState, Rating, Study, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +97,22 @@ class StudyTurn:
     conversation_id: str
     conversation_title: str
     filenames: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """Somebody who rates, by the name that they first signed in with."""
+
+    name: str
+    joined_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCopy:
+    """A study with everything in it, as it goes from one workspace to another; of ratings those that count."""
+
+    study: Study
+    turns: tuple[StudyTurn, ...]
+    annotators: tuple[Annotator, ...]
+    ratings: tuple[Rating, ...]
+    adjudications: tuple[Adjudication, ...] = ()

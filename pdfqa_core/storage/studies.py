@@ -5,15 +5,16 @@ from __future__ import annotations
 import unicodedata
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.storage.conversations import live_turn_ids, require_conversation, turn_of
+from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
 from pdfqa_core.storage.database import Database, record, row_of
-from pdfqa_core.storage.records import StudyTurn
+from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
 from pdfqa_core.storage.tables import adjudications, annotators, conversations, ratings, studies, study_turns, turns
 from pdfqa_core.types import Adjudication, Rating, Study
 
@@ -53,6 +54,49 @@ class Studies:
                 insert(study_turns),
                 [{"study_id": study.id, "turn_id": turn_id, "position": i} for i, turn_id in enumerate(turn_ids)],
             )
+        return study
+
+    def copy(self, owner: str, study_id: str) -> StudyCopy:
+        """Return a study with everything in it."""
+        query = (
+            select(annotators.c.name, annotators.c.joined_at)
+            .where(annotators.c.study_id == study_id)
+            .order_by(annotators.c.joined_at, annotators.c.name_key)
+        )
+        study = self.get(owner, study_id)
+        with self._database.read() as connection:
+            people = tuple(record(Annotator, row) for row in connection.execute(query))
+        return StudyCopy(
+            study, self.turns(owner, study_id), people, self.ratings(study_id), self.adjudications(study_id)
+        )
+
+    def put(self, owner: str, copy: StudyCopy) -> Study:
+        """Store a whole study from elsewhere for this owner, all or nothing, and return it.
+
+        Its turns come along; their conversations stay out of the owner's list, for they were held elsewhere. Raises
+        UsageError if its name is empty or taken, or the study or one of its conversations is here already.
+        """
+        study = replace(copy.study, owner=owner, name=_one_line(copy.study.name))
+        if not study.name:
+            raise UsageError("A study needs a name.")
+        with self._database.write() as connection:
+            if connection.scalar(select(studies.c.id).where(studies.c.owner == owner, studies.c.name == study.name)):
+                raise UsageError(f"There is a study called {study.name!r} already.", "Choose another name.")
+            if connection.scalar(select(studies.c.id).where(studies.c.id == study.id)):
+                raise UsageError(f"“{study.name}” is in this workspace already.", "Open it here.")
+            put_turns(connection, owner, copy.turns, study.created_at)
+            connection.execute(insert(studies).values(row_of(studies, study)))
+            rows = [{"study_id": study.id, "turn_id": one, "position": i} for i, one in enumerate(study.turn_ids)]
+            connection.execute(insert(study_turns), rows)
+            for table, found in (
+                (annotators, [{**row_of(annotators, one), "study_id": study.id, "name_key": _key(one.name)}
+                              for one in copy.annotators]),
+                (ratings, [{**row_of(ratings, one), "annotator_key": _key(one.annotator)} for one in copy.ratings]),
+                (adjudications, [{**row_of(adjudications, one), "turn_id": one.item_id.partition("#")[0]}
+                                 for one in copy.adjudications]),
+            ):  # fmt: skip
+                if found:
+                    connection.execute(insert(table), found)
         return study
 
     def list(self, owner: str) -> tuple[Study, ...]:

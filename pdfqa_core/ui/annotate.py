@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -15,7 +16,8 @@ from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.services.studies import RatingItem
 from pdfqa_core.ui import annotate_view, downloads
-from pdfqa_core.ui.components import AT_ONCE, Click, clicked, error_html, live_html, render, switch
+from pdfqa_core.ui.annotate_results import ResultParts, measured, measures_html, report
+from pdfqa_core.ui.components import AT_ONCE, QUIET, Click, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
@@ -52,6 +54,7 @@ class Parts:
             with gr.Column():
                 self.item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")
                 self.page = live_html(elem_id="annotate-page")
+                self.reports = ResultParts()
             with gr.Column():
                 self.message = live_html(elem_id="annotate-message")
                 with gr.Group() as self.sign_in:
@@ -64,6 +67,10 @@ class Parts:
                             label="Name of the study", max_length=120, elem_id="annotate-study-name"
                         )
                         self.create = gr.Button("Make study", elem_id="annotate-create")
+                        self.bring = gr.UploadButton(
+                            "Bring a study from another workspace (ZIP)", file_types=[".zip"], size="sm",
+                            elem_id="annotate-bring",
+                        )  # fmt: skip
                 with gr.Group(visible=False) as self.rating:
                     self.form = live_html(elem_id="annotate-form", padding=True)
                     self.comment = gr.Textbox(
@@ -87,6 +94,7 @@ class Parts:
         return [
             self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.name,
             self.conversations, self.rating, self.form, self.comment, self.bar, self.who, self.results,
+            *self.reports.all(),
         ]  # fmt: skip
 
 
@@ -98,6 +106,7 @@ def build(services: Services, session: gr.State) -> Shown:
         signed_in(handlers.begin, [parts.study, parts.name, *state], outputs, **AT_ONCE)
     parts.study.input(handlers.choose, [parts.study, *state], outputs, **AT_ONCE)
     parts.create.click(handlers.create, [parts.study_name, parts.conversations, *state], outputs, **AT_ONCE)
+    parts.bring.upload(handlers.bring, [parts.bring, *state], outputs, **QUIET)
     parts.who.click(handlers.sign_out, state, outputs, **AT_ONCE)
     for clickable in (parts.form, parts.bar, parts.results):
         clickable.click(handlers.form_clicked, [parts.comment, *state], outputs, **NEVER_DROPPED)
@@ -109,6 +118,11 @@ def build(services: Services, session: gr.State) -> Shown:
     for kind, button in parts.files.items():
         made = button.click(partial(handlers.export, kind), state, [parts.file, parts.message], **AT_ONCE)
         made.success(None, parts.message, None, js=fetch)
+    reports = parts.reports
+    reports.gold.upload(handlers.gold, [reports.gold, *state], [reports.measures, parts.message], **QUIET)
+    chosen = [reports.choice, reports.gold, *state]
+    made = reports.get.click(handlers.report, chosen, [parts.file, parts.message], **QUIET)
+    made.success(None, parts.message, None, js=fetch)
     return Shown(handlers.arrive, state, outputs)
 
 
@@ -156,7 +170,14 @@ class Handlers:
             update[parts.comment] = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
         else:
             update[parts.item] = annotate_view.no_item_html(START if studies or conversations else NO_TURNS)
-        return update
+        return update | self._reports(work, session)
+
+    def _reports(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Return the tables of the study, in whose place an item stands while one is open."""
+        reports = self.parts.reports
+        if work.turn_id:
+            return reports.emptied()
+        return reports.filled(self.services, session.owner, work.study_id, work.annotator)
 
     def _shown(self, work: Work, session: Session) -> RatingItem:
         return self.services.studies.item(session.owner, work.study_id, work.annotator, work.turn_id)
@@ -184,6 +205,15 @@ class Handlers:
         """Make a study of the chosen conversations."""
         try:
             study = self.services.studies.create(session.owner, name, conversations)
+        except PdfQAError as error:
+            return {self.parts.message: error_html(error)}
+        return self.show(Work(study.id), session)
+
+    def bring(self, path: str, work: Work, session: Session) -> dict[Any, Any]:
+        """Take in a study that another workspace wrote."""
+        file = Path(path)
+        try:
+            study = self.services.study_files.take_in(session.owner, file.read_bytes(), file.name)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(Work(study.id), session)
@@ -303,6 +333,18 @@ class Handlers:
         except PdfQAError as error:
             return gr.skip(), error_html(error)
         return downloads.write(file.name, file.data), ""
+
+    def report(self, choice: str, gold: str | None, work: Work, session: Session) -> tuple[Any, str]:
+        """Give the browser the chosen report, or say why there is none."""
+        return report(self.services, choice, session.owner, work.study_id, work.annotator, gold)
+
+    def gold(self, path: str, work: Work, session: Session) -> tuple[Any, str]:
+        """Measure the answers against gold answers too."""
+        try:
+            found = measured(self.services, session.owner, work.study_id, work.annotator, path)
+        except PdfQAError as error:
+            return gr.skip(), error_html(error)
+        return measures_html(found), ""
 
     def copy(self, work: Work, session: Session) -> tuple[Any, str]:
         """Give the browser the ratings that may be seen for its clipboard, or why there are none."""

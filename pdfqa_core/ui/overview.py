@@ -10,6 +10,7 @@ from typing import Any
 
 import gradio as gr
 
+from pdfqa_core import languages
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services, Summary, Written
 from pdfqa_core.services.overview import Overview
@@ -59,7 +60,8 @@ def facts(overview: Overview) -> tuple[str, ...]:
     """Return what else is known of a document, in a few words each."""
     document = overview.document
     named = (document.filename,) if document.title not in ("", document.filename) else ()
-    return (plural(document.page_count, "page"), *named)
+    language = languages.title(overview.language)
+    return (plural(document.page_count, "page"), *((language,) if language else ()), *named)
 
 
 def contents_html(overview: Overview) -> str:

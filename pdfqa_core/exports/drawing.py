@@ -1,0 +1,82 @@
+"""How figures look: colours, lines and texts of all charts, and their bytes as a file or as SVG for a page.
+
+Colours are those of Okabe and Ito 2008, which colour-blind readers tell apart; hatches and markers tell series apart
+on a black-and-white printer.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "ooo")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+INK, LINE = "#1c1b1a", "#c9c5be"
+PAGE_INK, PAGE_LINE = "#010203", "#040506"  # colours that a page's style sheet replaces, see `for_page`
+
+
+@contextmanager
+def drawing(dark: str, line: str) -> Iterator[None]:
+    """Draw in two colours, names as they are, $ too, and without a warning for each character that the font lacks."""
+    import matplotlib as mpl
+
+    inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+    looks: Any = {
+        **dict.fromkeys(inked, dark), "axes.edgecolor": line, "grid.color": line, "grid.linewidth": 0.6,
+        "axes.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+        "axes.titlesize": 10.5, "axes.labelsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8,
+        "text.parse_math": False, "axes.formatter.use_mathtext": False,
+    }  # fmt: skip
+    with mpl.rc_context(looks), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
+
+
+def ink() -> str:
+    """Return the colour of texts that is set."""
+    import matplotlib as mpl
+
+    return str(mpl.rcParams["text.color"])
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of this size in inches, for which no window is opened."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def written(made: Figure, kind: str, *, salt: str, ground: str = "none") -> bytes:
+    """Return the file's bytes on a ground of this colour, the same for the same figure: no date, no random ids."""
+    import matplotlib as mpl
+
+    metadata: Mapping[str, None] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    data = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": salt, "hatch.linewidth": 0.5, "pdf.fonttype": 42}):
+        made.savefig(
+            data, format=kind, dpi=200, transparent=ground == "none", facecolor=ground, metadata=metadata,
+        )  # fmt: skip
+    return data.getvalue()
+
+
+def for_page(svg: str, prefix: str, title: str) -> str:
+    """Return the SVG element alone, its ids unique on the page, named for screen readers, in the page's colours."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", svg)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
+    for colour, name in ((PAGE_INK, "currentColor"), (PAGE_LINE, "var(--line)")):
+        svg = svg.replace(colour, name)
+    return svg

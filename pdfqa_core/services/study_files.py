@@ -1,0 +1,88 @@
+"""Studies that come and go: as a ZIP for another workspace, and ratings that were made in a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.study_zip import read_study, write_study
+from pdfqa_core.protocols import rating_tables
+from pdfqa_core.protocols.rating_tables import Columns
+from pdfqa_core.protocols.study_agreement import with_others
+from pdfqa_core.services.studies import RatingsFile, StudyService
+from pdfqa_core.services.study_reports import HIDDEN, file_name
+from pdfqa_core.storage.records import StudyCopy
+from pdfqa_core.storage.studies import Studies
+from pdfqa_core.types import Criterion, Study
+
+
+class StudyFiles:
+    """Takes the studies of each owner along, and brings them in. Methods raise UsageError and StorageError."""
+
+    def __init__(self, store: Studies, studies: StudyService) -> None:
+        self._store = store
+        self._studies = studies
+
+    def file(self, owner: str, study_id: str, viewer: str | None) -> RatingsFile:
+        """Return a study as a ZIP; a `viewer` of None is the owner at the command line.
+
+        Raises UsageError as long as its ratings are not open to the viewer.
+        """
+        if not self._studies.rated(owner, study_id).open_to(viewer):
+            raise UsageError(HIDDEN, "At the command line: pdfqa study export.")
+        copy = self._store.copy(owner, study_id)
+        data = write_study(replace(copy, study=replace(copy.study, owner="")))
+        return RatingsFile(file_name("study", copy.study.name, "zip"), data, len(copy.ratings))
+
+    def take_in(self, owner: str, data: bytes, filename: str, name: str = "") -> Study:
+        """Store the study of a ZIP, under another name if one is given, and return it.
+
+        Raises UsageError: no such file, the name is taken, the study is here already, or ratings that do not fit it.
+        """
+        copy = read_study(data, filename)
+        _check(copy, filename, self._studies.criteria)
+        named = replace(copy.study, name=name.strip() or copy.study.name)
+        return self._store.put(owner, replace(copy, study=named))
+
+    def of_table(self, owner: str, data: bytes, name: str, columns: Columns) -> Study:
+        """Make a study of answers and judgements in a table, and return it. Raises UsageError that names the rows."""
+        if not name.strip():
+            raise UsageError("A study needs a name.")
+        copy = rating_tables.study_of_table(data, name.strip(), columns, self._studies.criteria)
+        return self._store.put(owner, copy)
+
+    def add_ratings(self, owner: str, study_id: str, data: bytes, columns: Columns, sign_in: Sequence[str] = ()) -> int:
+        """Save the ratings of a table in a study, all or none; return how many. `sign_in` are new annotators in it.
+
+        Raises UsageError that names the rows: an item, annotator, criterion or value that the study does not know.
+        """
+        found = self._studies.rated(owner, study_id)
+        criteria = with_others(self._studies.criteria, found.ratings)
+        said = rating_tables.read_said(data, columns)
+        names = list(dict.fromkeys((*found.progress, *sign_in)))
+        ratings = rating_tables.ratings_of(said, found.study, found.turns, names, criteria, columns.values)
+        for name in sign_in:
+            self._studies.sign_in(owner, study_id, name)
+        self._store.save_ratings(ratings)
+        return len(ratings)
+
+
+def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> None:
+    """Raise UsageError where the parts of a study do not fit together."""
+    turns = {one.turn.id for one in copy.turns}
+    items = turns | {f"{one.turn.id}#{hit.rank}" for one in copy.turns for hit in one.turn.answer.hits}
+    people = {one.name for one in copy.annotators}
+    if set(copy.study.turn_ids) != turns or len(copy.study.turn_ids) != len(copy.turns) or not turns:
+        raise UsageError(f"{filename}: the study's answers are not all there.", "Export it again.")
+    rated = [(one.item_id, one.study_id) for one in copy.ratings]
+    rated += [(one.item_id, one.study_id) for one in copy.adjudications]
+    for item_id, study_id in rated:
+        if item_id not in items or study_id != copy.study.id:
+            raise UsageError(f"{filename}: {item_id!r} is rated, but not part of the study.", "Export it again.")
+    scales = {one.name: one.scale for one in criteria}
+    for one in copy.ratings:
+        if one.annotator not in people:
+            raise UsageError(f"{filename}: {one.annotator!r} rated, but has not signed in.", "Export it again.")
+        if one.value not in scales.get(one.criterion, (one.value,)):
+            raise UsageError(f"{filename}: {one.value!r} is no value of {one.criterion!r}.", "Export it again.")

@@ -1,0 +1,198 @@
+"""What the ratings of a study show: result tables, for the page and as files, for those who may see them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.agreement import agreement_frame, agreement_html, agreement_latex, agreement_markdown
+from pdfqa_core.exports.agreement_figure import agreement_figure, over_time_svg
+from pdfqa_core.exports.frames import FORMATS, write_frame
+from pdfqa_core.exports.human_results import (
+    FIGURES,
+    results_figure,
+    results_frame,
+    results_latex,
+    results_markdown,
+    results_panels,
+)
+from pdfqa_core.exports.study_measures import measures_frame, measures_latex, measures_markdown
+from pdfqa_core.metrics.human_results import ResultRow
+from pdfqa_core.protocols.annotation import by_annotator
+from pdfqa_core.protocols.study_agreement import CriterionAgreement, study_agreement, with_others
+from pdfqa_core.protocols.study_measures import (
+    OWN,
+    Scores,
+    StudyMeasures,
+    own_scores,
+    people_say,
+    study_measures,
+)
+from pdfqa_core.protocols.study_results import result_rows, titles
+from pdfqa_core.services.studies import RatedStudy, RatingsFile, StudyService
+from pdfqa_core.types import AppliesTo, Turn
+
+T = TypeVar("T")
+
+# By report and form: how files end.
+_TABLES = {**FORMATS, "markdown": "md"}
+_FIGURES = {kind: kind for kind in FIGURES}
+REPORTS: Mapping[str, Mapping[str, str]] = {
+    "results": {**_TABLES, **_FIGURES},
+    "agreement": {**_TABLES, "html": "html", **_FIGURES},
+}
+MEASURE_FORMS = _TABLES
+HIDDEN = "The results can be seen once two people or more have signed in and rated everything."
+_KEPT = 32  # tables of studies that are remembered
+
+
+class StudyReports:
+    """The reports on the studies of a workspace. What is computed is kept until a rating changes.
+
+    Methods raise UsageError where the study is not the owner's, or its ratings are not open to the viewer yet (see
+    `RatedStudy.open_to`); a `viewer` of None is the owner at the command line.
+    """
+
+    def __init__(self, studies: StudyService) -> None:
+        self._studies = studies
+        self._kept: dict[tuple[str, str], tuple[object, object]] = {}
+        self._lock = threading.Lock()
+
+    def open_to(self, owner: str, study_id: str, viewer: str | None) -> bool:
+        """Return whether the viewer may see the reports."""
+        return self._studies.rated(owner, study_id).open_to(viewer)
+
+    def results(self, owner: str, study_id: str, viewer: str | None) -> tuple[ResultRow, ...]:
+        """Return accuracy and HR@k by rater, turn, intent and conversation."""
+        found = self._opened(owner, study_id, viewer)
+        return self._remembered("results", found, lambda: self._results(found))
+
+    def agreement(self, owner: str, study_id: str, viewer: str | None) -> tuple[CriterionAgreement, ...]:
+        """Return the agreement under each criterion; empty where fewer than two have rated."""
+        found = self._opened(owner, study_id, viewer)
+        return self._remembered("agreement", found, lambda: self._agreement(found))
+
+    def answers(self, owner: str, study_id: str, viewer: str | None) -> tuple[Turn, ...]:
+        """Return the answers that are measured."""
+        return tuple(one.turn for one in self._opened(owner, study_id, viewer).turns)
+
+    def measures(
+        self, owner: str, study_id: str, viewer: str | None, more: Scores | None = None,
+        conversations: Mapping[str, str] | None = None,
+    ) -> StudyMeasures:  # fmt: skip
+        """Return what measures of the answers are worth beside people: what the program says of them, and `more`.
+
+        `more` are scores by measure and item, an item being the id of a turn or anything else that nobody judged;
+        `conversations` are those of such others.
+        """
+        found = self._opened(owner, study_id, viewer)
+        answers = next((one for one in self._studies.criteria if {*one.scale} == {"0", "1"}
+                        and one.applies_to is AppliesTo.ANSWER), None)  # fmt: skip
+        if answers is None:
+            raise UsageError("No criterion says whether an answer is correct.", "Add one with the values 1 and 0.")
+        turns = [one.turn for one in found.turns]
+        labels = people_say(turns, by_annotator(found.ratings), answers.name, found.adjudications)
+        scores: dict[str, dict[str, float | None]] = {}
+        for turn in turns:
+            for name, value in own_scores(turn.answer).items():
+                scores.setdefault(name, {})[turn.id] = value
+        scores = {name: values for name, values in scores.items() if any(one is not None for one in values.values())}
+        talks = {**(conversations or {}), **{one.turn.id: one.conversation_id for one in found.turns}}
+        disputed = {one.item_id for one in found.ratings if one.criterion == answers.name} - set(labels)
+        return study_measures(labels, {**scores, **(more or {})}, talks, disputed=disputed)
+
+    def measures_file(self, owner: str, study_id: str, found: StudyMeasures, kind: str) -> RatingsFile:
+        """Return measures against people as a file; `kind` is one of MEASURE_FORMS."""
+        study = self._studies.rated(owner, study_id).study.name
+        if kind == "latex":
+            data = measures_latex(study, found.trust, found.powered, OWN)
+        elif kind == "markdown":
+            data = measures_markdown(study, found.trust, found.powered, OWN)
+        else:
+            data = write_frame(measures_frame(found.trust, found.powered), kind)
+        return RatingsFile(file_name("measures", study, MEASURE_FORMS[kind]), data, len(found.trust))
+
+    def charts(self, owner: str, study_id: str, viewer: str | None) -> tuple[tuple[tuple[str, str], ...], str]:
+        """Return the charts of the results, each with its title, and kappa over time, as SVG for a page."""
+        found = self._opened(owner, study_id, viewer)
+        rows, agreed = self.results(owner, study_id, viewer), self.agreement(owner, study_id, viewer)
+        draw = lambda: (results_panels(rows), over_time_svg([one.over_time for one in agreed]))  # noqa: E731
+        return self._remembered("charts", found, draw)
+
+    def file(self, owner: str, study_id: str, report: str, kind: str, viewer: str | None) -> RatingsFile:
+        """Return a report as a file; `report` and `kind` are keys of REPORTS."""
+        forms = REPORTS.get(report, {})
+        if kind not in forms:
+            raise UsageError(f"The {report} have no {kind} form.", f"Use one of: {', '.join(forms)}.")
+        study = self._opened(owner, study_id, viewer).study.name
+        if report == "results":
+            rows = self.results(owner, study_id, viewer)
+            data, count = _results_file(rows, study, kind), len(rows)
+        else:
+            found = self.agreement(owner, study_id, viewer)
+            data, count = _agreement_file(found, study, kind), len(found)
+        return RatingsFile(file_name(report, study, forms[kind]), data, count)
+
+    def _agreement(self, found: RatedStudy) -> tuple[CriterionAgreement, ...]:
+        by_name = by_annotator(found.ratings)
+        given = {name: by_name[name] for name in found.progress if name in by_name}
+        talks = {one.turn.id: one.conversation_id for one in found.turns}
+        return study_agreement(given, with_others(self._studies.criteria, found.ratings), talks)
+
+    def _results(self, found: RatedStudy) -> tuple[ResultRow, ...]:
+        names = titles([(one.conversation_id, one.conversation_title) for one in found.turns])
+        turns = [(names[one.conversation_id], one.turn) for one in found.turns]
+        by_name = by_annotator(found.ratings)
+        given = {name: by_name.get(name, {}) for name in found.progress}
+        return result_rows(turns, given, self._studies.criteria, found.adjudications)
+
+    def _opened(self, owner: str, study_id: str, viewer: str | None) -> RatedStudy:
+        found = self._studies.rated(owner, study_id)
+        if not found.open_to(viewer):
+            raise UsageError(HIDDEN, "Wait for: " + ", ".join(found.waiting) if found.waiting else "")
+        return found
+
+    def _remembered(self, what: str, found: RatedStudy, compute: Callable[[], T]) -> T:
+        """Return what `compute` makes of a study, computed anew only where the study has changed."""
+        state = (found.study.turn_ids, found.ratings, found.adjudications)
+        with self._lock:
+            kept = self._kept.pop((what, found.study.id), None)
+            value = kept[1] if kept is not None and kept[0] == state else compute()
+            self._kept[what, found.study.id] = (state, value)
+            while len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
+        return value  # type: ignore[return-value]
+
+
+def _results_file(rows: Sequence[ResultRow], study: str, kind: str) -> bytes:
+    if kind in FIGURES:
+        return results_figure(rows, study, kind)
+    if kind == "latex":
+        return results_latex(rows, study)
+    if kind == "markdown":
+        return results_markdown(rows, study)
+    return write_frame(results_frame(rows), kind)
+
+
+def _agreement_file(found: Sequence[CriterionAgreement], study: str, kind: str) -> bytes:
+    pairs = [pair for one in found for pair in one.all.pairs]
+    many = [one.all for one in found if len(one.all.annotators) > 2]
+    over_time = [one.over_time for one in found]
+    if kind in FIGURES:
+        return agreement_figure(study, pairs, over_time, kind)
+    if kind == "latex":
+        return agreement_latex(study, pairs, many)
+    if kind == "markdown":
+        return agreement_markdown(study, pairs, many, over_time)
+    if kind == "html":
+        return agreement_html(study, datetime.now(UTC), pairs, many, over_time=over_time)
+    return write_frame(agreement_frame(pairs, [one.all for one in found]), kind)
+
+
+def file_name(what: str, study: str, suffix: str) -> str:
+    """Return what a file of a study is called: "results-Pilot.csv"."""
+    name = "".join(c if c.isalnum() else "-" for c in study).strip("-") or "study"
+    return f"{what}-{name}.{suffix}"

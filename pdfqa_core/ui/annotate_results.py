@@ -1,0 +1,125 @@
+"""What the Annotate tab shows of a study that everybody has finished: tables, charts and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from markupsafe import Markup
+
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.exports.agreement import kappa_matrix
+from pdfqa_core.exports.human_results import INTERVALS, result_tables
+from pdfqa_core.exports.study_measures import EXPLAINED, POWERED, name_of
+from pdfqa_core.protocols.answer_files import read_rows
+from pdfqa_core.protocols.study_agreement import CriterionAgreement
+from pdfqa_core.protocols.study_measures import OWN, StudyMeasures, gold_pairs, text_scores
+from pdfqa_core.services import Services
+from pdfqa_core.ui import downloads
+from pdfqa_core.ui.components import error_html, live_html, render
+
+# What can be downloaded: what it is called, and the report and form that it is.
+FILES = {
+    "Results, CSV": ("results", "csv"), "Results, LaTeX": ("results", "latex"),
+    "Results, Markdown": ("results", "markdown"), "Results, chart (PDF)": ("results", "pdf"),
+    "Results, chart (PNG)": ("results", "png"), "Agreement, report (HTML)": ("agreement", "html"),
+    "Agreement, CSV": ("agreement", "csv"), "Agreement, LaTeX": ("agreement", "latex"),
+    "Agreement, Markdown": ("agreement", "markdown"), "Agreement, figure (PDF)": ("agreement", "pdf"),
+    "Measures against people, CSV": ("measures", "csv"), "Measures against people, LaTeX": ("measures", "latex"),
+    "Ratings, a row per item (CSV)": ("ratings", "wide"), "The study for another workspace (ZIP)": ("study", "zip"),
+}  # fmt: skip
+
+
+class ResultParts:
+    """The components, in the place of the item."""
+
+    def __init__(self) -> None:
+        self.tables = live_html(elem_id="annotate-tables")
+        self.measures = live_html(elem_id="annotate-measures")
+        with gr.Row(visible=False, elem_id="annotate-reports") as self.row:
+            self.choice = gr.Dropdown(
+                list(FILES), value=next(iter(FILES)), show_label=False, container=False, elem_id="annotate-report",
+                scale=3,
+            )  # fmt: skip
+            self.get = gr.Button("Download", size="sm", elem_id="annotate-report-get", scale=1)
+            self.gold = gr.UploadButton(
+                "Add gold answers (JSON)", file_types=[".json", ".jsonl"], size="sm", elem_id="annotate-gold", scale=1
+            )
+
+    def all(self) -> list[Any]:
+        """Return what is filled with the tab."""
+        return [self.tables, self.measures, self.row]
+
+    def filled(self, services: Services, owner: str, study_id: str, viewer: str) -> dict[Any, Any]:
+        """Return the tables of a study; nothing where the viewer may not see them, or nobody has rated."""
+        if not study_id or not (html := tables_html(services, owner, study_id, viewer)):
+            return self.emptied()
+        measures = measures_html(measured(services, owner, study_id, viewer, None))
+        return {self.tables: html, self.measures: measures, self.row: gr.Row(visible=True)}
+
+    def emptied(self) -> dict[Any, Any]:
+        """Return what makes room for an item."""
+        return {self.tables: "", self.measures: "", self.row: gr.Row(visible=False)}
+
+
+def tables_html(services: Services, owner: str, study_id: str, viewer: str) -> str:
+    """Return results and agreement of a study; empty where they are not open to the viewer."""
+    reports = services.study_reports
+    if not reports.open_to(owner, study_id, viewer):
+        return ""
+    tables = result_tables(reports.results(owner, study_id, viewer))
+    found = reports.agreement(owner, study_id, viewer)
+    if not tables and not found:
+        return ""
+    charts, over_time = reports.charts(owner, study_id, viewer)
+    return render(
+        "annotate_tables", tables=tables, intervals=INTERVALS,
+        charts=[(title, Markup(svg)) for title, svg in charts],  # noqa: S704 - drawn by the program, names escaped
+        over_time=Markup(over_time),  # noqa: S704 - as above
+        many=[_of_many(one) for one in found if len(one.all.annotators) > 2],
+        steps=[one.over_time for one in found if one.over_time],
+        indices=[one.all.pairs[0] for one in found if one.all.pairs[0].n],
+    )  # fmt: skip
+
+
+def measured(services: Services, owner: str, study_id: str, viewer: str, gold: str | None) -> StudyMeasures:
+    """Return what measures are worth beside people; `gold` is the path of a file with gold answers."""
+    reports, more = services.study_reports, None
+    if gold:
+        pairs = gold_pairs(reports.answers(owner, study_id, viewer), read_rows(Path(gold), several=True))
+        more = text_scores(pairs)
+    return reports.measures(owner, study_id, viewer, more)
+
+
+def measures_html(found: StudyMeasures) -> str:
+    """Return the table of measures against people; what they need where there are none."""
+    return render(
+        "annotate_measures", trust=found.trust, powered=found.powered, explained=EXPLAINED, with_scores=POWERED,
+        names={name: name_of(name, OWN) for name in (one.measure for one in found.trust)},
+    )  # fmt: skip
+
+
+def report(
+    services: Services, choice: str, owner: str, study_id: str, viewer: str, gold: str | None
+) -> tuple[Any, str]:
+    """Write the chosen report into a file for the browser; return it, or why there is none."""
+    what, kind = FILES[choice]
+    try:
+        if what == "study":
+            file = services.study_files.file(owner, study_id, viewer)
+        elif what == "measures":
+            found = measured(services, owner, study_id, viewer, gold)
+            file = services.study_reports.measures_file(owner, study_id, found, kind)
+        elif what == "ratings":
+            file = services.studies.file(owner, study_id, kind, viewer)
+        else:
+            file = services.study_reports.file(owner, study_id, what, kind, viewer)
+    except PdfQAError as error:
+        return gr.skip(), error_html(error)
+    return downloads.write(file.name, file.data), ""
+
+
+def _of_many(one: CriterionAgreement) -> dict[str, Any]:
+    names, cells = kappa_matrix(one.all)
+    return {"found": one.all, "names": names, "rows": list(zip(names, cells, strict=True))}

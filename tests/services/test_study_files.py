@@ -1,0 +1,238 @@
+"""Studies from and for other workspaces, and ratings from spreadsheets."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pdfqa_core.csv_format import read_csv
+from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.study_zip import CONTENT
+from pdfqa_core.protocols.rating_tables import Columns
+from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.study_files import StudyFiles
+from pdfqa_core.services.study_reports import StudyReports
+from pdfqa_core.storage import Store
+from tests.services.test_study_reports import ADA, BEN, adjudicate, rate, two_talks
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "workspace") as opened:
+        yield opened
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "elsewhere") as opened:
+        yield opened
+
+
+def services(store: Store) -> tuple[StudyService, StudyFiles]:
+    studies = StudyService(store.studies, store.conversations)
+    return studies, StudyFiles(store.studies, studies)
+
+
+def rated(store: Store) -> str:
+    studies, _ = services(store)
+    study_id = two_talks(store, studies)
+    rate(studies, study_id, "Ada", ADA)
+    rate(studies, study_id, "Ben", BEN)
+    studies.save("me", study_id, "Ben", "a1", {("a1", "answer"): "0"}, comment="=why, “naïve”?\n", seconds=2.5)
+    adjudicate(store, study_id, "b1", "1")
+    return study_id
+
+
+# ------------------------------------------------------------------ from workspace to workspace
+
+
+def test_a_study_is_the_same_elsewhere(store: Store, elsewhere: Store) -> None:
+    study_id = rated(store)
+    studies, files = services(store)
+    others, other_files = services(elsewhere)
+    packed = files.file("me", study_id, None)
+    assert packed.name == "study-Pilot.zip"
+    taken = other_files.take_in("you", packed.data, packed.name)
+    assert (taken.id, taken.owner) == (study_id, "you")
+    here, there = store.studies.copy("me", study_id), elsewhere.studies.copy("you", study_id)
+    assert replace(there, study=replace(there.study, owner="me")) == here
+    assert other_files.file("you", study_id, None).data == packed.data
+    assert StudyReports(others).results("you", study_id, "") == StudyReports(studies).results("me", study_id, "")
+    assert others.file("you", study_id, "jsonl", None).data == studies.file("me", study_id, "jsonl", None).data
+    assert others.next("you", study_id, "Ada") == ""
+    assert others.item("you", study_id, "Ben", "a1").comment == "=why, “naïve”?"
+    assert elsewhere.conversations.list("you") == ()
+    elsewhere.owners.remove("you")
+    assert others.list("you") == ()
+
+
+def test_a_study_is_taken_in_once_and_under_a_free_name(store: Store, elsewhere: Store) -> None:
+    packed = services(store)[1].file("me", rated(store), None)
+    with pytest.raises(UsageError, match="a study called 'Pilot' already"):
+        services(store)[1].take_in("me", packed.data, "x.zip")
+    with pytest.raises(UsageError, match="“Copy” is in this workspace already"):
+        services(store)[1].take_in("me", packed.data, "x.zip", "Copy")
+    assert services(elsewhere)[1].take_in("me", packed.data, "x.zip", " Copy  2 ").name == "Copy 2"
+
+
+def test_it_does_not_leave_before_the_ratings_are_open(store: Store) -> None:
+    studies, files = services(store)
+    study_id = two_talks(store, studies)
+    rate(studies, study_id, "Ada", ADA)
+    with pytest.raises(UsageError, match="once two people or more"):
+        files.file("me", study_id, "Ada")
+    rate(studies, study_id, "Ben", BEN)
+    assert files.file("me", study_id, "Ada").rows == 2 * 4 * 4
+
+
+def changed(data: bytes, **values: object) -> bytes:
+    """Return the ZIP with other values in its content."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        content = json.loads(archive.read(CONTENT)) | values
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(CONTENT, json.dumps(content))
+    return packed.getvalue()
+
+
+def test_what_does_not_fit_is_refused_whole(store: Store, elsewhere: Store) -> None:
+    data = services(store)[1].file("me", rated(store), None).data
+    files = services(elsewhere)[1]
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        ratings = json.loads(archive.read(CONTENT))["ratings"]
+    for wrong, words in (
+        (b"no zip", "holds no study: it is another file, or damaged"),
+        (data[: len(data) // 2], "damaged"),
+        (changed(data, format=99), "newer version"),
+        (changed(data, format="1"), "holds no study"),
+        (changed(data, study={"id": "x"}), "not complete"),
+        (changed(data, turns=[]), "answers are not all there"),
+        (changed(data, annotators=[]), "'Ada' rated, but has not signed in"),
+        (changed(data, ratings=[ratings[0] | {"item_id": "zz"}]), "'zz' is rated, but not part"),
+        (changed(data, ratings=[ratings[1] | {"value": "7"}]), "'7' is no value of 'answer'"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            files.take_in("me", wrong, "x.zip")
+    assert elsewhere.studies.list("me") == ()
+
+
+# ------------------------------------------------------------------ ratings from spreadsheets
+
+
+def test_the_exported_table_goes_back_in(store: Store, elsewhere: Store) -> None:
+    study_id = rated(store)
+    studies, _ = services(store)
+    with_nobody = replace(store.studies.copy("me", study_id), ratings=(), adjudications=())
+    elsewhere.studies.put("me", with_nobody)
+    _, other_files = services(elsewhere)
+    table = studies.file("me", study_id, "csv", None).data
+    assert other_files.add_ratings("me", study_id, table, Columns()) == 32
+    assert {*elsewhere.studies.ratings(study_id)} == {*store.studies.ratings(study_id)}
+    wide = studies.file("me", study_id, "wide", None)
+    assert wide.name == "ratings-Pilot.wide.csv"
+    head = read_csv(wide.data).header
+    assert head[-6:] == ("answer: Ada", "answer: Ben", "intent: Ada", "intent: Ben", "passage: Ada", "passage: Ben")
+    assert len(read_csv(wide.data).rows) == 4 * 3
+    assert other_files.add_ratings("me", study_id, wide.data, Columns()) == 32
+    values = {(r.item_id, r.annotator, r.criterion): r.value for r in store.studies.ratings(study_id)}
+    assert {(r.item_id, r.annotator, r.criterion): r.value for r in elsewhere.studies.ratings(study_id)} == values
+
+
+def test_columns_words_and_people_are_mapped(store: Store) -> None:
+    studies, files = services(store)
+    study_id = two_talks(store, studies)
+    table = b"Turn;Verdict;Note\na1;yes;fine\nb1;incorrect;\n"
+    columns = Columns({"item": "Turn", "value": "Verdict", "comment": "Note"}, annotator="cleo", criterion="answer",
+                      values={"yes": "1"})  # fmt: skip
+    with pytest.raises(UsageError, match="row 2: nobody called 'cleo' has signed in"):
+        files.add_ratings("me", study_id, table, columns)
+    assert files.add_ratings("me", study_id, table, columns, ["Cleo"]) == 2
+    given = studies.item("me", study_id, "Cleo", "a1").given
+    assert (given["a1", "answer"].value, given["a1", "answer"].comment) == ("1", "fine")
+    assert studies.item("me", study_id, "Cleo", "b1").given["b1", "answer"].value == "0"
+    per_person = b"item,Ada,Ben\na1,1,0\na2,,1\n"
+    names = Columns(annotators=("Ada", "Ben"))
+    assert files.add_ratings("me", study_id, per_person, names, ["Ada", "Ben"]) == 3
+
+
+def test_every_wrong_row_is_told_and_nothing_is_kept(store: Store) -> None:
+    studies, files = services(store)
+    study_id = two_talks(store, studies)
+    studies.sign_in("me", study_id, "Ada")
+    head = "item,annotator,criterion,value\n"
+    good = "a1,Ada,answer,1\n"
+    wrong = "zz,Ada,answer,1\na2,Dan,answer,1\na2,Ada,answer,maybe\na2,Ada,passage,1\na1,ada,answer,0\n"
+    with pytest.raises(UsageError) as raised:
+        files.add_ratings("me", study_id, (head + good + wrong).encode(), Columns(), ["Eve"])
+    assert raised.value.what == (
+        "Nothing was imported, because of row 3: there is no item 'zz'; row 4: nobody called 'Dan' has signed in; "
+        "row 5: 'maybe' is no value of answer: 1 (correct) or 0 (incorrect); row 6: 'passage' is not asked about item "
+        "'a2'; row 7: repeats row 2."
+    )
+    assert raised.value.hint == "Signed in to “Pilot”: Ada, Eve."
+    assert store.studies.ratings(study_id) == ()
+    assert store.studies.annotators(study_id) == ("Ada",)
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "words"),
+    [
+        ("item,value\na1,1\n", Columns(), "The column 'annotator' is not there"),
+        ("item,value\na1,1\n", Columns({"value": "Rating"}), "The column 'Rating' is not there"),
+        ("question,x\na1,1\n", Columns(), "The column 'item' is not there"),
+        ("item,x\na1,1\n", Columns(), "holds no judgement"),
+        ("item,annotator,criterion,value,seconds\na1,Ada,answer,1,soon\n", Columns(), "row 2: could not convert"),
+    ],
+)
+def test_a_table_that_cannot_be_read_says_why(store: Store, table: str, columns: Columns, words: str) -> None:
+    studies, files = services(store)
+    study_id = two_talks(store, studies)
+    with pytest.raises(UsageError, match=words):
+        files.add_ratings("me", study_id, table.encode(), columns)
+
+
+# ------------------------------------------------------------------ judged answers of another program
+
+
+JUDGED = """id,Question,Model answer,Ada,Ben
+q1,Where is it?,In the cellar.,Yes,Yes
+q1,And how big?,Two metres.,No,Yes
+q2,Who built it?,Nobody.,No,
+"""
+
+
+def test_judged_answers_become_a_study(store: Store) -> None:
+    studies, files = services(store)
+    columns = Columns(
+        {"question": "Question", "answer": "Model answer", "conversation": "id"}, ("Ada", "Ben"),
+        values={"Yes": "1", "No": "0"},
+    )  # fmt: skip
+    study = files.of_table("me", JUDGED.encode(), "Judged", columns)
+    turns = store.studies.turns("me", study.id)
+    assert [(one.conversation_title, one.turn.number, one.turn.question) for one in turns] == [
+        ("q1", 1, "Where is it?"), ("q1", 2, "And how big?"), ("q2", 1, "Who built it?"),
+    ]  # fmt: skip
+    (found,) = StudyReports(studies).agreement("me", study.id, None)
+    pair = found.all.pairs[0]
+    assert (pair.criterion, pair.annotators, pair.n, pair.agreement) == ("answer", ("Ada", "Ben"), 2, 0.5)
+    with pytest.raises(UsageError, match="once two people or more"):  # Ben has not judged everything
+        StudyReports(studies).results("me", study.id, "")
+    with pytest.raises(UsageError, match="row 2: 'Yes' is no value of answer") as raised:
+        files.of_table("me", JUDGED.encode(), "Other", replace(columns, values={}))
+    assert "--values" in raised.value.hint
+    assert [one.name for one in studies.list("me")] == ["Judged"]
+
+
+def test_criteria_of_others_are_compared_too(store: Store) -> None:
+    studies, files = services(store)
+    table = b"question,answer,tone: Ada,tone: Ben\nQ1,A1,4,4\nQ2,A2,2,3\nQ3,A3,1,1\n"
+    study = files.of_table("me", table, "Tones", Columns())
+    (found,) = StudyReports(studies).agreement("me", study.id, None)
+    assert (found.all.criterion, found.all.labels) == ("tone", ("1", "2", "3", "4"))
+    assert [one.weights for one in found.all.pairs[0].weighted] == ["linear", "quadratic"]

@@ -152,8 +152,10 @@ def _plain(term: str) -> str:
 def of_document(texts: Sequence[str]) -> str:
     """Return the language that most of a document is in, by pieces from all of its pages; UNKNOWN if none leads.
 
-    A page of another language, or one of numbers, does not decide. Without the library lingua it is UNKNOWN.
+    A page of another language, or one of numbers, does not decide. Without the library lingua it is "".
     """
+    if _detector(KNOWN.union(_OTHERS), SURE) is None:
+        return ""
     pieces = [piece for piece in _pieces(texts) if sum(map(str.isalpha, piece)) >= LETTERS]
     votes = Counter(found for piece in pieces if (found := _detected(piece, KNOWN.union(_OTHERS), SURE)))
     if not votes:

@@ -389,7 +389,7 @@ def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> 
     for name, value in read_choices(workspace).get("llm", {}).items():
         if not (named and name in WHICH_MODEL):
             data.setdefault("llm", {})[name] = value
-    if encoder := read_choices(workspace).get("retrieval", {}).get("embedding_model"):
+    if (encoder := read_choices(workspace).get("retrieval", {}).get("embedding_model")) is not None:
         data.setdefault("retrieval", {})["embedding_model"] = encoder
     load(data)
     for section, name, value in _named(environ):

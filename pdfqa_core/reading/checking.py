@@ -88,7 +88,7 @@ class Checker:
         Nothing is supported once `stop` is set. Raises what the encoder raises.
         """
         yield Progress("checking")
-        language = language_of(hits)
+        language, english = language_of(hits), any(hit.passage.language == ENGLISH for hit in hits)
         bounds = answer_sentences(text, language)
         candidates = [quote for hit in hits for quote in quotes(hit)]
         if not bounds or not candidates:
@@ -105,7 +105,7 @@ class Checker:
             short = claim != sentence
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
             own = _own(sentence)
-            aligned = align(own, passages, question, short=short) if language == ENGLISH else []
+            aligned = align(own, passages, question, short=short) if english else []
             fitting = [_in_row(found, hits, aligned) for found in (single if short else matches)]
             news = frozenset[str]()
             if question and not short:

@@ -278,7 +278,10 @@ class DocumentService:
             return reading
         with self._looking:
             numbers = [number + 1 for number in languages.spread(reading.page_count)]
-            pages = self._kept.some_pages(owner, reading.document_id, reading.extractor, numbers)
+            try:
+                pages = self._kept.some_pages(owner, reading.document_id, reading.extractor, numbers)
+            except UsageError:  # removed meanwhile
+                return reading
             language = languages.of_document([page.text for page in pages])
             try:
                 self._kept.note_language(reading, language)

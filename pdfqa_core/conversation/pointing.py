@@ -28,7 +28,8 @@ class Pointing:
 def _pointing(pronouns: str, others: str, empty: str, opening: str, compares: str, expletive: str = "(?!)") -> Pointing:
     without = r"(?!.*\b(?:als|que|di|dan|oder|und|et|ou|y|o|e|of|en)\b)"
     return Pointing(
-        frozenset(f"{pronouns} {others}".split()), frozenset(pronouns.split()), frozenset(empty.split()),
+        frozenset(f"{pronouns} {others}".casefold().split()), frozenset(pronouns.casefold().split()),
+        frozenset(empty.casefold().split()),
         re.compile(rf"\s*(?:{opening})(?!\w)", re.IGNORECASE),
         re.compile(rf"\b(?:{compares})\b{without}", re.IGNORECASE), re.compile(expletive, re.IGNORECASE),
     )  # fmt: skip

@@ -54,6 +54,10 @@ def test_a_question_on_something_else_stands_alone(language, question):
     assert related is Relation.NEW_TOPIC
 
 
+def test_words_are_compared_as_index_terms_are_written():
+    assert topic_terms("Was heißt Kaution?", "german") == ["kaution"]  # ß becomes ss
+
+
 def test_a_language_without_rules_has_its_stop_words():
     assert topic_terms("Je výše kauce a nájmu?", "czech") == ["výše", "kauce", "nájmu"]
 

@@ -70,7 +70,7 @@ def test_a_refused_answer_is_no_part_of_the_history(open_services, fake_llm):
             seen.extend(history)
             return rewriter.rewrite(question, history, stop=stop)
 
-    services.answers.rewriter = lambda settings: (Watching(), "")
+    services.answers.rewriter = lambda *_: (Watching(), "")
     asked(services, "Why?", conversation_id=first.conversation_id)
     assert seen == [(SCREEN, "")]
 

@@ -1,6 +1,7 @@
 """Agreement and files of a study of 10,000 items that two people rated, in seconds, beside scikit-learn's kappa alone.
 
-Seconds are of the processor, the least of three runs, so that other programs change them little. Items are answers in conversations of eight turns, 1,250 of them, so that conversations are resampled. --quick: 1,000 items.
+Seconds are of the processor, the least of three runs, so that other programs change them little. Items are answers in
+conversations of eight turns, 1,250 of them, so that conversations are resampled. --quick: 1,000 items.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 from pdfqa_core.errors import UsageError
 
 T = TypeVar("T")
+_AS_IT_IS = frozenset({str, int, float, bool})  # most values; asked first, for speed
 
 
 def plain(value: Any) -> Any:
@@ -27,6 +28,8 @@ def plain(value: Any) -> Any:
     Dates become ISO 8601, enumerations their values, NumPy numbers Python numbers. Raises UsageError for anything
     else.
     """
+    if type(value) in _AS_IT_IS:
+        return value
     if value is None or isinstance(value, str | bool | Real):
         return _scalar(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

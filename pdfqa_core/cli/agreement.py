@@ -73,10 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows = {one.criterion: _row_of_many(one) for one in many} or {pair.criterion: _row(pair) for pair in pairs}
         print(json.dumps({"criteria": rows, "left_out": left_out}, ensure_ascii=False))
         return 0
-    described = [described_many(one, arguments.weights) for one in many] or [
+    texts = [described_many(one, arguments.weights) for one in many] or [
         described(pair, arguments.weights) for pair in pairs
     ]
-    print("\n".join([*described, *notes]))
+    print("\n".join([*texts, *notes]))
     return 0
 
 

@@ -43,8 +43,8 @@ def frame(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> DataFram
     """Return a frame with these columns, by name their kind; None is a gap, lone surrogates become "?"."""
     import pandas as pd
 
-    clean = ([cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else cell for cell in row]
-             for row in rows)  # fmt: skip
+    clean = ([cell.encode("utf-8", "replace").decode() if isinstance(cell, str) and not cell.isascii() else cell
+              for cell in row] for row in rows)  # fmt: skip
     return pd.DataFrame(list(clean), columns=list(columns), dtype=object).astype(dict(columns))
 
 
@@ -148,16 +148,17 @@ FORMATS = {"csv": "csv", "tsv": "tsv", "latex": "tex", "parquet": "parquet"}  # 
 
 
 def _rows(table: DataFrame) -> Iterable[list[str]]:
-    return ([_cell(cell) for cell in row] for row in table.itertuples(index=False, name=None))
+    columns = ([_cell(cell) for cell in table.iloc[:, place].tolist()] for place in range(len(table.columns)))
+    return map(list, zip(*columns, strict=True)) if len(table.columns) else ()
 
 
 def _cell(value: Any) -> str:
     """Return a cell as text: gaps empty, numbers exactly, booleans 0 or 1, times ISO 8601 in UTC."""
+    if isinstance(value, str):
+        return value
     import numpy as np
     import pandas as pd
 
-    if isinstance(value, str):
-        return value
     if pd.isna(value):
         return ""
     if isinstance(value, bool | np.bool_):

@@ -17,6 +17,7 @@ from pdfqa_core.storage import Store
 from tests.services.test_study_reports import rate
 from tests.storage.conftest import turn
 from tests.ui.serving import open_page, open_tab, running
+from tests.ui.test_axe import findings, scheme
 
 pytestmark = pytest.mark.browser
 
@@ -53,6 +54,7 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     folder = tmp_path_factory.mktemp("results")
     rated_study(folder / "workspace")
     with running(folder) as app, open_page(browser, app.url) as opened:
+        open_tab(opened, "Chat")  # where a link at the top of the page leads
         open_tab(opened, "Annotate")
         yield opened
 
@@ -101,6 +103,14 @@ def test_charts_and_agreement_stand_beside_the_tables(page: Page) -> None:
         page.locator("button#annotate-report-get").click()
     assert download.value.suggested_filename == "agreement-Pilot.html"
     assert "Ada and Ben" in Path(download.value.path()).read_text("utf-8")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing(page: Page, dark: bool) -> None:
+    page.evaluate("document.querySelectorAll('#pq-tabs details').forEach((one) => { one.open = true; })")
+    scheme(page, dark)
+    assert findings(page) == []
+    scheme(page, False)
 
 
 def test_measures_are_compared_with_people(page: Page, tmp_path: Path) -> None:

@@ -82,14 +82,18 @@ def test_an_interrupted_download_goes_on_where_it_ended(run, empty, hub):
     hub.slow = 0.2
     partial = Path(os.environ["PDFQA_MODELS"]) / "partial"
 
+    over = threading.Event()
+
     def interrupt():
         while not any(one.stat().st_size for one in partial.glob("*.partial")):
-            threading.Event().wait(0.02)
+            if over.wait(0.02):
+                return
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     found = models(run, "download", SMALL)
+    over.set()
     thread.join()
     assert found.status == 1
     assert "which are kept" in found.data["error"]["what"]

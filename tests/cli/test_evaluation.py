@@ -258,7 +258,7 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     checks = {row["name"]: row for row in done.data["checks"]}
     assert list(checks) == [
         "machine", "GPU", "packages", "workspace", "reading PDFs", "limits of reading", "OCR", "sentences (nltk)",
-        "search by words (rank-bm25)", "search in large indexes (hnswlib)", "tables (pandas)",
+        "languages (lingua)", "search by words (rank-bm25)", "search in large indexes (hnswlib)", "tables (pandas)",
         "agreement (scikit-learn)", "encoder", "models folder", "language model",
     ]  # fmt: skip
     for package in ("rank-bm25", "nltk", "pandas", "hnswlib", "scikit-learn"):
@@ -279,5 +279,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 15
+    assert done.out.count("ok  ") == 16
     assert "NO " not in done.out

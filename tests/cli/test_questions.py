@@ -34,11 +34,12 @@ def test_ingest(empty, run, make_pdf):
     letter = make_pdf(["The quarry sells granite."], name="letter.pdf")
     done = run("ingest", PDF, letter, *BM25, "--json")
     assert done.status == 0
-    assert set(done.data) == {"documents"}
+    assert set(done.data) == {"documents", "left_out"}
+    assert done.data["left_out"] == []
     first, second = done.data["documents"]
     assert {**first, "document_id": "", "passages": 0, "authors": ""} == {
         "filename": "harbour-heat.pdf", "document_id": "", "state": "ready", "reason": "", "pages": 8, "passages": 0,
-        "extractor": "direct", "authors": "", "confidence": None,
+        "extractor": "direct", "authors": "", "confidence": None, "newer_version_of": "",
     }  # fmt: skip
     assert (len(first["document_id"]), first["passages"] > 20, second["pages"], second["passages"]) == (64, True, 1, 1)
     assert list((empty / "indexes").glob("*/manifest.json"))

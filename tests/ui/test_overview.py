@@ -67,7 +67,7 @@ def test_a_chosen_document_shows_what_it_is_and_its_contents_lead_to_pages(view:
     choose_sample(view)
     about = view.locator("#overview-about")
     expect(about).to_contain_text("Kestrel Bay Heat Works")
-    expect(about.locator(".facts")).to_have_text("8 pages · harbour-heat.pdf")
+    expect(about.locator(".facts")).to_have_text("8 pages · English · harbour-heat.pdf")
     entries = view.locator("#overview-contents li")
     expect(entries.first).to_contain_text("1 Purpose")
     entries.filter(has_text="6.3 Eelgrass").get_by_role("button").click()

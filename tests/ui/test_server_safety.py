@@ -107,11 +107,16 @@ def uploaded(app: App) -> dict[str, Any]:
     return {"path": answer.json()[0], "meta": {"_type": "gradio.FileData"}}
 
 
+def upload(app: App, file: dict[str, Any], session: str) -> str:
+    """Add a file as the page does: with no folder, its session, and the form of reading."""
+    return call(app, "documents-upload", "upload", [[file], "", None, "direct", True, "auto"], session)
+
+
 def test_a_handler_reads_and_deletes_no_file_that_was_not_uploaded(app: App, tmp_path: Path):
     private = tmp_path / "private.pdf"
     private.write_bytes(SAMPLE.read_bytes())
     file = {"path": str(private), "meta": {"_type": "gradio.FileData"}}
-    answer = call(app, "documents-upload", "upload", [[file], None, "direct", True, "auto"], "forger")
+    answer = upload(app, file, "forger")
     assert '"success":false' in answer.replace(" ", "")
     assert private.exists()
     assert "harbour" not in call(app, OPEN_DOCUMENTS, "click", ["", None], "forger", action="open", document="").lower()
@@ -153,7 +158,7 @@ def test_visitors_of_a_demo_do_not_see_each_other(demo: App, browser: Browser):
 
 
 def test_a_demo_takes_nothing_from_a_page_that_does_not_say_who_is_visiting(demo: App):
-    answer = call(demo, "documents-upload", "upload", [[uploaded(demo)], None, "direct", True, "auto"], "nameless-1")
+    answer = upload(demo, uploaded(demo), "nameless-1")
     assert "This page does not know whose documents these are." in answer
     shown = call(demo, OPEN_DOCUMENTS, "click", ["", None], "nameless-2", action="open", document="")
     assert "harbour-heat.pdf" not in shown

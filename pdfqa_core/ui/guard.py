@@ -71,15 +71,24 @@ def _nearest(block: Block | None, places: Mapping[int, gr.HTML]) -> gr.HTML | No
     return None
 
 
+def _or(results: Iterator[Any], nothing: Any) -> Iterator[Any]:
+    """Yield the results, `nothing` where there are none: Gradio empties the outputs of a generator without a value."""
+    first = next(results, nothing)
+    yield first
+    yield from results
+
+
 def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: Any) -> Callable[..., Any]:
     """Return a handler (a function or a generator) that fills one output more, `place`: with an error, or `success`.
 
     `count` is the number of outputs without that one. An unexpected error is logged once, with its traceback.
     """
 
-    def told(error: Exception) -> Any:
-        html = error_html(error)
+    def nothing_but(html: Any) -> Any:
         return [*[gr.skip() for _ in range(count)], html] if count else html
+
+    def told(error: Exception) -> Any:
+        return nothing_but(error_html(error))
 
     def done(result: Any) -> Any:
         if not count:
@@ -95,8 +104,7 @@ def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: An
         @wraps(handler)
         def stream(*arguments: Any) -> Iterator[Any]:
             try:
-                for result in handler(*arguments):
-                    yield done(result)
+                yield from _or(map(done, handler(*arguments)), nothing_but(success))
             except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
                 yield told(error)
 

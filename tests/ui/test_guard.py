@@ -211,6 +211,17 @@ def test_what_nobody_foresaw_is_told_once_in_words_and_logged_once_and_the_rest_
     assert three.fn() == gr.skip()  # nobody's hand did this: an error stays
 
 
+def test_a_handler_that_yields_nothing_leaves_what_is_shown():
+    def silent() -> Iterator[tuple[str, str]]:
+        yield from ()
+
+    with gr.Blocks() as page:
+        button, first, second = gr.Button(), gr.HTML(), gr.HTML()
+        button.click(silent, None, [first, second])
+        guard(page)
+    assert list(page.fns[0].fn()) == [[gr.skip(), gr.skip(), ""]]  # without a value Gradio would empty both
+
+
 def test_clicks_read_their_values_or_say_what_is_missing():
     click = clicked(gr.EventData(None, {"number": 7, "width": ""}))
     assert (click.number("number"), click.number("width", 3), click.number("rank", 1)) == (7, 3, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -70,6 +72,8 @@ def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_a
     page.locator("#evaluate-chunkers").get_by_label("snippets").check()
     page.locator("button#evaluate-go").click()
     expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored", timeout=2 * WAIT)
+    shown = page.locator("#evaluate-results [data-evaluation]").get_attribute("data-evaluation")
+    expect(page).to_have_url(re.compile(f"[?&]evaluation={shown}"))  # the address follows a moment later
     page.reload()
     page.get_by_role("tab", name="Evaluate").click()
     expect(page.locator("#evaluate-questions")).to_contain_text("my questions: 1 question, 1 with gold places")

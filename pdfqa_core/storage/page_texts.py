@@ -6,18 +6,17 @@ the database. It knows readings of documents by their versions, and nothing of o
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pdfqa_core.errors import StorageError
+from pdfqa_core.storage.cache_file import open_cache
 
 FILENAME = "words.sqlite"
-_BUSY_SECONDS = 5.0
 _VERSION = 1  # of the tables; a file of another one is begun anew
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS readings (
@@ -31,7 +30,6 @@ PRAGMA user_version = {_VERSION};
 """
 Key = tuple[str, str, str]
 """A reading: the id of its document, its name, its version."""
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class PageTexts:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
-        self._database = _opened(path)
+        self._database = open_cache(path, "words", _make)
 
     def close(self) -> None:
         """Close the file."""
@@ -137,37 +135,10 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            return _connected(str(path))
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            _log.warning("%s is damaged and begun anew: %s", path, error)
-            for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
-                file.unlink(missing_ok=True)
-            return _connected(str(path))
-    except (OSError, sqlite3.Error) as error:
-        _log.warning("words are kept in memory only, %s cannot be used: %s", path, error)
-        return _connected(":memory:")
-
-
-def _connected(name: str) -> sqlite3.Connection:
-    database = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
-    try:
-        with suppress(sqlite3.OperationalError):  # another process may be switching at this moment
-            database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        database.execute("PRAGMA secure_delete = ON")
-        with database:
-            if database.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
-                database.execute("DROP TABLE IF EXISTS pages")
-                database.execute("DROP TABLE IF EXISTS readings")
-            for statement in _TABLES.split(";"):
-                database.execute(statement)
-    except sqlite3.Error:
-        database.close()
-        raise
-    return database
+def _make(database: sqlite3.Connection) -> None:
+    database.execute("PRAGMA secure_delete = ON")
+    if database.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
+        database.execute("DROP TABLE IF EXISTS pages")
+        database.execute("DROP TABLE IF EXISTS readings")
+    for statement in _TABLES.split(";"):
+        database.execute(statement)

@@ -10,12 +10,12 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterator, MutableMapping
-from contextlib import suppress
 from pathlib import Path
+
+from pdfqa_core.storage.cache_file import open_cache
 
 FILENAME = "replies.sqlite"
 MOST_REPLIES = 200_000  # the ones kept longest ago go when the file is opened
-_BUSY_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -24,7 +24,7 @@ class StoredReplies(MutableMapping[str, str]):
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
-        self._database = _opened(path)
+        self._database = open_cache(path, "replies", _make)
 
     def __getitem__(self, key: str) -> str:
         with self._lock:
@@ -61,34 +61,7 @@ class StoredReplies(MutableMapping[str, str]):
             self._database.close()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            return _connected(str(path))
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            _log.warning("%s is damaged and begun anew: %s", path, error)
-            for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
-                file.unlink(missing_ok=True)
-            return _connected(str(path))
-    except (OSError, sqlite3.Error) as error:
-        _log.warning("replies are kept in memory only, %s cannot be used: %s", path, error)
-        return _connected(":memory:")
-
-
-def _connected(name: str) -> sqlite3.Connection:
-    database = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
-    try:
-        with database:
-            with suppress(sqlite3.OperationalError):  # another process may be switching at this moment
-                database.execute("PRAGMA journal_mode=WAL")
-            database.execute("PRAGMA synchronous=NORMAL")
-            database.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT UNIQUE NOT NULL, reply TEXT NOT NULL)")
-            oldest = "SELECT rowid FROM replies ORDER BY rowid DESC LIMIT -1 OFFSET ?"
-            database.execute(f"DELETE FROM replies WHERE rowid IN ({oldest})", (MOST_REPLIES,))  # noqa: S608
-    except sqlite3.Error:
-        database.close()
-        raise
-    return database
+def _make(database: sqlite3.Connection) -> None:
+    database.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT UNIQUE NOT NULL, reply TEXT NOT NULL)")
+    oldest = "SELECT rowid FROM replies ORDER BY rowid DESC LIMIT -1 OFFSET ?"
+    database.execute(f"DELETE FROM replies WHERE rowid IN ({oldest})", (MOST_REPLIES,))  # noqa: S608

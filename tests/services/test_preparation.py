@@ -188,3 +188,6 @@ def test_an_encoder_that_fails_is_logged_and_the_question_says_why(opened, encod
     services.preparation.want(LOCAL_OWNER, SETTINGS)
     until(lambda: "no weights" in caplog.text)
     until(lambda: services.preparation.states(LOCAL_OWNER) == {})
+    assert [record.levelname for record in caplog.records if "no weights" in str(record.exc_info)] == ["ERROR"]
+    with pytest.raises(RuntimeError, match="no weights"):
+        answered(services)

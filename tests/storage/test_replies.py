@@ -8,6 +8,7 @@ import pytest
 from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
 from pdfqa_core.models.metrics import remembering
 from pdfqa_core.settings import LLMSettings
+from pdfqa_core.storage import cache_file
 from pdfqa_core.storage import replies as module
 from pdfqa_core.storage.replies import StoredReplies
 
@@ -50,7 +51,7 @@ def test_where_nothing_can_be_written_replies_stay_in_memory(tmp_path):
 
 
 def test_a_locked_file_costs_only_that_reply(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(cache_file, "BUSY_SECONDS", 0.05)
     path = tmp_path / "replies.sqlite"
     found = StoredReplies(path)
     other = sqlite3.connect(path, isolation_level=None)

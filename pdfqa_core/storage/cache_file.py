@@ -1,0 +1,48 @@
+"""SQLite files apart from the workspace's database that hold no truth and may be deleted at any time."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+BUSY_SECONDS = 5.0  # that a file may be in another process's hands
+_log = logging.getLogger(__name__)
+
+
+def open_cache(path: Path, words: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    """Open a file, which several threads may use one after the other; `make` makes its tables where they lack.
+
+    A damaged file is begun anew. Where it cannot be written, everything is kept in memory only; `words` says in the log
+    what that is.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return _connected(str(path), make)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            _log.warning("%s is damaged and begun anew: %s", path, error)
+            for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+                file.unlink(missing_ok=True)
+            return _connected(str(path), make)
+    except (OSError, sqlite3.Error) as error:
+        _log.warning("%s are kept in memory only, %s cannot be used: %s", words, path, error)
+        return _connected(":memory:", make)
+
+
+def _connected(name: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    database = sqlite3.connect(name, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        with suppress(sqlite3.OperationalError):  # another process may be switching at this moment
+            database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        with database:
+            make(database)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database

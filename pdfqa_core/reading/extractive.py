@@ -9,21 +9,18 @@ from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checker, is_statement
 from pdfqa_core.reading.evidence import first
 from pdfqa_core.reading.matching import Quote, quotes
+from pdfqa_core.reading.quoted_answer import QuotedAnswer
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import compared_terms
 from pdfqa_core.types import (
     Answer,
-    CheckedSentence,
-    Citation,
     Done,
     Event,
     History,
     Hit,
     Progress,
     StopSignal,
-    Support,
-    Token,
 )
 
 HEADING_WORDS = 10  # a line without a full stop is taken for a heading up to this many
@@ -52,24 +49,16 @@ class ExtractiveReader:
         began = time.perf_counter()
         yield Progress(f"reading {min(len(hits), self.passages)} passages")
         chosen = self.sentences(question, hits)
-        text, citations, checked = "", [], []
+        quoted = QuotedAnswer(between=" ")
         for quote in chosen:
             if is_set(stop):
                 break
-            sentence = " ".join(quote.parts[0].split())
-            piece = f" {sentence}" if text else sentence
-            start = len(text) + len(piece) - len(sentence)
-            text += piece
-            citations.append(
-                Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, True, start, len(text))
-            )
-            checked.append(CheckedSentence(start, len(text), Support.SUPPORTED))
-            yield Token(piece)
+            yield quoted.add(quote)
         stopped = is_set(stop)
-        refused = not text and not stopped
+        refused = not quoted.text and not stopped
         answer = Answer(
-            INSUFFICIENT_CONTEXT if refused else text, tuple(citations), tuple(hits), refused, stopped,
-            reader="extractive", seconds={"read": time.perf_counter() - began}, sentences=tuple(checked),
+            INSUFFICIENT_CONTEXT if refused else quoted.text, tuple(quoted.citations), tuple(hits), refused, stopped,
+            reader="extractive", seconds={"read": time.perf_counter() - began}, sentences=tuple(quoted.sentences),
             read=tuple(hit.rank for hit in first(hits, self.passages)),
         )  # fmt: skip
         yield Done(answer)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
@@ -18,13 +16,13 @@ from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
-from pdfqa_core.reading.guard import Opening, about, flaw, plainly
+from pdfqa_core.reading.guard import about, flaw, plainly
 from pdfqa_core.reading.matching import language_of
 from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
 from pdfqa_core.reading.question_type import QuestionType, question_type
-from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
+from pdfqa_core.reading.writing import write
 from pdfqa_core.reading.yes_or_no import log_odds
-from pdfqa_core.streaming import EitherStop, is_set
+from pdfqa_core.streaming import is_set
 from pdfqa_core.types import (
     GREEDY,
     LLM,
@@ -38,13 +36,11 @@ from pdfqa_core.types import (
     Sampling,
     StopSignal,
     Support,
-    Token,
     Usage,
 )
 
 UNSUPPORTED = "said nothing that the passages say"
 MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
-_SENTENCE_ENDS = frozenset(".!?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +253,10 @@ class GenerativeReader:
     ) -> Generator[Event, None, _Attempt]:
         """Let the model write, and check what it wrote."""
         headings = [hit.passage.heading for hit in evidence.in_order()]
-        reply, usage, first_token = yield from self._write(messages, [question, *headings], reading, stop)
+        reply, usage, first_token = yield from write(
+            self.llm, messages, max_tokens=self.max_tokens, sampling=self.sampling, stop=stop, reading=reading,
+            echoes=[question, *headings],
+        )  # fmt: skip
         text, markers = strip_markers(plainly(reply.strip()))
         text = text.strip()
         if declines(text):
@@ -300,40 +299,6 @@ class GenerativeReader:
         what = f"{gone} of the passages" if gone else f"{len(evidence.sentences) - len(evidence.places)} sentences"
         return [f"{what} did not fit the model's context and were left out."]
 
-    def _write(
-        self, messages: list[Message], echoes: Sequence[str], reading: str, stop: StopSignal | None
-    ) -> Generator[Event, None, tuple[str, Usage, float | None]]:
-        """Write the reply; return its text, what it took, and when its first token came.
-
-        What may turn out to be one of `echoes` is held back. A model that repeats itself is stopped through `stop`, so
-        that its tokens are counted to the end.
-        """
-        text, usage, first_token = "", Usage(), None
-        loop = threading.Event()
-        pieces = self.llm.stream(
-            messages, max_tokens=self.max_tokens, stop=EitherStop(stop, loop), sampling=self.sampling
-        )
-        shown, opening = MarkerFilter(), Opening(echoes)
-        with closing(pieces):
-            for piece in pieces:
-                if isinstance(piece, Usage):
-                    usage = piece
-                elif isinstance(piece, Progress):
-                    yield _worded(piece, reading)
-                elif not loop.is_set():
-                    if first_token is None:
-                        first_token = time.perf_counter()
-                        yield Progress("writing")
-                    text += piece
-                    if ready := shown.feed(opening.feed(piece)):
-                        yield Token(ready)
-                    if _SENTENCE_ENDS & set(piece) and (cut := cut_at_loop(text)) is not None:
-                        text = cut
-                        loop.set()
-        if not loop.is_set() and (ready := shown.flush()):
-            yield Token(ready)
-        return text, usage, first_token
-
 
 def _in_its_language(question: str, evidence: Evidence | None) -> str:
     """Return what the instruction adds for a question asked in the language of passages that are not English."""
@@ -352,11 +317,3 @@ def _section(heading: str, before: str) -> str:
 def _sum(usages: Sequence[Usage]) -> Usage:
     """Return what several replies took together."""
     return Usage(sum(one.prompt_tokens for one in usages), sum(one.completion_tokens for one in usages))
-
-
-def _worded(progress: Progress, reading: str) -> Progress:
-    """Return an engine's progress in the words a user reads."""
-    if progress.phase == "waiting":
-        others = "1 other answer" if progress.total == 1 else f"{progress.total} other answers"
-        return Progress(f"waiting for {others}")
-    return Progress(reading, progress.done, progress.total) if progress.phase == "reading" else progress

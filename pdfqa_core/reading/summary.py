@@ -10,7 +10,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +22,14 @@ from pdfqa_core.reading.guard import flaw, plainly
 from pdfqa_core.reading.matching import Quote, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.prompts import PASSAGE, Prompt, quoted
-from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
+from pdfqa_core.reading.quoted_answer import QuotedAnswer
+from pdfqa_core.reading.writing import write
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import words
 from pdfqa_core.types import (
     GREEDY,
     LLM,
     Answer,
-    CheckedSentence,
-    Citation,
     Done,
     Event,
     History,
@@ -41,8 +39,6 @@ from pdfqa_core.types import (
     Sampling,
     StopSignal,
     Support,
-    Token,
-    Usage,
 )
 
 ABSTRACT = "abstract"  # names what found a hit that sums up the document by itself
@@ -95,7 +91,11 @@ class SummaryReader:
         yield from self.llm.prepare(stop)
         prompt, shown = self._prompt(hits)
         yield Progress(f"reading {len(shown)} passages")
-        text, usage, first = yield from self._write(prompt, len(shown), stop)
+        reply, usage, first = yield from write(
+            self.llm, prompt, max_tokens=self.max_tokens, sampling=self.sampling, stop=stop,
+            reading=f"reading {len(shown)} passages",
+        )  # fmt: skip
+        text = strip_markers(plainly(reply.strip()))[0].strip()
         wrong = flaw(text, self.title)
         checked = Checked() if wrong else (yield from self.checker.check(text, shown, stop=stop))
         if not is_set(stop) and all(one.support is Support.NOT_FOUND for one in checked.sentences):
@@ -128,55 +128,19 @@ class SummaryReader:
                 break
         return prompt, shown
 
-    def _write(
-        self, prompt: list[Message], count: int, stop: StopSignal | None
-    ) -> Generator[Event, None, tuple[str, Usage, float | None]]:
-        """Yield what the model writes; return it without markers, what it took, and when its first token came.
-
-        It ends where it begins to repeat itself.
-        """
-        assert self.llm is not None
-        text, usage, first, shown = "", Usage(), None, MarkerFilter()
-        pieces = self.llm.stream(prompt, max_tokens=self.max_tokens, stop=stop, sampling=self.sampling)
-        with closing(pieces):
-            for piece in pieces:
-                if isinstance(piece, Usage):
-                    usage = piece
-                elif isinstance(piece, Progress):
-                    waiting = piece.phase == "waiting"
-                    doing = "waiting for other answers" if waiting else f"reading {count} passages"
-                    yield Progress(doing) if waiting else Progress(doing, piece.done, piece.total)
-                else:
-                    first = time.perf_counter() if first is None else first
-                    text += piece
-                    if ready := shown.feed(piece):
-                        yield Token(ready)
-                    if set(".!?\n") & set(piece) and (cut := cut_at_loop(text)) is not None:
-                        text = cut
-                        break
-        return strip_markers(plainly(text.strip()))[0].strip(), usage, first
-
     # ------------------------------------------------------------ in its own sentences
 
     def _quoted(self, hits: Sequence[Hit], began: float, *notes: str) -> Generator[Event, None, Answer]:
         """Yield a Token per sentence that is quoted; return the summary made of them."""
         yield Progress("looking for the sentences that stand most for it")
-        text, citations, checked = "", [], []
+        quoted = QuotedAnswer(between="\n")
         summed_up = [quote for hit in hits if hit.retriever == ABSTRACT for quote in quotes(hit, longest=1)]
         for quote in summed_up[: self.count] or representative(hits, self.count, self.checker.meaning):
-            sentence = " ".join(quote.parts[0].split()).lstrip("•–- ")
-            piece = f"\n{sentence}" if text else sentence
-            text += piece
-            start = len(text) - len(sentence)
-            citations.append(
-                Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, True, start, len(text))
-            )
-            checked.append(CheckedSentence(start, len(text), Support.SUPPORTED))
-            yield Token(piece)
+            yield quoted.add(quote, strip="•–- ")
         return Answer(
-            text or INSUFFICIENT_CONTEXT, tuple(citations), tuple(hits), not text, reader="extractive", notes=notes,
-            seconds={"total": time.perf_counter() - began}, sentences=tuple(checked),
-            read=tuple(sorted({citation.number for citation in citations})),
+            quoted.text or INSUFFICIENT_CONTEXT, tuple(quoted.citations), tuple(hits), not quoted.text,
+            reader="extractive", notes=notes, seconds={"total": time.perf_counter() - began},
+            sentences=tuple(quoted.sentences), read=tuple(sorted({one.number for one in quoted.citations})),
         )  # fmt: skip
 
 

@@ -9,20 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.matching import Quote, quotes
+from pdfqa_core.reading.quoted_answer import QuotedAnswer
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
 from pdfqa_core.types import (
     Answer,
-    CheckedSentence,
-    Citation,
     Done,
     Event,
     History,
     Hit,
     Progress,
     StopSignal,
-    Support,
-    Token,
 )
 
 # How a question of each kind is to be answered; it stands at the end of the prompt.
@@ -66,28 +63,20 @@ class SectionReader:
             hit for hit in hits if hit.retriever == hits[0].retriever and hit.passage.heading == hits[0].passage.heading
         ]
         yield Progress(f"reading {len(own)} passages")
-        text, citations, checked = "", [], []
+        quoted = QuotedAnswer(between="\n")
         chosen, left = self.chosen(own)
         for quote in chosen:
             if is_set(stop):
                 break
-            line = " ".join(quote.parts[0].split())
-            piece = f"\n{line}" if text else line
-            text += piece
-            start = len(text) - len(line)
-            citations.append(
-                Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, True, start, len(text))
-            )
-            checked.append(CheckedSentence(start, len(text), Support.SUPPORTED))
-            yield Token(piece)
+            yield quoted.add(quote)
         stopped = is_set(stop)
-        refused = not text and not stopped
+        refused = not quoted.text and not stopped
         notes = (f"The section has {left} more lines; its passages stand in the evidence.",) if left else ()
         yield Done(
             Answer(
-                INSUFFICIENT_CONTEXT if refused else text, tuple(citations), tuple(hits), refused, stopped,
-                reader="extractive", seconds={"read": time.perf_counter() - began}, notes=notes,
-                sentences=tuple(checked),
+                INSUFFICIENT_CONTEXT if refused else quoted.text, tuple(quoted.citations), tuple(hits), refused,
+                stopped, reader="extractive", seconds={"read": time.perf_counter() - began}, notes=notes,
+                sentences=tuple(quoted.sentences),
             )
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Self
 
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
-from pdfqa_core.services.answering import Answering, Written
+from pdfqa_core.services.answering import Answering
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.conversation_files import ConversationFileService
@@ -38,6 +38,7 @@ from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, Summary

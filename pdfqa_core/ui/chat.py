@@ -229,7 +229,7 @@ class Handlers:
         yield {
             **self._busy(True),
             **({} if state.conversation_id else self._begun(written, session)),
-            self.parts.state: replace(state, conversation_id=written.conversation_id),
+            self.parts.state: replace(state, conversation_id=written.subject),
             self.parts.question: gr.Textbox(value=""),
             self.parts.follow_ups: "",
             self.parts.live: live.html(),
@@ -243,7 +243,7 @@ class Handlers:
         """Return the list in which the new conversation is open, and the place of its turns, which is empty."""
         known = self.services.conversations.list(session.owner)
         return {
-            self.parts.conversations: chat_view.conversation_list(known, written.conversation_id),
+            self.parts.conversations: chat_view.conversation_list(known, written.subject),
             self.parts.transcript: "",
         }
 

@@ -341,7 +341,15 @@ class AnswerService:
                     yield event
 
     def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
-        """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""
+        """Store an answer as a turn, a first one together with its conversation; nothing is stored twice.
+
+        A refusal says so if only some of the documents were searched.
+        """
+        if answer.refused and asked.document_ids:
+            there = sum(one.state.usable for one in self._documents.list(asked.owner))
+            if there > (few := len(set(asked.document_ids))):
+                note = f"Only {few} of your {there} documents {'was' if few == 1 else 'were'} searched."
+                answer = replace(answer, notes=(*answer.notes, note))
         turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.noted(answer))
         conversation_id = asked.conversation_id
         if not conversation_id:

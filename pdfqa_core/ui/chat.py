@@ -396,7 +396,8 @@ class Handlers:
         conversations = self.services.conversations
         match data.get("action"):
             case "new":
-                state = ChatState()
+                session = replace(session, scope=())  # the choice belongs to the conversation that was left
+                return {**self.show(ChatState(), session), self.parts.session: session, self.parts.follow_ups: ""}
             case "open":
                 conversation = conversations.get(session.owner, chosen)
                 state = shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)

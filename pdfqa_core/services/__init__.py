@@ -42,13 +42,21 @@ from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, Summary
+from pdfqa_core.storage import (
+    Collection,
+    ConversationSummary,
+    Outcome,
+    Reading,
+    Store,
+    Summary,
+    SyntheticQuestion,
+)
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.types import Document
 
 __all__ = [
-    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "PageView", "Picture",
-    "Preparing", "Reading", "Services", "Summary", "Written",
+    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
+    "Picture", "Preparing", "Reading", "Services", "Summary", "SyntheticQuestion", "Written",
 ]  # fmt: skip
 
 

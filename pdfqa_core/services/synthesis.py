@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.exports.synthetic_questions import write_beir, write_questions
 from pdfqa_core.models import Models
 from pdfqa_core.retrieval import Index
 from pdfqa_core.services.documents import DocumentService
@@ -123,6 +124,34 @@ class SynthesisService:
     def decide(self, owner: str, question_id: str, outcome: Outcome, text: str = "") -> SyntheticQuestion:
         """Store what a person decided and how the question shall read. Raises UsageError for an unknown question."""
         return self._kept.decide(owner, question_id, outcome, text)
+
+    def questions_file(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[bytes, int]:
+        """Return the questions with these outcomes as JSON lines that an evaluation reads, and how many there are.
+
+        Raises PdfQAError if there is none.
+        """
+        chosen = self._chosen(owner, outcomes)
+        return write_questions(chosen, self._documents.filenames(owner)), len(chosen)
+
+    def beir_files(self, owner: str, outcomes: Sequence[Outcome], settings: Settings) -> tuple[dict[str, bytes], int]:
+        """Return the questions with these outcomes and all passages of `settings` as the files of a BEIR folder.
+
+        Raises PdfQAError if there is no such question.
+        """
+        chosen = self._chosen(owner, outcomes)
+        return write_beir(chosen, self._indexes.passages(owner, settings)), len(chosen)
+
+    def examples(self, owner: str, most: int = 3) -> tuple[Example, ...]:
+        """Return the questions that were accepted first as examples for few-shot prompts."""
+        accepted = self._kept.list(owner, [Outcome.ACCEPTED])
+        return tuple(Example(one.text, one.passage) for one in accepted[:most])
+
+    def _chosen(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[SyntheticQuestion, ...]:
+        chosen = self._kept.list(owner, outcomes)
+        if not chosen:
+            wanted = " or ".join(one.value for one in outcomes)
+            raise PdfQAError(f"There are no questions that are {wanted}.", "Make some, and accept those that are good.")
+        return chosen
 
     def remove(self, owner: str, outcomes: Sequence[Outcome]) -> int:
         """Delete the questions with these outcomes; return how many there were."""

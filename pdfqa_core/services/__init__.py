@@ -37,17 +37,26 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.summaries import SummaryService
+from pdfqa_core.services.synthesis import SynthesisService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, Summary
+from pdfqa_core.storage import (
+    Collection,
+    ConversationSummary,
+    Outcome,
+    Reading,
+    Store,
+    Summary,
+    SyntheticQuestion,
+)
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.types import Document
 
 __all__ = [
-    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "PageView", "Picture",
-    "Preparing", "Reading", "Services", "Summary", "Written",
+    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
+    "Picture", "Preparing", "Reading", "Services", "Summary", "SyntheticQuestion", "Written",
 ]  # fmt: skip
 
 
@@ -80,6 +89,7 @@ class Services:
     study_reports: StudyReports
     study_files: StudyFiles
     evaluation: EvaluationService
+    synthesis: SynthesisService
     visitors: VisitorService
     _opened_with: Settings
     _store: Store
@@ -136,6 +146,7 @@ class Services:
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
+            synthesis=SynthesisService(store.synthetic_questions, documents, indexes, models, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,
             _store=store,

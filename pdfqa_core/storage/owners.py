@@ -27,6 +27,7 @@ from pdfqa_core.storage.tables import (
     ratings,
     readings,
     studies,
+    synthetic_questions,
     turns,
 )
 
@@ -92,6 +93,7 @@ def _last_changes(connection: Connection) -> dict[str, datetime]:
         _changes(adjudications, "decided_at", studies),
         _changes(evaluations, "created_at"),
         _changes(preferences, "changed_at"),
+        _changes(synthetic_questions, "made_at"),
     ).subquery()
     last = func.max(changes.c.at, type_=UtcDateTime).label("last")
     query = select(changes.c.owner, last).group_by(changes.c.owner).order_by(changes.c.owner)

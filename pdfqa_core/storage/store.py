@@ -18,6 +18,7 @@ from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.summaries import Summaries
+from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.storage.versions import Versions
 
 DATABASE_FILE = "pdfqa.sqlite"
@@ -37,6 +38,7 @@ class Store:
         self.studies = Studies(database)
         self.evaluations = Evaluations(database)
         self.summaries = Summaries(database)
+        self.synthetic_questions = SyntheticQuestions(database)
         self.owners = Owners(database, self.files)
 
     @classmethod

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -54,6 +56,9 @@ from pdfqa_core.types import (
     Turn,
 )
 
+_THIS_ONE = re.compile(
+    r"\bthis (?:document|paper|report|article|file|pdf|study|book|handbook|policy|filing)\b", re.IGNORECASE
+)
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
@@ -62,15 +67,17 @@ class Asked:
     """A question as it was asked, with the conversation it belongs to.
 
     `document_ids` limits the search (empty: all documents), `scope` is what was chosen to that end, collections
-    included; `history` are the (question, answer) pairs before it, the
-    oldest first; `conversation_id` is empty for the first question of a conversation, `replaces` the id of the turn
-    whose place the new one takes. `anyway`: it is answered even if the evidence does not seem to.
+    included; `history` are the (question, answer) pairs before it, the oldest first; `shown` is the document that the
+    last answer cites most, "" where there is none; `conversation_id` is empty for the first question of a
+    conversation, `replaces` the id of the turn whose place the new one takes. `anyway`: it is answered even if the
+    evidence does not seem to.
     """
 
     owner: str
     question: str
     settings: Settings
     history: tuple[tuple[str, str], ...] = ()
+    shown: str = ""
     document_ids: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     conversation_id: str = ""
@@ -264,7 +271,8 @@ class AnswerService:
             self._documents.require_documents(owner)
             scope = self._collections.searched(owner, asked.scope)
             asked = replace(asked, scope=scope.chosen, document_ids=scope.document_ids)
-            draft = _Draft(question, asked.settings.fingerprint(), notes=scope.notes)
+            asked, about = self._about_this_one(asked)
+            draft = _Draft(question, asked.settings.fingerprint(), notes=(*scope.notes, *about))
             try:
                 with (
                     self._preparation.answering(owner, asked.document_ids),
@@ -294,10 +302,19 @@ class AnswerService:
             return Asked(owner, question, settings)
         turns = turns[:-1] if replaces else turns
         history = tuple((turn.question, "" if turn.answer.refused else turn.answer.text) for turn in turns)
-        about = conversation.document_ids
+        about, shown = conversation.document_ids, _cited(turns[-1].answer) if turns else ""
         return Asked(
-            owner, question, settings, history, scope=about, conversation_id=conversation_id, replaces=replaces
+            owner, question, settings, history, shown, scope=about, conversation_id=conversation_id, replaces=replaces
         )
+
+    def _about_this_one(self, asked: Asked) -> tuple[Asked, tuple[str, ...]]:
+        """Return a question about "this document" as one about the document that the last answer cites, and a note."""
+        names = self._documents.filenames(asked.owner)
+        others = asked.document_ids or tuple(names)
+        if asked.shown not in others or len(others) < 2 or not _THIS_ONE.search(asked.question):
+            return asked, ()
+        note = f"Searched in “{names[asked.shown]}” alone, which the last answer is about."
+        return replace(asked, document_ids=(asked.shown,)), (note,)
 
     def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
         """Index what is missing, ask, and yield what happens; the finished answer is stored before it is yielded."""
@@ -379,6 +396,14 @@ def _not_empty(question: str) -> str:
     if not question.strip():
         raise UsageError("The question is empty.", "Type a question.")
     return question.strip()
+
+
+def _cited(answer: Answer) -> str:
+    """Return the document that most citations of an answer lead to, "" where it has none or no one has most."""
+    of = {hit.rank: hit.passage.document_id for hit in answer.hits}
+    cited = Counter(of[citation.number] for citation in answer.citations if citation.number in of)
+    ((most, times),) = cited.most_common(1) or (("", 0),)
+    return most if 2 * times > cited.total() else ""
 
 
 def _title(question: str) -> str:

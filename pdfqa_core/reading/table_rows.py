@@ -47,8 +47,8 @@ class TableRows:
         """Return the passage with the row whose label the question has as a whole, and most of whose words it shares.
 
         Labels may be abbreviated: R&D is "Research and development". Only of these documents (none given: of all). None
-        where no such row has LEAST of the question's words around it, those of time and amount aside, and for a question
-        that asks for no value.
+        where no such row has LEAST of the question's words around it, those of time and amount aside, and for questions
+        that ask for no value.
         """
         asked = frozenset(stems(_ABBREVIATION.sub(lambda found: self._meant.get(found[0], found[0]), question)))
         if not asks_for_value(question):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdfqa_core.cli.serve import serve
-from pdfqa_core.settings import read_settings, workspace_path
+from pdfqa_core.settings_sources import read_settings, workspace_path
 
 if __name__ == "__main__":
     workspace = workspace_path()

@@ -306,11 +306,17 @@ class ConversationSettings(SettingsGroup):
 class ServerSettings(SettingsGroup):
     """Where the page is served and what a visitor may do."""
 
-    host: str = "127.0.0.1"
+    host: str = Field("127.0.0.1", description="Address to listen on; more than this computer's: set PDFQA_PASSWORD.")
+    hosts: str = Field("", description="Names that the page is opened under beside localhost, separated by commas.")
     port: int = Field(7860, ge=0, le=65535, description="0: any free port.")
     demo: bool = Field(False, description="Public demo: every visitor has a workspace of their own.")
     visitor_mb: int = Field(50, ge=1, description="Most MB of PDFs that one visitor of a demo may keep.")
     visitor_hours: int = Field(24, ge=1, description="Hours after which a visitor's data is removed.")
+    visitor_pages: int = Field(2000, ge=1, description="Most pages that one visitor of a demo may keep.")
+    visitor_seconds: int = Field(1200, ge=10, description="Seconds of reading that one visitor has in an hour.")
+    total_mb: int = Field(2000, ge=1, description="Most MB of PDFs of all visitors of a demo together.")
+    per_minute: int = Field(1200, ge=1, description="Most requests in a minute from one address to a demo.")
+    proxied: bool = Field(False, description="A proxy stands before it and says in X-Forwarded-For who is asking.")
 
 
 class Settings(SettingsGroup):

@@ -27,6 +27,7 @@ LADDER = (
         "settings_sources",
         "looks",
         "registry",
+        "characters",
         "text",
         "languages",
         "whole_files",

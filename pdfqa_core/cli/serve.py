@@ -6,10 +6,12 @@ import argparse
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import UsageError
@@ -65,6 +67,7 @@ def serve(workspace: Path, settings: Settings) -> None:
                 _end_in_time()
                 threading.Thread(target=page.close, args=(False,), daemon=True).start()
                 services.close()
+                _leave()
     finally:
         temporary.remove()
 
@@ -107,13 +110,19 @@ def _end_in_time() -> None:
     """End the process after `LONGEST_END` seconds whatever is still going on; what was confirmed is stored."""
 
     def end() -> None:
-        from pdfqa_core.ui import temporary
-
         _log.warning("something did not stop within %s seconds; the program ends without it", LONGEST_END)
-        temporary.remove()
-        logging.shutdown()
-        os._exit(0)
+        _leave()
 
     watch = threading.Timer(LONGEST_END, end)
     watch.daemon = True
     watch.start()
+
+
+def _leave() -> NoReturn:
+    """End the process now: taking the loaded libraries apart in order would take seconds more."""
+    from pdfqa_core.ui import temporary
+
+    temporary.remove()
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)

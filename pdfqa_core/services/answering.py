@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 
+from pdfqa_core.characters import clean
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.tasks import Tasks
@@ -101,6 +102,7 @@ class Answering:
         Without an id it is asked in a new conversation, which is there at once and goes if nothing comes of it.
         Raises UsageError (empty question), PdfQAError (no documents, the conversation is still being answered).
         """
+        question = clean(question)
         if self.of(owner, conversation_id) is not None:
             raise PdfQAError("This conversation is still being answered.", "Wait for the answer, or press Stop.")
         begun = "" if conversation_id else self._answers.begin(owner, question, document_ids)

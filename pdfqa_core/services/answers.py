@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -12,8 +13,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from pdfqa_core.characters import clean
 from pdfqa_core.conversation import rewriters
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import default_threads
@@ -54,6 +56,8 @@ from pdfqa_core.types import (
     Turn,
 )
 
+_log = logging.getLogger(__name__)
+LONGEST_LOCK = 300.0  # seconds that a finished answer waits for a locked database
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
@@ -341,7 +345,20 @@ class AnswerService:
                     yield event
 
     def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
-        """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""
+        """Store an answer as a turn, a first one together with its conversation; nothing is stored twice.
+
+        While another program writes to the database, it waits: what is written is not given up for that.
+        """
+        give_up = time.monotonic() + LONGEST_LOCK
+        while True:
+            try:
+                return self._stored(asked, draft, answer)
+            except LockedError as error:
+                if time.monotonic() > give_up:
+                    raise
+                _log.warning("an answer waits to be stored: %s", error.what)
+
+    def _stored(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
         turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.noted(answer))
         conversation_id = asked.conversation_id
         if not conversation_id:
@@ -370,7 +387,7 @@ class AnswerService:
 def _not_empty(question: str) -> str:
     if not question.strip():
         raise UsageError("The question is empty.", "Type a question.")
-    return question.strip()
+    return clean(question.strip())
 
 
 def _title(question: str) -> str:

@@ -21,7 +21,7 @@ from pdfqa_core.ui.collections import shown_collection
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.find import build_find
 from pdfqa_core.ui.gate import Gate
-from pdfqa_core.ui.guard import guard
+from pdfqa_core.ui.guard import GuardedBlocks, guard
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
@@ -48,7 +48,7 @@ NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting:
 def build_page(services: Services) -> gr.Blocks:
     """Return the whole page; nothing is loaded yet but Gradio itself."""
     page: gr.Blocks
-    with gr.Blocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
+    with GuardedBlocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
         session = gr.State(Session(NOBODY if services.settings.server.demo else LOCAL_OWNER, services.settings))
         visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
         recipe = gr.BrowserState([], storage_key="pdfqa-recipe-2")  # so that loading the page again changes nothing

@@ -7,6 +7,7 @@ the page; the words go when something in the same column is done with success.
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any
@@ -14,9 +15,30 @@ from typing import Any
 import gradio as gr
 from gradio.blocks import Block
 
+from pdfqa_core.characters import clean, clean_all
 from pdfqa_core.ui.components import error_html, live_html
 
+LONGEST_WORDS = 300  # characters of an error in the log
+_log = logging.getLogger(__name__)
 BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events that nobody's hand has caused
+
+
+class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
+    """A page that answers values which no page of the program sends with one sentence, and a line in the log.
+
+    Gradio refuses them before a handler is called, and would print a traceback for each.
+    """
+
+    async def process_api(self, *arguments: Any, **others: Any) -> Any:
+        """Answer one request as Gradio does."""
+        try:
+            return await super().process_api(*arguments, **others)
+        except gr.Error as error:
+            raise gr.Error(error.message, print_exception=False) from None
+        except Exception as error:  # noqa: BLE001 - whatever was sent, it is answered
+            words = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_WORDS]
+            _log.warning("a request was not understood: %s", clean(words))
+            raise gr.Error("This request was not understood. Load the page again.", print_exception=False) from None
 
 
 def guard(page: gr.Blocks) -> None:
@@ -81,7 +103,8 @@ def _or(results: Iterator[Any], nothing: Any) -> Iterator[Any]:
 def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: Any) -> Callable[..., Any]:
     """Return a handler (a function or a generator) that fills one output more, `place`: with an error, or `success`.
 
-    `count` is the number of outputs without that one. An unexpected error is logged once, with its traceback.
+    `count` is the number of outputs without that one. Texts arrive clean (see `characters`). An unexpected error is
+    logged once, with its traceback.
     """
 
     def nothing_but(html: Any) -> Any:
@@ -104,7 +127,7 @@ def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: An
         @wraps(handler)
         def stream(*arguments: Any) -> Iterator[Any]:
             try:
-                yield from _or(map(done, handler(*arguments)), nothing_but(success))
+                yield from _or(map(done, handler(*clean_all(arguments))), nothing_but(success))
             except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
                 yield told(error)
 
@@ -113,7 +136,7 @@ def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: An
     @wraps(handler)
     def call(*arguments: Any) -> Any:
         try:
-            return done(handler(*arguments))
+            return done(handler(*clean_all(arguments)))
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             return told(error)
 

@@ -7,6 +7,7 @@ removes it.
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import shutil
 import tempfile
@@ -42,13 +43,18 @@ def downloads() -> Path:
 def tidy(older_than: float = KEPT) -> None:
     """Remove files that nobody has changed for so many seconds, and folders that are empty then."""
     limit = time.time() - older_than
-    for path in sorted(folder().rglob("*"), reverse=True):  # what is in a folder comes before it
-        with suppress(OSError):  # in use, gone already, or not empty
-            if path.is_dir():
-                if path.stat().st_mtime < limit:
-                    path.rmdir()
-            elif path.stat().st_mtime < limit:
-                path.unlink()
+    found = [(path, _changed(path)) for path in sorted(folder().rglob("*"), reverse=True)]
+    for path, changed in found:  # what is in a folder comes before it
+        if changed < limit:
+            with suppress(OSError):  # in use, gone already, or not empty
+                path.rmdir() if path.is_dir() else path.unlink()
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # gone meanwhile
+        return math.inf
 
 
 def remove() -> None:

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events that nobody's hand has caused
 
 
-class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
+class GuardedBlocks(gr.Blocks):
     """A page that answers values which no page of the program sends with one sentence, and a line in the log.
 
     Gradio refuses them before a handler is called, and would print a traceback for each.

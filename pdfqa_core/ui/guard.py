@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
@@ -16,8 +16,10 @@ import gradio as gr
 from gradio.blocks import Block
 
 from pdfqa_core.characters import clean, clean_all
+from pdfqa_core.errors import UsageError
 from pdfqa_core.ui.components import error_html, live_html
 
+KINDS: dict[type, type] = {gr.Textbox: str, gr.Checkbox: bool}  # what Gradio does not check itself
 LONGEST_WORDS = 300  # characters of an error in the log
 _log = logging.getLogger(__name__)
 BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events that nobody's hand has caused
@@ -56,7 +58,8 @@ def guard(page: gr.Blocks) -> None:
         by_hand = one.trigger_after is None and not {event for _, event in one.targets} & BY_ITSELF
         count = len(one.outputs)
         one.outputs = [*one.outputs, place]
-        one.fn = guarded(one.fn, count, place, "" if by_hand else gr.skip())
+        kinds = [KINDS.get(type(block)) for block in one.inputs]
+        one.fn = guarded(one.fn, count, place, "" if by_hand else gr.skip(), kinds)
 
 
 def _places(page: gr.Blocks) -> Mapping[int, gr.HTML]:
@@ -100,11 +103,23 @@ def _or(results: Iterator[Any], nothing: Any) -> Iterator[Any]:
     yield from results
 
 
-def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: Any) -> Callable[..., Any]:
+def _received(arguments: Sequence[Any], kinds: Sequence[type | None]) -> Sequence[Any]:
+    """Return what a browser sent with clean texts. Raises UsageError for what no page of the program sends."""
+    for value, kind in zip(arguments, kinds, strict=False):
+        if kind is not None and value is not None and not isinstance(value, kind):
+            _log.warning("a request was not understood: %s in place of %s", type(value).__name__, kind.__name__)
+            raise UsageError("This request was not understood.", "Load the page again.")
+    found: Sequence[Any] = clean_all(tuple(arguments))
+    return found
+
+
+def guarded(
+    handler: Callable[..., Any], count: int, place: gr.HTML, success: Any, kinds: Sequence[type | None] = ()
+) -> Callable[..., Any]:
     """Return a handler (a function or a generator) that fills one output more, `place`: with an error, or `success`.
 
-    `count` is the number of outputs without that one. Texts arrive clean (see `characters`). An unexpected error is
-    logged once, with its traceback.
+    `count` is the number of outputs without that one, `kinds` the types of the inputs that have one. Texts arrive clean
+    (see `characters`). An unexpected error is logged once, with its traceback.
     """
 
     def nothing_but(html: Any) -> Any:
@@ -127,7 +142,7 @@ def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: An
         @wraps(handler)
         def stream(*arguments: Any) -> Iterator[Any]:
             try:
-                yield from _or(map(done, handler(*clean_all(arguments))), nothing_but(success))
+                yield from _or(map(done, handler(*_received(arguments, kinds))), nothing_but(success))
             except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
                 yield told(error)
 
@@ -136,7 +151,7 @@ def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: An
     @wraps(handler)
     def call(*arguments: Any) -> Any:
         try:
-            return done(handler(*clean_all(arguments)))
+            return done(handler(*_received(arguments, kinds)))
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             return told(error)
 

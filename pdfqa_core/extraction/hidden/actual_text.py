@@ -9,13 +9,14 @@ import ctypes
 import difflib
 import unicodedata
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 import pypdfium2.raw as pdfium
 
 from pdfqa_core.extraction.drawn import TEXT, Drawn
-from pdfqa_core.extraction.text.glyphs import Flags, Glyphs
-from pdfqa_core.extraction.text.pdfium_calls import quick
+from pdfqa_core.extraction.text.glyphs import Flags, Glyphs, distinct
+from pdfqa_core.extraction.text.pdfium_calls import argument, quick
 
 _KEY = b"ActualText"
 _MOST_MARKS = 8  # looked at for each object
@@ -25,6 +26,8 @@ _FEW = 2  # letters: a symbol that the font calls by another letter
 _TO_A_GLYPH = 4  # letters that a glyph without a known letter may stand for
 
 _mark_count = quick(pdfium.FPDFPageObj_CountMarks, ctypes.c_int)
+_mark = quick(pdfium.FPDFPageObj_GetMark, ctypes.c_size_t)
+_string = quick(pdfium.FPDFPageObjMark_GetParamStringValue, ctypes.c_int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,16 @@ def marked_texts(drawn: Drawn) -> list[_Marked]:
     counts = np.fromiter(map(_mark_count, items), np.int64, len(items))
     pieces: dict[int, _Marked] = {}
     length = ctypes.c_ulong()
-    for place in np.flatnonzero(counts > 0).tolist():
-        address = int(drawn.addresses[numbers[place]])
-        item = ctypes.cast(address, pdfium.FPDF_PAGEOBJECT)
-        for number in range(min(int(counts[place]), _MOST_MARKS)):
-            mark = pdfium.FPDFPageObj_GetMark(item, number)
-            key = ctypes.cast(mark, ctypes.c_void_p).value or 0
-            if key in pieces:
-                pieces[key].owners.add(address)
-            elif pdfium.FPDFPageObjMark_GetParamStringValue(mark, _KEY, None, 0, length):
-                pieces[key] = _Marked({address})
+    room, size = ctypes.c_ulong.from_param(0), ctypes.byref(length)
+    for number in range(min(int(counts.max(initial=0)), _MOST_MARKS)):
+        places = np.flatnonzero(counts > number)
+        marks = np.fromiter(map(_mark, (items[i] for i in places.tolist()), repeat(number)), np.uint64, len(places))
+        known = distinct(marks)
+        arguments = (repeat(_KEY), repeat(None), repeat(room), repeat(size))
+        has = np.fromiter(map(_string, map(argument, known.tolist()), *arguments), np.bool_, len(known))
+        for place in np.flatnonzero(np.isin(marks, known[has])).tolist():
+            address = int(drawn.addresses[numbers[places[place]]])
+            pieces.setdefault(int(marks[place]), _Marked(set())).owners.add(address)
     for piece in pieces.values():
         for address in piece.owners:
             _remove(address)

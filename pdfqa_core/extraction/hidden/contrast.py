@@ -10,8 +10,9 @@ from pdfqa_core.extraction.text.glyphs import Flags, Floats
 Colors = npt.NDArray[np.integer] | npt.NDArray[np.floating]
 
 LEAST = 1.5  # below this, text is taken to be hidden in its ground
-_SHADES = 64  # of 255: colours that differ more in a channel are told apart by their hue, unless both are pale
-_PALE = 0.6  # relative luminance
+_SHADES = 64  # of 255: colours that differ more in a channel are told apart by their hue
+_PALE, _PALE_SHADES = 0.6, 128  # relative luminance from which on it takes more
+_NONE = 1.25  # pale colours below this contrast: yellow on white
 
 # Linear light of each of the 256 values of a channel (sRGB), and what each channel adds to the luminance.
 _LINEAR = np.array([v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in np.arange(256) / 255])
@@ -32,11 +33,13 @@ def contrast(first: Floats, second: Floats) -> Floats:
 def alike(first: Colors, second: Colors) -> Flags:
     """Return which colours (…, 3) cannot be told apart well enough to read one on the other.
 
-    The contrast ratio does not see hues: of darker colours that differ much in one channel, text counts as visible.
+    The contrast ratio does not see hues: where colours differ much in one channel, text counts as visible.
     """
     one, other = luminance(first), luminance(second)
     difference = np.abs(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)).max(axis=-1)
-    found: Flags = (contrast(one, other) < LEAST) & ((difference <= _SHADES) | (np.minimum(one, other) > _PALE))
+    ratio = contrast(one, other)
+    pale = (np.minimum(one, other) > _PALE) & ((difference <= _PALE_SHADES) | (ratio < _NONE))
+    found: Flags = (ratio < LEAST) & ((difference <= _SHADES) | pale)
     return found
 
 

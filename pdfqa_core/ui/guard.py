@@ -19,7 +19,14 @@ from pdfqa_core.characters import clean, clean_all
 from pdfqa_core.errors import UsageError
 from pdfqa_core.ui.components import error_html, live_html
 
-KINDS: dict[type, type] = {gr.Textbox: str, gr.Checkbox: bool}  # what Gradio does not check itself
+CHOICES = (str, int, float)
+# What Gradio does not check itself. A dropdown may hold several choices, and texts that are none.
+KINDS: dict[type, tuple[type, ...]] = {
+    gr.Textbox: (str,),
+    gr.Checkbox: (bool,),
+    gr.Dropdown: CHOICES,
+    gr.Radio: CHOICES,
+}
 LONGEST_WORDS = 300  # characters of an error in the log
 _log = logging.getLogger(__name__)
 BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events that nobody's hand has caused
@@ -103,18 +110,20 @@ def _or(results: Iterator[Any], nothing: Any) -> Iterator[Any]:
     yield from results
 
 
-def _received(arguments: Sequence[Any], kinds: Sequence[type | None]) -> Sequence[Any]:
+def _received(arguments: Sequence[Any], kinds: Sequence[tuple[type, ...] | None]) -> Sequence[Any]:
     """Return what a browser sent with clean texts. Raises UsageError for what no page of the program sends."""
     for value, kind in zip(arguments, kinds, strict=False):
-        if kind is not None and value is not None and not isinstance(value, kind):
-            _log.warning("a request was not understood: %s in place of %s", type(value).__name__, kind.__name__)
+        parts = value if isinstance(value, list) and kind is CHOICES else [value]
+        strange = [one for one in parts if kind is not None and one is not None and not isinstance(one, kind)]
+        if strange:
+            _log.warning("a request was not understood: %s in place of a text or a choice", type(strange[0]).__name__)
             raise UsageError("This request was not understood.", "Load the page again.")
     found: Sequence[Any] = clean_all(tuple(arguments))
     return found
 
 
 def guarded(
-    handler: Callable[..., Any], count: int, place: gr.HTML, success: Any, kinds: Sequence[type | None] = ()
+    handler: Callable[..., Any], count: int, place: gr.HTML, success: Any, kinds: Sequence[tuple[type, ...] | None] = ()
 ) -> Callable[..., Any]:
     """Return a handler (a function or a generator) that fills one output more, `place`: with an error, or `success`.
 

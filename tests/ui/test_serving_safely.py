@@ -18,6 +18,7 @@ from tests.llm.openai_server import FakeServer
 from tests.ui.serving import ROOT, App, clean_environment, open_page, open_tab, running, serve_command
 
 TIMEOUT = 60  # seconds
+RECIPE = "[reading]\nreader = 'generative'\nrefusal = 'none'\ncheck_meaning = false\n"  # asks the model once only
 PASSWORD = "correct horse battery"
 
 
@@ -108,6 +109,8 @@ def test_an_answer_under_way_is_kept_when_the_program_is_ended(browser: Browser,
 
     model = slow_model()
     threading.Thread(target=model.serve_forever, daemon=True).start()
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "pdfqa.toml").write_text(RECIPE)
     choices = {"PDFQA_LLM_URL": f"{model.url}/v1", "PDFQA_MODEL": "slow"}
     with running(tmp_path, environment=choices) as app, open_page(browser, app.url, left=True) as page:
         page.get_by_role("button", name="Try the sample").click()
@@ -115,7 +118,7 @@ def test_an_answer_under_way_is_kept_when_the_program_is_ended(browser: Browser,
         open_tab(page, "Chat")
         page.locator("#chat-question textarea").fill("How often are the meters read?")
         page.keyboard.press("Enter")
-        expect(page.locator("#chat-transcript .turn").last).to_contain_text("every 5 minutes")
+        expect(page.locator("#chat-live")).to_contain_text("every 5 minutes")
         app.process.send_signal(number)
         assert app.process.wait(timeout=TIMEOUT) == 0
         assert "Traceback" not in app.log_tail()

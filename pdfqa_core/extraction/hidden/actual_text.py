@@ -8,8 +8,9 @@ from __future__ import annotations
 import ctypes
 import difflib
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 import pypdfium2.raw as pdfium
@@ -112,9 +113,8 @@ def _says_something_else(told: str, drawn: str, glyphs: int) -> bool:
 
 def joined(first: Glyphs, second: Glyphs, chosen: Flags) -> Glyphs:
     """Return the glyphs of the first, and behind them the chosen ones of the second, of one page."""
-    values = [
-        np.concatenate([getattr(first, name), getattr(second, name)[chosen]])
-        for name in Glyphs.__slots__
-        if name != "frame"
-    ]
-    return Glyphs(*values, first.frame)
+    arrays = [field.name for field in fields(Glyphs) if field.name != "frame"]
+    both: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)[chosen]]) for name in arrays
+    }
+    return replace(first, **both)

@@ -27,7 +27,7 @@ def luminance(colors: Colors) -> Floats:
 
 def contrast(first: Floats, second: Floats) -> Floats:
     """Return the contrast ratio of two luminances (or arrays of them)."""
-    return (np.maximum(first, second) + 0.05) / (np.minimum(first, second) + 0.05)  # type: ignore[no-any-return]
+    return (np.maximum(first, second) + 0.05) / (np.minimum(first, second) + 0.05)
 
 
 def alike(first: Colors, second: Colors) -> Flags:

@@ -147,8 +147,10 @@ def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn, forged: Flags | None = 
     outside = ink & ((x < 0) | (x > frame.width) | (y < 0) | (y > frame.height))
     first = _firsts(glyphs, np.flatnonzero(ink))
     scans, scan_boxes = _scans(drawn)
+    layer_of_scan = invisible.copy()
     for x0, y0, x1, y1 in scan_boxes.tolist() if invisible.any() else ():
         invisible &= (x < x0) | (x > x1) | (y < y0) | (y > y1)
+    layer_of_scan &= ~invisible
     invisible |= _clipping_only(page, glyphs, drawn, ink & (glyphs.mode == _CLIP))
     found = {"invisible": invisible, "tiny": tiny, "outside": outside, "actual": forged}
     words = np.flatnonzero(drawn.kinds == TEXT)
@@ -161,7 +163,7 @@ def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn, forged: Flags | None = 
             texts = _texts(glyphs, doubtful, drawn)
             suspects = {
                 "white": _on_paper(texts, shapes),
-                "alike": _on_same_color(texts, shapes),
+                "alike": _on_same_color(texts, shapes) & ~layer_of_scan,
                 "covered": _covered(texts, shapes, scans, frame),
                 "clipped": _clipped(texts, clips),
                 "layer": _in_hidden_layers(page, glyphs, drawn, texts, names),

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.settings import ServerSettings
-from pdfqa_core.ui import _free_port, traffic
+from pdfqa_core.ui import TOKEN, _free_port, traffic
 from pdfqa_core.ui.gate import Gate, is_this_computer
 from pdfqa_core.ui.sign_in import SignIn
 from pdfqa_core.ui.traffic import Rate, Traffic, Waiting
@@ -222,3 +222,11 @@ def test_names_come_from_the_environment(tmp_path: Path):
     assert (server.hosts, server.proxied) == ("docs.example.org,docs", False)
     space = read_settings(tmp_path, {"SPACE_ID": "me/it", "SPACE_HOST": "me-it.hf.space"}).server
     assert (space.hosts, space.proxied, space.demo) == ("me-it.hf.space", True, True)
+
+
+@pytest.mark.parametrize(
+    ("word", "taken"),
+    [("a" * 43, True), ("a" * 31, False), ("a" * 65, False), ("a" * 42 + "\n", False), ("ä" * 43, False), ("", False)],
+)
+def test_the_word_of_a_visitor_has_a_length_and_plain_letters(word: str, taken: bool):
+    assert bool(TOKEN.fullmatch(word)) is taken

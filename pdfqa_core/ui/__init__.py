@@ -22,6 +22,7 @@ from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.find import build_find
 from pdfqa_core.ui.gate import Gate
 from pdfqa_core.ui.guard import GuardedBlocks, guard
+from pdfqa_core.ui.health import Health
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
@@ -228,6 +229,7 @@ def _guards(services: Services) -> list[Middleware]:
     waiting = Waiting(temporary.uploads(), most)
     return [
         Middleware(Gate, listening=server.host, names=names),
+        Middleware(Health, check=lambda: services.visitors.preference(NOBODY, "health")),
         Middleware(Traffic, waiting=waiting, per_minute=per_minute, proxied=server.proxied),
     ]
 

@@ -12,10 +12,11 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.ui import TOKEN, _free_port, traffic
 from pdfqa_core.ui.gate import Gate, is_this_computer
+from pdfqa_core.ui.health import Health
 from pdfqa_core.ui.sign_in import SignIn
 from pdfqa_core.ui.traffic import Rate, Traffic, Waiting
 
@@ -201,6 +202,25 @@ def test_a_body_is_no_longer_than_it_says_or_may_be(tmp_path: Path, monkeypatch:
     long = page.post("/", content=(b"x" * 60 for _ in range(2)))
     assert (long.status_code, "100 bytes are allowed" in long.text) == (413, True)
     assert page.post("/gradio_api/upload", content=(b"x" for _ in range(2))).status_code == 411
+
+
+# ------------------------------------------------------------ /healthz
+
+
+def test_health_is_told_without_anything_else():
+    state = ["well"]
+
+    def check() -> None:
+        if state != ["well"]:
+            raise StorageError("The workspace /home/ann/secret is gone.")
+
+    page = client(Middleware(Health, check=check))
+    assert (page.get("/healthz").status_code, page.get("/healthz").json()) == (200, {"status": "ok"})
+    assert page.get("/").status_code == 200
+    assert page.post("/healthz").status_code == 404
+    state[0] = "ill"
+    answer = page.get("/healthz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "failing", "what": "StorageError"})
 
 
 # ------------------------------------------------------------ the password

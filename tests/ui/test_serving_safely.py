@@ -61,6 +61,7 @@ def test_with_a_password_nothing_is_read_and_nothing_taken_before_it(guarded: Ap
         assert visitor.post("/gradio_api/queue/join", json={"data": [], "fn_index": 0}).status_code == 401
         assert visitor.post("/login", data={"username": "me", "password": "guess"}).status_code == 400
         assert visitor.get("/config").status_code == 401
+        assert visitor.get("/healthz").json() == {"status": "ok"}
         assert visitor.post("/login", data={"username": "me", "password": PASSWORD}).json() == {"success": True}
         assert visitor.get("/config").json()["title"] == "PDFQA"
         refused_sign_ins = [

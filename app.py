@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdfqa_core.cli.serve import serve
-from pdfqa_core.settings import read_settings, workspace_path
+import sys
+
+from pdfqa_core.cli import main
 
 if __name__ == "__main__":
-    workspace = workspace_path()
-    serve(workspace, read_settings(workspace))
+    sys.exit(main(["serve"]))

@@ -32,7 +32,8 @@ from pdfqa_core.llm.profile import Profile, profile  # noqa: E402
 from pdfqa_core.reading import GenerativeReader  # noqa: E402
 from pdfqa_core.reading.prompts import FORMS  # noqa: E402
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
-from pdfqa_core.settings import Settings, models_path  # noqa: E402
+from pdfqa_core.settings import Settings  # noqa: E402
+from pdfqa_core.settings_sources import models_path  # noqa: E402
 from pdfqa_core.types import Hit, Message, Retrieved, Stored, Usage  # noqa: E402
 
 FIRST, WHOLE = 3.0, 6.0  # seconds to the first token and of the whole answer that are hoped for

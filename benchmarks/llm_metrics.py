@@ -30,7 +30,8 @@ from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import CachedLLM, Decision
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.models.metrics import remembering
-from pdfqa_core.settings import LLMSettings, models_path
+from pdfqa_core.settings import LLMSettings
+from pdfqa_core.settings_sources import models_path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"

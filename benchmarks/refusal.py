@@ -44,7 +44,8 @@ from pdfqa_core.reading.refusal_curve import DATA as CURVES
 from pdfqa_core.reading.refusal_curve import STEPS
 from pdfqa_core.retrieval import Encoder
 from pdfqa_core.retrieval.confidence import WEIGHTS, WEIGHTS_FILE, covered, nearest, weighed
-from pdfqa_core.settings import LLMSettings, Settings, models_path
+from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.settings_sources import models_path
 from pdfqa_core.types import Done
 
 ANSWERED = "answered"  # judged by both, and then by what became of the answer

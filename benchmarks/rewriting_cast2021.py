@@ -45,7 +45,8 @@ from pdfqa_core.conversation.llm import CHOSEN_NOTE, beside  # noqa: E402
 from pdfqa_core.conversation.relation import Relation, relation  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, summarise  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, retrievers  # noqa: E402
-from pdfqa_core.settings import Settings, models_path  # noqa: E402
+from pdfqa_core.settings import Settings  # noqa: E402
+from pdfqa_core.settings_sources import models_path  # noqa: E402
 from pdfqa_core.streaming import complete  # noqa: E402
 from pdfqa_core.types import (  # noqa: E402
     GREEDY,

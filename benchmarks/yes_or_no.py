@@ -36,7 +36,8 @@ from pdfqa_core.reading.evidence import Evidence
 from pdfqa_core.reading.guard import plainly
 from pdfqa_core.reading.prompts import FACTS_FIRST, FORMS, IS_IT_SO
 from pdfqa_core.reading.yes_or_no import log_odds
-from pdfqa_core.settings import LLMSettings, models_path
+from pdfqa_core.settings import LLMSettings
+from pdfqa_core.settings_sources import models_path
 from pdfqa_core.streaming import complete, result_of
 from pdfqa_core.types import Hit, Passage, Span
 

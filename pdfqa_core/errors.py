@@ -37,6 +37,10 @@ class StorageError(PdfQAError):
     """The workspace cannot be read or written; nothing that was confirmed is lost."""
 
 
+class LockedError(StorageError):
+    """Another program is writing to the workspace; a moment later it may work."""
+
+
 class StoppedError(PdfQAError):
     """A person stopped the work."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import types
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -16,9 +17,11 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from pdfqa_core.characters import clean_all
 from pdfqa_core.errors import UsageError
 
 T = TypeVar("T")
+_UNCLEAN = re.compile(r"\\u(?:d[89a-f]|0000)")
 _AS_IT_IS = frozenset({str, int, float, bool})  # most values; asked first, for speed
 
 
@@ -54,6 +57,11 @@ def _scalar(value: Any) -> Any:
 def encode(value: Any) -> str:
     """Return `value` as one line of ASCII JSON (other characters are escaped, lone surrogates too)."""
     return json.dumps(plain(value), separators=(",", ":"))
+
+
+def readable(text: str) -> str:
+    """Return JSON that `encode` wrote with the texts in it clean: what earlier versions stored may not be."""
+    return json.dumps(clean_all(json.loads(text))) if _UNCLEAN.search(text) else text
 
 
 def decode(kind: type[T], text: str | bytes) -> T:

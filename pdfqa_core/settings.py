@@ -1,17 +1,12 @@
 """All settings as data: one frozen pydantic model per part. Builds nothing and reads nothing but what it is given.
 
-Sources, later ones win: the defaults below, `pdfqa.toml` in the workspace, what was chosen on the Models tab,
-environment variables, the command line or the page. `fingerprint()` names the settings that produced an answer.
+Where their values come from is in `settings_sources`. `fingerprint()` names the settings that produced an answer.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -20,9 +15,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.languages import Language
 from pdfqa_core.looks import ANSWERING, EVIDENCE, MODELS, MORE, WORDS, Looks, setting
 
-CHOICES = "models.json"  # in the workspace: what was chosen on the Models tab
 BY_MODEL = "auto"  # the reader that suits the language model
-WHICH_MODEL = ("engine", "model", "url")  # settings that the environment can overrule only together
 
 
 class SettingsGroup(BaseModel):
@@ -313,11 +306,17 @@ class ConversationSettings(SettingsGroup):
 class ServerSettings(SettingsGroup):
     """Where the page is served and what a visitor may do."""
 
-    host: str = "127.0.0.1"
+    host: str = Field("127.0.0.1", description="Address to listen on; more than this computer's: set PDFQA_PASSWORD.")
+    hosts: str = Field("", description="Names that the page is opened under beside localhost, separated by commas.")
     port: int = Field(7860, ge=0, le=65535, description="0: any free port.")
     demo: bool = Field(False, description="Public demo: every visitor has a workspace of their own.")
     visitor_mb: int = Field(50, ge=1, description="Most MB of PDFs that one visitor of a demo may keep.")
     visitor_hours: int = Field(24, ge=1, description="Hours after which a visitor's data is removed.")
+    visitor_pages: int = Field(2000, ge=1, description="Most pages that one visitor of a demo may keep.")
+    visitor_seconds: int = Field(1200, ge=10, description="Seconds of reading that one visitor has in an hour.")
+    total_mb: int = Field(2000, ge=1, description="Most MB of PDFs of all visitors of a demo together.")
+    per_minute: int = Field(1200, ge=1, description="Most requests in a minute from one address to a demo.")
+    proxied: bool = Field(False, description="A proxy stands before it and says in X-Forwarded-For who is asking.")
 
 
 class Settings(SettingsGroup):
@@ -359,92 +358,3 @@ def load(data: Mapping[str, Any]) -> Settings:
             for e in error.errors()
         )
         raise UsageError(f"A setting is wrong: {problems}.", "Correct it or leave it out.") from error
-
-
-def read_choices(workspace: Path) -> dict[str, Any]:
-    """Return what was chosen on the Models tab (`models.json` in the workspace).
-
-    "llm": settings of the language model, "added": files, "retrieval": the encoder. Raises UsageError if it is damaged.
-    """
-    file = workspace / CHOICES
-    try:
-        data = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    except (ValueError, OSError) as error:
-        raise UsageError(f"{file} cannot be read: {error}.", "Remove it; models are chosen anew then.") from error
-    if not isinstance(data, dict) or not all(isinstance(data.get(name, {}), dict) for name in ("llm", "retrieval")):
-        raise UsageError(f"{file} does not hold choices of models.", "Remove it; models are chosen anew then.")
-    return data
-
-
-def read_settings(workspace: Path, environ: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings of a workspace: its `pdfqa.toml`, what was chosen on the Models tab, then the environment.
-
-    Environment: PDFQA_LLM_URL, PDFQA_MODEL, PDFQA_DEMO, GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, PORT, and SPACE_ID
-    (set on Hugging Face Spaces: demo mode, all interfaces).
-    """
-    environ = os.environ if environ is None else environ
-    data = _toml(workspace / "pdfqa.toml")
-    load(data)  # so that an error in the file is reported even if the environment overrules it
-    named = bool(environ.get("PDFQA_MODEL") or environ.get("PDFQA_LLM_URL"))
-    for name, value in read_choices(workspace).get("llm", {}).items():
-        if not (named and name in WHICH_MODEL):
-            data.setdefault("llm", {})[name] = value
-    if (encoder := read_choices(workspace).get("retrieval", {}).get("embedding_model")) is not None:
-        data.setdefault("retrieval", {})["embedding_model"] = encoder
-    load(data)
-    for section, name, value in _named(environ):
-        data.setdefault(section, {})[name] = value
-    return load(data)
-
-
-def _toml(file: Path) -> dict[str, dict[str, Any]]:
-    if not file.is_file():
-        return {}
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} is not valid TOML: {error}.", "Correct the file or remove it.") from error
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.", "Check its permissions.") from error
-
-
-def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
-    """Yield section, name and value of each setting that the environment gives."""
-    if environ.get("SPACE_ID"):
-        yield "server", "demo", True
-        yield "server", "host", "0.0.0.0"  # noqa: S104 - a Space is reached through its proxy
-    if environ.get("PDFQA_DEMO"):
-        yield "server", "demo", environ["PDFQA_DEMO"].lower() not in ("0", "false", "no", "off")
-    if environ.get("PDFQA_MODEL"):
-        yield "llm", "model", environ["PDFQA_MODEL"]
-    if environ.get("PDFQA_LLM_URL"):
-        yield "llm", "engine", "openai"
-        yield "llm", "url", environ["PDFQA_LLM_URL"]
-    if environ.get("GRADIO_SERVER_NAME"):
-        yield "server", "host", environ["GRADIO_SERVER_NAME"]
-    if port := environ.get("GRADIO_SERVER_PORT") or environ.get("PORT"):
-        yield "server", "port", port
-
-
-def workspace_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Return where the workspace lies: PDFQA_WORKSPACE; on a Space `/data` where it is writable; else `data/`."""
-    environ = os.environ if environ is None else environ
-    if environ.get("PDFQA_WORKSPACE"):
-        return Path(environ["PDFQA_WORKSPACE"]).expanduser().resolve()
-    if environ.get("SPACE_ID") and os.access("/data", os.W_OK):
-        return Path("/data")
-    return Path(__file__).resolve().parent.parent / "data" / "workspace"
-
-
-def models_path(llm: LLMSettings, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of model files, which all workspaces of a user share.
-
-    PDFQA_MODELS; what the settings name; on a Space `/data/models` where that is writable; else `pdfqa/models` of the
-    user's cache ($XDG_CACHE_HOME, ~/.cache).
-    """
-    environ = os.environ if environ is None else environ
-    if named := environ.get("PDFQA_MODELS") or llm.models_folder:
-        return Path(named).expanduser().absolute()
-    if environ.get("SPACE_ID") and os.access("/data", os.W_OK):
-        return Path("/data/models")
-    return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "pdfqa" / "models"

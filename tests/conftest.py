@@ -12,7 +12,8 @@ import pytest
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.llm.gpu import Offload
-from pdfqa_core.settings import LLMSettings, models_path
+from pdfqa_core.settings import LLMSettings
+from pdfqa_core.settings_sources import models_path
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import (
     GREEDY,

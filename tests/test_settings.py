@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services.strategies import check
-from pdfqa_core.settings import Settings, load, models_path, read_settings, workspace_path
+from pdfqa_core.settings import Settings, load
+from pdfqa_core.settings_sources import models_path, read_settings, workspace_path
 
 SECTIONS = tuple(Settings.model_fields)
 
@@ -113,7 +114,10 @@ OTHER = {  # another valid value for every setting
         "question_type": "boolean", "instruction": "x", "kinds": False, "second_search": False,
     },
     "conversation": {"rewriter": "none", "turns": 7, "new_topic": 0.7},
-    "server": {"host": "0.0.0.0", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7},
+    "server": {
+        "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7,
+        "visitor_pages": 7, "visitor_seconds": 77, "total_mb": 7, "per_minute": 7, "proxied": True,
+    },
 }  # fmt: skip
 
 

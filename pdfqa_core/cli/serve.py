@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import UsageError
-from pdfqa_core.settings import Settings
+from pdfqa_core.settings import ServerSettings, Settings
+
+PASSWORD = "PDFQA_PASSWORD"  # noqa: S105 - the name of the variable; not an option, which others could read in `ps`
+TICK = 0.5  # seconds
+LONGEST_END = 4.0  # seconds that ending may take before the process ends anyway
+_log = logging.getLogger(__name__)
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,18 +38,91 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def serve(workspace: Path, settings: Settings) -> None:
-    """Build the services and the page, print the address, and serve until interrupted.
+    """Build the services and the page, print the address, and serve until Ctrl-C or SIGTERM.
 
-    Raises UsageError if the environment asks for a public tunnel: documents would leave this computer.
+    Then answers are stopped and stored as far as they are written, and the process ends within 5 seconds.
+
+    Raises UsageError if the environment asks for a public tunnel (documents would leave this computer), if other
+    computers could reach the app without a password, or if the port is in use.
     """
     if os.environ.get("GRADIO_SHARE", "").lower() in ("1", "true", "yes"):
         raise UsageError("GRADIO_SHARE is set, but documents must not leave this computer.", "Unset it.")
+    password = os.environ.get(PASSWORD, "")
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     from pdfqa_core.services import Services
-    from pdfqa_core.ui import build_page, launch
+    from pdfqa_core.ui import build_page, launch, temporary
 
-    with Services.open(workspace, settings) as services:
-        page = build_page(services)
-        address = launch(page, services)
-        print(f"PDFQA is open at {address}  (Ctrl-C ends it)", flush=True)
-        page.block_thread()
+    _check_open(settings.server, password)
+    if os.name == "posix":
+        os.umask(0o077)  # what is written is this user's alone
+    os.environ["GRADIO_TEMP_DIR"] = str(temporary.uploads())
+    try:
+        with Services.open(workspace, settings) as services:
+            page = build_page(services)
+            address = launch(page, services, password=password)
+            with _until_told() as told:
+                print(f"PDFQA is open at {address}  (Ctrl-C ends it)", flush=True)
+                while not told.wait(TICK):  # Windows sees Ctrl-C only between two waits
+                    pass
+                _end_in_time()
+                threading.Thread(target=page.close, args=(False,), daemon=True).start()
+                services.close()
+                _leave()
+    finally:
+        temporary.remove()
+
+
+def _check_open(server: ServerSettings, password: str) -> None:
+    """Raise UsageError where other computers could reach the app and nothing asks who is there."""
+    from pdfqa_core.ui.gate import is_this_computer
+    from pdfqa_core.ui.sign_in import SHORTEST
+
+    if password and len(password) < SHORTEST:
+        raise UsageError(f"The password in {PASSWORD} is too short.", f"Take {SHORTEST} characters or more.")
+    if is_this_computer(server.host) or server.demo or password:
+        return
+    raise UsageError(
+        f"Without a password the app is open to this computer only, but it is to listen on {server.host}: "
+        "whoever reaches that could read and delete everything.",
+        f"Set {PASSWORD} to a password, or use --demo, where every visitor has a space of their own.",
+    )
+
+
+@contextmanager
+def _until_told() -> Iterator[threading.Event]:
+    """Give an event that is set by Ctrl-C and SIGTERM; a second one ends the process at once."""
+    told = threading.Event()
+
+    def tell(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        told.set()
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, tell) for number in signals]
+    try:
+        yield told
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _end_in_time() -> None:
+    """End the process after `LONGEST_END` seconds whatever is still going on; what was confirmed is stored."""
+
+    def end() -> None:
+        _log.warning("something did not stop within %s seconds; the program ends without it", LONGEST_END)
+        _leave()
+
+    watch = threading.Timer(LONGEST_END, end)
+    watch.daemon = True
+    watch.start()
+
+
+def _leave() -> NoReturn:
+    """End the process now: taking the loaded libraries apart in order would take seconds more."""
+    from pdfqa_core.ui import temporary
+
+    temporary.remove()
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)

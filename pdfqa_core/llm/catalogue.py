@@ -18,6 +18,8 @@ from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.llm.gguf import MAGIC, check_model, read_header
 from pdfqa_core.llm.hardware import Dimensions, memory, needed_memory
 from pdfqa_core.llm.native import convert_to_f16
+from pdfqa_core.llm.partial import known_right, noted_sha256, remember
+from pdfqa_core.whole_files import file_sha256
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "catalogue.toml"
 AS_PACKAGED, F16 = "as packaged", "F16"  # weights: those of the file, or turned into 16-bit floats once
@@ -208,9 +210,21 @@ def resolve(name_or_path: str, *folders: Path, weights: str = F16, convert: bool
     found = on_disk(chosen, *folders, weights=weights)
     if found is None:
         raise missing(chosen, folders[0])
+    if chosen.f16 and found.name == chosen.f16 and not _whole(found):
+        _log.warning("%s is damaged and made again", found)
+        found = on_disk(chosen, *folders, weights="") or found
     if convert and weights == F16 and chosen.f16 and found.name != chosen.f16:
         return _converted(found, folders[0] / chosen.f16) or found
     return found
+
+
+def _whole(made: Path) -> bool:
+    """Whether a file that was made here is as it was then: by size and time, and by its hash where these differ."""
+    try:
+        noted = noted_sha256(made)
+        return not noted or known_right(made, noted) or file_sha256(made) == noted
+    except OSError:
+        return False
 
 
 def _given(path: Path) -> Path:
@@ -242,6 +256,7 @@ def _converted(source: Path, target: Path) -> Path | None:
             _log.warning("%s is used as it is: %d MB are free, its 16-bit variant needs %d", source, free, needed)
             return None
         convert_to_f16(source, target)
+        remember(target, file_sha256(target))
     except (OSError, ModelError) as error:
         _log.warning("%s is used as it is: %s", source, error)
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from pdfqa_core.characters import Pieces
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, shares_of_first_tokens
@@ -19,6 +20,7 @@ from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
 
 TOP_TOKENS = 20  # servers give no more
+CHARACTERS_PER_TOKEN_AT_MOST = 100  # a server that writes more has lost count
 CHARACTERS_PER_TOKEN = 3.5  # below the 4 of English prose: an estimate that is rather too long than too short
 TOKENS_AROUND_MESSAGE = 8
 
@@ -243,6 +245,7 @@ class OpenAICompatible:
         """Yield the pieces of one streamed reply (server-sent events); return what it took."""
         usage, reason, events, strange = Usage(), "", 0, False
         lines = self._server.lines("POST", f"{self.url}/chat/completions", body, stop=stop)
+        pieces, room = Pieces(), self._room(body)
         with closing(lines):
             for line in lines:
                 if isinstance(line, Progress):
@@ -255,10 +258,18 @@ class OpenAICompatible:
                         continue
                     piece, ended, counted = self._event(data)
                     reason, usage = ended or reason, counted or usage
+                    piece = pieces.take(piece)[:room]
+                    room -= len(piece)
                     if piece:
                         yield piece
+                    if room <= 0:
+                        _log.warning("%s does not stop at max_tokens; its reply is cut off", self.url)
+                        reason = "length"
+                        break
                 else:
                     strange = strange or bool(line.strip())
+        if last := pieces.rest():
+            yield last
         if is_set(stop) or reason:
             return replace(usage, finish_reason="stopped" if is_set(stop) else reason)
         if strange and not events:
@@ -269,6 +280,11 @@ class OpenAICompatible:
                 "The prompt may be longer than its context: use fewer passages, or set a larger context there.",
             )
         raise ModelError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
+
+    @staticmethod
+    def _room(body: Mapping[str, Any]) -> int:
+        """Return how many characters a reply of so many tokens can have at most."""
+        return CHARACTERS_PER_TOKEN_AT_MOST * int(body["max_tokens"])
 
     def _event(self, data: str) -> tuple[str, str, Usage | None]:
         """Return the text of one event, why the reply ends with it ("": it does not), and its tokens if given."""

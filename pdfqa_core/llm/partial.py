@@ -167,6 +167,14 @@ def remember(path: Path, sha256: str) -> None:
     _note(path).write_text(_state(path, sha256), encoding="ascii")
 
 
+def noted_sha256(path: Path) -> str:
+    """Return the hash that was noted of a file when it was right; empty where none was."""
+    try:
+        return _note(path).read_text(encoding="ascii").partition(" ")[0]
+    except (OSError, ValueError):
+        return ""
+
+
 def known_right(path: Path, sha256: str) -> bool:
     """Whether a file is noted to have this checksum and has not changed since."""
     try:

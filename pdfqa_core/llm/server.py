@@ -13,7 +13,7 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -32,6 +32,7 @@ CONNECT = 10.0  # seconds until a connection must stand
 QUICK = 3.0  # seconds of silence after which a question about the server itself is given up
 RETRIES = 4
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one, up to LONGEST_WAIT
+LONGEST_ANSWER = 20_000_000  # characters, with all that stands around the words
 LONGEST_WAIT = 30.0
 NEVER = (501, 505)  # statuses that say that the server cannot do it, not that it cannot now
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -220,6 +221,19 @@ def _wait(seconds: float, words: str, stop: StopSignal | None) -> Iterator[Progr
         time.sleep(min(POLL, left))
 
 
+def _lines(pieces: Iterable[str], url: str) -> Iterator[str]:
+    """Yield the lines of an answer. Raises ModelError where it does not come to an end."""
+    left, total = "", 0
+    for piece in pieces:
+        total += len(piece)
+        if total > LONGEST_ANSWER:
+            raise ModelError(f"{url} sent more than {LONGEST_ANSWER:,} characters.", "Look at that server's log.")
+        *whole, left = (left + piece).split("\n")
+        yield from (line.removesuffix("\r") for line in whole)
+    if left:
+        yield left
+
+
 class _Request:
     """One answer, read by a thread of its own so that a stop is noticed while the server is silent."""
 
@@ -255,7 +269,7 @@ class _Request:
                 if self._cancelled.is_set():
                     return
                 self._server.check(response)
-                for line in response.iter_lines():
+                for line in _lines(response.iter_text(), self._server.url):
                     begun = True
                     self._queue.put(line)
                     if self._cancelled.is_set():

@@ -12,7 +12,8 @@ from pdfqa_core.models.encoders import Encoders, PassageEncoder, graphs_path
 from pdfqa_core.models.files import ModelFile, ModelFiles
 from pdfqa_core.models.language import LanguageModel, ModelStatus, State
 from pdfqa_core.models.speed import Speed
-from pdfqa_core.settings import Settings, models_path
+from pdfqa_core.settings import Settings
+from pdfqa_core.settings_sources import models_path
 
 __all__ = [
     "Changes", "EncoderFile", "EncoderFiles", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus",

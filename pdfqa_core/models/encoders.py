@@ -11,7 +11,8 @@ from typing import Protocol
 
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.retrieval import AUTO, CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
-from pdfqa_core.settings import LLMSettings, models_path
+from pdfqa_core.settings import LLMSettings
+from pdfqa_core.settings_sources import models_path
 from pdfqa_core.types import StopSignal
 
 _log = logging.getLogger(__name__)

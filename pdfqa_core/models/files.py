@@ -16,7 +16,8 @@ from pdfqa_core.llm.gguf import check_model, read_header
 from pdfqa_core.llm.hardware import Fit, Memory, fit, memory, needed_memory
 from pdfqa_core.llm.partial import forget
 from pdfqa_core.models.encoder_files import EncoderFiles
-from pdfqa_core.settings import CHOICES, LLMSettings, read_choices
+from pdfqa_core.settings import LLMSettings
+from pdfqa_core.settings_sources import CHOICES, read_choices
 from pdfqa_core.whole_files import write_atomically
 
 

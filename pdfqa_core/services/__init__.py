@@ -23,6 +23,7 @@ from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.first_questions import FirstQuestions
 from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
+from pdfqa_core.services.housekeeping import Housekeeping
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.overview import OverviewService
@@ -32,6 +33,7 @@ from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
+from pdfqa_core.services.room import Room
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
@@ -91,6 +93,7 @@ class Services:
     evaluation: EvaluationService
     synthesis: SynthesisService
     visitors: VisitorService
+    housekeeping: Housekeeping
     _opened_with: Settings
     _store: Store
 
@@ -104,7 +107,8 @@ class Services:
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)
-        documents = DocumentService(store, settings, passwords, tasks)
+        room = Room(store, settings.server)
+        documents = DocumentService(store, settings, passwords, tasks, room)
         collections, versions = CollectionService(store), NewerVersionService(store, documents)
         finding = FindService(store, documents)
         indexes = IndexService(workspace, documents, models.encoders, tasks)
@@ -113,6 +117,8 @@ class Services:
         pages = PageService(documents, settings, passwords)
         studies = StudyService(store.studies, store.conversations)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
+
+        visitors = VisitorService(store.owners, indexes, finding, passwords, room, settings.server)
 
         def finished(owner: str, document: Document) -> None:
             preparation.want(owner, settings, [document.id])
@@ -147,7 +153,8 @@ class Services:
             study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             synthesis=SynthesisService(store.synthetic_questions, documents, indexes, models, tasks),
-            visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
+            visitors=visitors,
+            housekeeping=Housekeeping(visitors.purge),
             _opened_with=settings,
             _store=store,
         )
@@ -162,10 +169,12 @@ class Services:
 
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
-        self.jobs.close()
+        self.housekeeping.close()
+        self.jobs.let_go()
         self.tasks.stop_all()
         self.answering.close()
         self.summaries.close()
+        self.jobs.close()
         self.preparation.close()
         self.models.close()
         self.pages.close()

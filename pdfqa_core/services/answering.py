@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdfqa_core.characters import clean
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.under_way import UnderWay, Written
@@ -30,6 +31,7 @@ class Answering:
         Without an id it is asked in a new conversation, which is there at once and goes if nothing comes of it.
         Raises UsageError (empty question), PdfQAError (no documents, the conversation is still being answered).
         """
+        question = clean(question)
         self._under_way.check_free(owner, conversation_id)
         begun = "" if conversation_id else self._answers.begin(owner, question, document_ids)
         written = Written(owner, conversation_id or begun, question)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -14,8 +15,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from pdfqa_core.characters import clean
 from pdfqa_core.conversation import rewriters
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import default_threads
@@ -59,6 +61,8 @@ from pdfqa_core.types import (
 _THIS_ONE = re.compile(
     r"\bthis (?:document|paper|report|article|file|pdf|study|book|handbook|policy|filing)\b", re.IGNORECASE
 )
+_log = logging.getLogger(__name__)
+LONGEST_LOCK = 300.0  # seconds that a finished answer waits for a locked database
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
@@ -360,13 +364,24 @@ class AnswerService:
     def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
         """Store an answer as a turn, a first one together with its conversation; nothing is stored twice.
 
-        A refusal says so if only some of the documents were searched.
+        A refusal says so if only some of the documents were searched. While another program writes to the database, it
+        waits: what is written is not given up for that.
         """
         if answer.refused and asked.document_ids:
             there = sum(one.state.usable for one in self._documents.list(asked.owner))
             if there > (few := len(set(asked.document_ids))):
                 note = f"Only {few} of your {there} documents {'was' if few == 1 else 'were'} searched."
                 answer = replace(answer, notes=(*answer.notes, note))
+        give_up = time.monotonic() + LONGEST_LOCK
+        while True:
+            try:
+                return self._stored(asked, draft, answer)
+            except LockedError as error:
+                if time.monotonic() > give_up:
+                    raise
+                _log.warning("an answer waits to be stored: %s", error.what)
+
+    def _stored(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
         turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.noted(answer))
         conversation_id = asked.conversation_id
         if not conversation_id:
@@ -395,7 +410,7 @@ class AnswerService:
 def _not_empty(question: str) -> str:
     if not question.strip():
         raise UsageError("The question is empty.", "Type a question.")
-    return question.strip()
+    return clean(question.strip())
 
 
 def _cited(answer: Answer) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,19 +14,19 @@ from joblib import cpu_count
 
 from pdfqa_core import ingest as ingestion
 from pdfqa_core import languages
-from pdfqa_core.errors import PdfQAError, StoppedError, StorageError, UsageError
+from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError, UsageError
 from pdfqa_core.extraction.process.properties import FileProperties, read_properties
 from pdfqa_core.extraction.process.slots import Slots
 from pdfqa_core.extraction.process.worker import Limits, ReadResult, read_document
 from pdfqa_core.services import readings
 from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.room import Room
 from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.storage.documents import Documents
 from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
-from pdfqa_core.whole_files import file_sha256
 
 _log = logging.getLogger(__name__)
 
@@ -32,12 +34,16 @@ _log = logging.getLogger(__name__)
 def read_pdf(
     path: Path, chosen: ExtractionSettings, password: str | None, on_progress: Callable[[Progress], None], *,
     document_id: str = "", filename: str = "", workers: int = 0, stop: StopSignal | None = None,
-    numbers: Sequence[int] = (), visual_pages: str = "",
+    numbers: Sequence[int] = (), visual_pages: str = "", most_seconds: float | None = None,
 ) -> ReadResult:  # fmt: skip
-    """Return the pages of a PDF read in this way and within its limits; nothing is stored. As `read_document`."""
+    """Return the pages of a PDF read in this way and within its limits; nothing is stored. As `read_document`.
+
+    `most_seconds` is how long it may take in all, OCR included.
+    """
     limits = Limits(
         max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,
         memory_mb=chosen.memory_mb, seconds=chosen.seconds, page_seconds=chosen.page_seconds,
+        most_seconds=math.inf if most_seconds is None else most_seconds,
     )  # fmt: skip
     return read_document(
         path, document_id, filename=filename, extractor=chosen.extractor, password=password, tables=chosen.tables,
@@ -65,17 +71,19 @@ class _Uncounted:
 
 
 class DocumentService:
-    """The documents of each owner. `settings` say how new PDFs are read and how much a visitor may keep."""
+    """The documents of each owner. `settings` say how new PDFs are read, `room` how much a visitor may keep."""
 
-    def __init__(self, store: Store, settings: Settings, passwords: Passwords, tasks: Tasks) -> None:
+    def __init__(self, store: Store, settings: Settings, passwords: Passwords, tasks: Tasks, room: Room) -> None:
         self._store = store
         self._kept = store.documents
         self._extraction = settings.extraction
-        self._server = settings.server
+        self.room = room
         self._passwords = passwords
         self._tasks = tasks
         self._looking = threading.Lock()
-        self._slots = Slots(settings.extraction.workers or cpu_count())
+        count = settings.extraction.workers or cpu_count()
+        demo = settings.server.demo  # there one place is always kept for the others
+        self._slots = Slots(max(2, count), max(2, count) - 1) if demo else Slots(count)
         self._before_removal: list[Callable[[Path], None]] = []
         self._when_removed: list[Callable[[str, str], None]] = []
         try:
@@ -118,28 +126,34 @@ class DocumentService:
 
     def ingest(
         self, owner: str, files: Sequence[Path | ingestion.Source], *, password: str | None = None, again: bool = False,
-        extraction: ExtractionSettings | None = None, task: str = "",
+        extraction: ExtractionSettings | None = None, task: str = "", reserved: bool = False,
     ) -> Iterator[Progress | Document]:  # fmt: skip
         """Read PDFs into the workspace, several side by side; yields progress, and a Document for each file.
 
         `extraction` says how, the workspace's settings where None is given. A file that can be searched already and has
         been read in this way is not read again unless `again` is set; what cannot be read in this way keeps the reading
-        it had. A password that opens a file is kept in memory for the images of its pages. Raises StoppedError when the
-        task is stopped within a file; nothing is kept of such files. Raises UsageError without an owner.
+        it had. `reserved`: the caller has reserved the room for them. A password that opens a file is kept in memory
+        for the images of its pages. Raises StoppedError when the task is stopped within a file; nothing is kept of such
+        files. Raises UsageError without an owner, PdfQAError where a visitor of a demo has no room for them.
         """
         if not owner:
             raise UsageError("This page does not know whose documents these are.", "Open it again.")
         chosen = extraction or self._extraction
         sources = [f if isinstance(f, ingestion.Source) else ingestion.Source(f, f.name) for f in files]
-        self._check_room(owner, sources)
         name = readings.name_of(chosen)
         tried = {reading.document_id for reading in self._kept.readings(owner) if reading.extractor == name}
+        reservation = "" if reserved else uuid.uuid4().hex
         with self._tasks.start(task) as stop:
-            yield from ingestion.ingest(
-                sources, self._kept, self._store.files.store, self._read(chosen, password, stop, owner),
-                owner=owner, extractor=name, max_bytes=chosen.max_file_mb * 1_000_000, again=again, tried=tried,
-                workers=self._workers(chosen), stop=stop,
-            )  # fmt: skip
+            if reservation:
+                self.room.reserve(reservation, owner, sources)
+            try:
+                yield from ingestion.ingest(
+                    sources, self._kept, self._store.files.store, self._read(chosen, password, stop, owner),
+                    owner=owner, extractor=name, max_bytes=chosen.max_file_mb * 1_000_000, again=again, tried=tried,
+                    workers=self._workers(chosen), stop=stop,
+                )  # fmt: skip
+            finally:
+                self.room.release(reservation)
 
     @property
     def slots(self) -> Slots:
@@ -161,31 +175,21 @@ class DocumentService:
             secret = password or self._passwords.get(owner, document_id)
             if not self._slots.free:
                 on_progress(Progress(f"queueing {source.filename}"))
-            with self._slots.take(self._workers(chosen) // unfinished, stop) as workers:
-                result = read_pdf(
-                    source.path, chosen, secret, on_progress, document_id=document_id, filename=source.filename,
-                    workers=workers, stop=stop,
-                )  # fmt: skip
+            with self._slots.take(self._workers(chosen) // unfinished, stop, owner) as workers:
+                try:
+                    allowed = self.room.allowed(owner, document_id, chosen)
+                except DocumentError as none_left:
+                    return ReadResult(none_left.state, str(none_left), Path(source.filename).stem)
+                with self.room.reading(owner):
+                    result = read_pdf(
+                        source.path, allowed, secret, on_progress, document_id=document_id, filename=source.filename,
+                        workers=workers, stop=stop, most_seconds=self.room.seconds_left(owner),
+                    )  # fmt: skip
             if secret and owner and result.state.usable:
                 self._passwords.keep(owner, document_id, secret)
             return result
 
         return read
-
-    def _check_room(self, owner: str, sources: Sequence[ingestion.Source]) -> None:
-        server = self._server
-        if not server.demo:
-            return
-        known = {document.id for document in self._kept.list(owner)}
-        new = [s.path for s in sources if s.path.is_file() and file_sha256(s.path) not in known]
-        wanted = sum(path.stat().st_size for path in new)
-        kept = self._store.owners.pdf_bytes(owner)
-        if new and wanted + kept > server.visitor_mb * 1_000_000:
-            raise PdfQAError(
-                f"This would be {(wanted + kept) / 1e6:.1f} MB of PDFs; a visitor of this demo may keep "
-                f"{server.visitor_mb} MB.",
-                "Remove a document first, or run the app on your own computer.",
-            )
 
     def remove(self, owner: str, document_id: str) -> None:
         """Remove a document, its pages and what was derived from it."""

@@ -81,13 +81,15 @@ class PageOcr:
         which = "page" if len(wanted) == 1 else "pages"
         phase = f"reading {which} {', '.join(map(str, wanted))} with OCR"
         yield Progress(phase)
-        with self._documents.slots.take(min(len(wanted), self._documents.slots.count), stop) as workers:
+        slots, room = self._documents.slots, self._documents.room
+        with slots.take(min(len(wanted), slots.count), stop, owner) as workers, room.reading(owner):
+            room.allowed(owner, document.id, extraction)
             result = yield from in_background(
                 lambda report: read_pdf(
                     pdf.path, extraction, self._passwords.get(owner, document.id),
                     lambda step: report(Progress(phase, step.done, step.total)), document_id=document.id,
                     filename=pdf.filename, workers=workers, stop=stop, numbers=numbers,
-                    visual_pages=",".join(map(str, wanted)),
+                    visual_pages=",".join(map(str, wanted)), most_seconds=room.seconds_left(owner),
                 )
             )  # fmt: skip
         if not result.state.usable and result.state is not DocumentState.NO_TEXT:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.errors import StorageError
+from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.ingest import Source, short_name
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.tasks import Tasks
@@ -80,16 +80,21 @@ class ReadingJobs:
     ) -> Batch:  # fmt: skip
         """Begin to read files; `keep` moves them into the workspace first, since they are somebody's uploads.
 
-        Returns at once. Raises StorageError if they cannot be kept.
+        Returns at once. Raises StorageError if they cannot be kept, PdfQAError where a visitor has no room for them,
+        UsageError without an owner.
         """
         sources = tuple(one if isinstance(one, Source) else Source(one, one.name) for one in files)
         batch = Batch(uuid.uuid4().hex, owner, sources, extraction, again)
+        if not owner:
+            raise UsageError("This page does not know whose documents these are.", "Open it again.")
+        self._documents.room.reserve(batch.id, owner, sources)
         try:
             if keep:
                 self._keep(batch)
             self._note(batch)
         except OSError as error:
             self._forget(batch)
+            self._documents.room.release(batch.id)
             raise StorageError(
                 f"The files cannot be kept in {self._folder}: {error.strerror or error}.",
                 "Make room on that disk, or check its permissions, and add them again.",
@@ -157,6 +162,7 @@ class ReadingJobs:
                     batch.error = error
         if not self._closing.is_set():
             self._forget(batch)
+        self._documents.room.release(batch.id)
         with self._changed:
             batch.done, batch.steps = True, ()
             self._changed.notify_all()
@@ -165,7 +171,7 @@ class ReadingJobs:
         steps: dict[str, Progress] = {}
         for event in self._documents.ingest(
             batch.owner, batch.sources, password=password, again=batch.again, extraction=batch.extraction,
-            task=batch.task,
+            task=batch.task, reserved=True,
         ):  # fmt: skip
             if batch.stopped:  # before its task had begun
                 self._tasks.stop(batch.task)
@@ -236,11 +242,15 @@ class ReadingJobs:
         batch.copies = {source.path: None for source in there if source.path.parent == self._folder}
         return batch
 
-    def close(self) -> None:
-        """End the work; what is not finished is taken up by the next program."""
+    def let_go(self) -> None:
+        """Have the work end; what is not finished is taken up by the next program."""
         self._closing.set()
         for batch in list(self._batches):
             if not batch.done:
                 self._tasks.stop(batch.task)
+
+    def close(self) -> None:
+        """End the work and wait for its end."""
+        self.let_go()
         for thread in list(self._threads):
             thread.join(timeout=PATIENCE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.room import Room
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.storage.owners import Owners, Preference
 
@@ -13,12 +14,14 @@ class VisitorService:
     """The owners of documents and conversations: the person at this computer, or each visitor of a demo."""
 
     def __init__(
-        self, owners: Owners, indexes: IndexService, finding: FindService, passwords: Passwords, server: ServerSettings
-    ) -> None:
+        self, owners: Owners, indexes: IndexService, finding: FindService, passwords: Passwords, room: Room,
+        server: ServerSettings,
+    ) -> None:  # fmt: skip
         self._owners = owners
         self._finding = finding
         self._indexes = indexes
         self._passwords = passwords
+        self._room = room
         self._server = server
 
     def preference(self, owner: str, name: str, default: Preference = None) -> Preference:
@@ -35,6 +38,7 @@ class VisitorService:
             return ()
         gone = self._owners.purge(self._server.visitor_hours, keep=(LOCAL_OWNER,))
         self._passwords.forget_owners(gone)
+        self._room.forget(gone)
         for owner in gone:
             self._indexes.remove_owner(owner)
         if gone:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from pdfqa_core.storage.private import private_file
+
 BUSY_SECONDS = 5.0  # that a file may be in another process's hands
 _log = logging.getLogger(__name__)
 
@@ -20,6 +22,7 @@ def open_cache(path: Path, words: str, make: Callable[[sqlite3.Connection], None
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        private_file(path)
         try:
             return _connected(str(path), make)
         except sqlite3.DatabaseError as error:
@@ -40,6 +43,7 @@ def _connected(name: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3
         with suppress(sqlite3.OperationalError):  # another process may be switching at this moment
             database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
+        database.execute("PRAGMA secure_delete = ON")
         with database:
             make(database)
     except sqlite3.Error:

@@ -10,6 +10,7 @@ from sqlalchemy import DateTime, Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
+from pdfqa_core.characters import clean, clean_all
 from pdfqa_core.errors import UsageError
 from pdfqa_core.types import DocumentState, Thumb
 
@@ -44,9 +45,7 @@ class CleanText(TypeDecorator[str]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         """Replace what no database takes."""
-        if not isinstance(value, str):
-            return value
-        return value.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return clean(value) if isinstance(value, str) else value
 
 
 class State(TypeDecorator[DocumentState]):
@@ -79,7 +78,7 @@ class Json(TypeDecorator[Any]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:
         """Return the value as ASCII, which every database takes."""
-        return json.dumps(value)
+        return json.dumps(clean_all(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
         """Return the value; a list comes back as a tuple."""

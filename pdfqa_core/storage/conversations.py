@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import JSON, Connection, Row, Select, cast, delete, func, insert, select, type_coerce, update
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.json_codec import decode, encode
+from pdfqa_core.json_codec import decode, encode, readable
 from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.documents import filenames
 from pdfqa_core.storage.records import ConversationSummary, StudyTurn, TurnText
@@ -179,7 +179,7 @@ def put_turns(connection: Connection, owner: str, found: Sequence[StudyTurn], mo
 
 def turn_of(row: Row[Any]) -> Turn:
     """Return the turn in a row of the table."""
-    return record(Turn, row, answer=decode(Answer, row.answer))
+    return record(Turn, row, answer=decode(Answer, readable(row.answer)))
 
 
 def _insert_turn(connection: Connection, owner: str, conversation_id: str, turn: Turn) -> None:

@@ -1,7 +1,7 @@
 """Connections to SQLite or PostgreSQL: one writer behind a lock, readers from a pool, errors in words.
 
 SQLite runs with a write-ahead log and synchronous=FULL: once a transaction's block has ended, its data survives a
-crash of the program and of the machine. Readers never wait for the writer.
+crash of the program and of the machine. Readers never wait for the writer. What is deleted is overwritten with zeros.
 """
 
 from __future__ import annotations
@@ -70,6 +70,15 @@ class Database:
         with database_failures(self.where), self._lock, self._writer.begin() as connection:
             yield connection
 
+    def forget_deleted(self) -> None:
+        """Have what was deleted leave SQLite's write-ahead log too, where no reader needs it; else the next time."""
+        if self.is_sqlite:
+            with database_failures(self.where), self._lock, self._writer.connect() as connection:
+                connection.rollback()  # a checkpoint cannot be part of a transaction
+                cursor = connection.connection.cursor()
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                cursor.close()
+
     def close(self) -> None:
         """Close all connections."""
         self._writer.dispose()
@@ -134,7 +143,7 @@ def _sqlite_engine(url: URL, busy_seconds: float, begin: str, pool: Mapping[str,
         connection.isolation_level = None  # transactions begin where `begin` below says, not where sqlite3 guesses
         connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}").close()
         _write_ahead(connection, busy_seconds)
-        for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+        for pragma in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}").close()
 
     @event.listens_for(engine, "begin")

@@ -71,6 +71,13 @@ class Documents:
         with self._database.read() as connection:
             return tuple(record(Document, row) for row in connection.execute(query))
 
+    def sizes(self, owner: str = "") -> dict[str, int]:
+        """Return the bytes of each PDF that the owner (anybody) has, by its id."""
+        query = select(documents.c.id, documents.c.size)
+        with self._database.read() as connection:
+            rows = connection.execute(query.where(documents.c.owner == owner) if owner else query)
+            return {row.id: row.size for row in rows}
+
     def all_ids(self) -> frozenset[str]:
         """Return the ids of the documents that anybody has."""
         with self._database.read() as connection:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
-from pdfqa_core.errors import PdfQAError, StorageError
+from pdfqa_core.errors import LockedError, PdfQAError, StorageError
 
 _LOCKED = (
     "Another program is writing to the workspace {where} and did not finish in time.",
@@ -81,4 +81,5 @@ def file_failures(where: Path) -> Iterator[None]:
 
 
 def _storage_error(words: tuple[str, str], where: str) -> StorageError:
-    return StorageError(words[0].format(where=where), words[1])
+    kind = LockedError if words is _LOCKED else StorageError
+    return kind(words[0].format(where=where), words[1])

@@ -76,6 +76,8 @@ class Owners:
             for owner in idle:
                 _remove(connection, owner)
         self._files.remove_pending()
+        if idle:
+            self._database.forget_deleted()
         return tuple(idle)
 
 

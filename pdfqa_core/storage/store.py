@@ -16,6 +16,7 @@ from pdfqa_core.storage.evaluations import Evaluations
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
+from pdfqa_core.storage.private import make_private, private_file
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
@@ -52,12 +53,16 @@ class Store:
         folder = Path(workspace).expanduser()
         with file_failures(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            make_private(folder)
+            if not database_url:
+                private_file(folder / DATABASE_FILE)
         url = database_url or URL.create("sqlite", database=str(folder / DATABASE_FILE))
         return cls(folder, Database(url, busy_seconds=busy_seconds))
 
     def close(self) -> None:
         """Close the database."""
         self.database.close()
+        make_private(self.workspace)
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 import socket
 from collections.abc import Callable
@@ -12,17 +14,21 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, theme
+from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, temporary, theme
 from pdfqa_core.ui.collections import shown_collection
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.find import build_find
-from pdfqa_core.ui.guard import guard
+from pdfqa_core.ui.gate import Gate
+from pdfqa_core.ui.guard import GuardedBlocks, guard
+from pdfqa_core.ui.health import Health
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
+from pdfqa_core.ui.sign_in import SignIn
+from pdfqa_core.ui.traffic import Traffic, Waiting
 
 TABS: dict[str, ModuleType] = {
     "Documents": documents,
@@ -36,13 +42,14 @@ TABS: dict[str, ModuleType] = {
 GO = "(_, ...others) => [location.search, ...others]"
 ADDRESS = "(...known) => [...known.slice(0, -1), location.search]"
 OPENED = "(_, ...others) => [window.pdfqa.openedTab(), ...others]"
+TOKEN = re.compile(r"[A-Za-z0-9_-]{32,64}")  # what names a visitor of a demo; nobody can guess it
 NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
 
 
 def build_page(services: Services) -> gr.Blocks:
     """Return the whole page; nothing is loaded yet but Gradio itself."""
     page: gr.Blocks
-    with gr.Blocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
+    with GuardedBlocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
         session = gr.State(Session(NOBODY if services.settings.server.demo else LOCAL_OWNER, services.settings))
         visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
         recipe = gr.BrowserState([], storage_key="pdfqa-recipe-2")  # so that loading the page again changes nothing
@@ -122,8 +129,7 @@ def _arrive(
     """
     owner = LOCAL_OWNER
     if services.settings.server.demo:
-        visitor = visitor if visitor and len(visitor) >= 32 else secrets.token_urlsafe(32)
-        services.visitors.purge()
+        visitor = visitor if TOKEN.fullmatch(str(visitor)) else secrets.token_urlsafe(32)
         owner = f"visitor-{visitor}"
     settings = services.settings
     try:
@@ -178,16 +184,20 @@ def _pulse(services: Services) -> tuple[str, gr.Timer]:
     return _header(services), gr.Timer(1.0 if services.models.language.status.busy else 5.0)
 
 
-def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> str:
+def launch(page: gr.Blocks, services: Services, *, password: str = "", port: int | None = None) -> str:
     """Serve the page in the background, load the models after it is up, and return its address.
 
-    Listens on this computer only, unless the settings say otherwise. Port 0 means any that is free.
+    Listens on this computer only, unless the settings say otherwise. Port 0 means any that is free. With a password,
+    whoever opens the page has to type it. Raises UsageError if the port is in use, or the address is not one of this
+    computer's.
     """
     server = services.settings.server
-    port = server.port if port is None else port
+    port = _free_port(server.host, server.port if port is None else port)
     _app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
         server_name=server.host,
-        server_port=port or _free_port(server.host),
+        server_port=port,
+        auth=SignIn(password) if password else None,
+        auth_message="Any user name, and the password that this server was started with.",
         share=False,
         inbrowser=False,
         prevent_thread_lock=True,
@@ -203,14 +213,38 @@ def launch(page: gr.Blocks, services: Services, *, port: int | None = None) -> s
         theme=theme.theme(),
         css=theme.css(),
         head=theme.head(),
-        app_kwargs={"middleware": [Middleware(theme.FirstPaint)]},
+        app_kwargs={"middleware": [*_guards(services), Middleware(theme.FirstPaint)]},
     )
+    services.housekeeping.start(temporary.tidy)
     services.models.warm_up()
     services.jobs.resume()
     return str(address)
 
 
-def _free_port(host: str) -> int:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.bind((host, 0))
+def _guards(services: Services) -> list[Middleware]:
+    """Return what every request has to pass before Gradio sees it."""
+    server = services.settings.server
+    names = [name for name in server.hosts.split(",") if name.strip()]
+    most, per_minute = (10**6 * server.total_mb, server.per_minute) if server.demo else (0, 0)
+    waiting = Waiting(temporary.uploads(), most)
+    return [
+        Middleware(Gate, listening=server.host, names=names),
+        Middleware(Health, check=lambda: services.visitors.preference(NOBODY, "health")),
+        Middleware(Traffic, waiting=waiting, per_minute=per_minute, proxied=server.proxied),
+    ]
+
+
+def _free_port(host: str, port: int) -> int:
+    """Return the port, or any that is free for 0. Raises UsageError if it cannot be had."""
+    bare = host.strip("[]")
+    with socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET) as probe:
+        if os.name == "posix":  # elsewhere it would let two programs listen on one port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((bare, port))
+        except OSError as error:
+            raise UsageError(
+                f"The app cannot listen on {host}, port {port}: {error.strerror or error}.",
+                "Perhaps it is open already. Otherwise choose another port (--port 0: any that is free) or address.",
+            ) from error
         return int(probe.getsockname()[1])

@@ -16,6 +16,7 @@ from typing import Any
 import gradio as gr
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from pdfqa_core.characters import clean
 from pdfqa_core.errors import PdfQAError, UsageError
 
 # A click on anything with data-action reaches the server with all its data-* values. A click inside an element with
@@ -123,7 +124,7 @@ class Click(dict[str, str]):
 def clicked(event: gr.EventData) -> Click:
     """Return the data-* values of the clicked element as strings; names arrive in camel case from the browser."""
     data = event._data if isinstance(event._data, Mapping) else {}
-    return Click({str(name): str(value) for name, value in data.items()})
+    return Click({str(name): clean(str(value)) for name, value in data.items()})
 
 
 def switch(columns: str, *views: str, chosen: int = 1) -> gr.HTML:

@@ -7,16 +7,47 @@ the page; the words go when something in the same column is done with success.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
 import gradio as gr
 from gradio.blocks import Block
 
+from pdfqa_core.characters import clean, clean_all
+from pdfqa_core.errors import UsageError
 from pdfqa_core.ui.components import error_html, live_html
 
+CHOICES = (str, int, float)
+# What Gradio does not check itself. A dropdown may hold several choices, and texts that are none.
+KINDS: dict[type, tuple[type, ...]] = {
+    gr.Textbox: (str,),
+    gr.Checkbox: (bool,),
+    gr.Dropdown: CHOICES,
+    gr.Radio: CHOICES,
+}
+LONGEST_WORDS = 300  # characters of an error in the log
+_log = logging.getLogger(__name__)
 BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events that nobody's hand has caused
+
+
+class GuardedBlocks(gr.Blocks):
+    """A page that answers values which no page of the program sends with one sentence, and a line in the log.
+
+    Gradio refuses them before a handler is called, and would print a traceback for each.
+    """
+
+    async def process_api(self, *arguments: Any, **others: Any) -> Any:
+        """Answer one request as Gradio does."""
+        try:
+            return await super().process_api(*arguments, **others)
+        except gr.Error as error:
+            raise gr.Error(error.message, print_exception=False) from None
+        except Exception as error:  # noqa: BLE001 - whatever was sent, it is answered
+            words = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_WORDS]
+            _log.warning("a request was not understood: %s", clean(words))
+            raise gr.Error("This request was not understood. Load the page again.", print_exception=False) from None
 
 
 def guard(page: gr.Blocks) -> None:
@@ -34,7 +65,8 @@ def guard(page: gr.Blocks) -> None:
         by_hand = one.trigger_after is None and not {event for _, event in one.targets} & BY_ITSELF
         count = len(one.outputs)
         one.outputs = [*one.outputs, place]
-        one.fn = guarded(one.fn, count, place, "" if by_hand else gr.skip())
+        kinds = [KINDS.get(type(block)) for block in one.inputs]
+        one.fn = guarded(one.fn, count, place, "" if by_hand else gr.skip(), kinds)
 
 
 def _places(page: gr.Blocks) -> Mapping[int, gr.HTML]:
@@ -78,10 +110,25 @@ def _or(results: Iterator[Any], nothing: Any) -> Iterator[Any]:
     yield from results
 
 
-def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: Any) -> Callable[..., Any]:
+def _received(arguments: Sequence[Any], kinds: Sequence[tuple[type, ...] | None]) -> Sequence[Any]:
+    """Return what a browser sent with clean texts. Raises UsageError for what no page of the program sends."""
+    for value, kind in zip(arguments, kinds, strict=False):
+        parts = value if isinstance(value, list) and kind is CHOICES else [value]
+        strange = [one for one in parts if kind is not None and one is not None and not isinstance(one, kind)]
+        if strange:
+            _log.warning("a request was not understood: %s in place of a text or a choice", type(strange[0]).__name__)
+            raise UsageError("This request was not understood.", "Load the page again.")
+    found: Sequence[Any] = clean_all(tuple(arguments))
+    return found
+
+
+def guarded(
+    handler: Callable[..., Any], count: int, place: gr.HTML, success: Any, kinds: Sequence[tuple[type, ...] | None] = ()
+) -> Callable[..., Any]:
     """Return a handler (a function or a generator) that fills one output more, `place`: with an error, or `success`.
 
-    `count` is the number of outputs without that one. An unexpected error is logged once, with its traceback.
+    `count` is the number of outputs without that one, `kinds` the types of the inputs that have one. Texts arrive clean
+    (see `characters`). An unexpected error is logged once, with its traceback.
     """
 
     def nothing_but(html: Any) -> Any:
@@ -104,7 +151,7 @@ def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: An
         @wraps(handler)
         def stream(*arguments: Any) -> Iterator[Any]:
             try:
-                yield from _or(map(done, handler(*arguments)), nothing_but(success))
+                yield from _or(map(done, handler(*_received(arguments, kinds))), nothing_but(success))
             except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
                 yield told(error)
 
@@ -113,7 +160,7 @@ def guarded(handler: Callable[..., Any], count: int, place: gr.HTML, success: An
     @wraps(handler)
     def call(*arguments: Any) -> Any:
         try:
-            return done(handler(*arguments))
+            return done(handler(*_received(arguments, kinds)))
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             return told(error)
 

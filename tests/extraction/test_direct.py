@@ -226,7 +226,7 @@ def hidden_page(how):
 
 @pytest.mark.parametrize(
     ("how", "reason"),
-    [("invisible", "invisible"), ("white", "white text"), ("tiny", "1 point"), ("outside", "outside the page")],
+    [("invisible", "invisible"), ("white", "white text"), ("tiny", "3 points"), ("outside", "outside the page")],
 )
 def test_hidden_text_is_marked_and_reported(draw, how, reason):
     page = read(draw(hidden_page(how)))[0]

@@ -159,3 +159,18 @@ def test_a_file_that_cannot_be_converted_is_used_as_it_is(gguf, tmp_path):
     target = tmp_path / "models" / "f16.gguf"
     assert catalogue._converted(gguf, target) is None
     assert list(target.parent.iterdir()) == []
+
+
+def test_a_damaged_variant_is_made_again(gguf, tmp_path, monkeypatch):
+    def make(_source, target):
+        target.write_bytes(catalogue.MAGIC + b"whole")
+
+    monkeypatch.setattr(catalogue, "convert_to_f16", make)
+    monkeypatch.setattr(catalogue, "packaged_file", lambda _entry: gguf)
+    made = catalogue.resolve(SMOL, tmp_path)
+    assert (made.parent, made.read_bytes()) == (tmp_path, catalogue.MAGIC + b"whole")
+    made.write_bytes(catalogue.MAGIC + b"cut")
+    assert catalogue.resolve(SMOL, tmp_path, convert=False) == gguf
+    assert catalogue.resolve(SMOL, tmp_path).read_bytes() == catalogue.MAGIC + b"whole"
+    made.touch()  # only the time has changed
+    assert catalogue.resolve(SMOL, tmp_path, convert=False) == made

@@ -198,3 +198,23 @@ def test_what_is_no_choice_is_a_usage_error(server, choices):
     with pytest.raises(UsageError, match="not choices"):
         OpenAICompatible(server.url, model="m").choose(ASK, choices)
     assert server.requests == []
+
+
+def test_what_no_database_takes_is_replaced_and_halves_of_a_pair_are_joined(server):
+    server.say("a\x00", "b\ud83d", "\ude00", "c\ud800")
+    assert text_of(OpenAICompatible(server.url, model="m")) == "a\ufffdb😀c\ufffd"
+
+
+def test_a_reply_that_does_not_end_is_cut_off(server, caplog):
+    server.say(*["word " * 1000] * 500)
+    llm = OpenAICompatible(server.url, model="m")
+    *pieces, usage = llm.stream(ASK, max_tokens=9)
+    assert (len("".join(pieces)), usage.finish_reason) == (900, "length")
+    assert "does not stop at max_tokens" in caplog.text
+
+
+def test_an_answer_without_end_takes_no_memory_without_end(server, monkeypatch):
+    monkeypatch.setattr(server_module, "LONGEST_ANSWER", 10_000)
+    server.say("x" * 20_000)
+    with pytest.raises(ModelError, match="sent more than 10,000 characters"):
+        text_of(OpenAICompatible(server.url, model="m"))

@@ -15,7 +15,8 @@ from pdfqa_core.llm.hardware import Memory
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, Speed, speed
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings import Settings, read_settings
+from pdfqa_core.settings import Settings
+from pdfqa_core.settings_sources import read_settings
 from pdfqa_core.types import Progress, Stored
 from pdfqa_core.ui.models import active_html
 from tests.conftest import FakeLLM

@@ -25,7 +25,8 @@ from pdfqa_core.models.encoder_files import (
 )
 from pdfqa_core.retrieval import Encoder, bundled_model_path
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings import Settings, read_settings
+from pdfqa_core.settings import Settings
+from pdfqa_core.settings_sources import read_settings
 from tests.llm.hub import serving
 from tests.serving_fakes import PDF, WordEncoder
 

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.errors import LockedError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.models import ModelStatus, State
 from pdfqa_core.reading.prompts import IS_IT_SO
 from pdfqa_core.services import LOCAL_OWNER
@@ -312,3 +312,38 @@ def test_a_long_question_makes_a_short_title(open_services):
     title = services.conversations.get(LOCAL_OWNER, stored.conversation_id).title
     assert len(title) < 60
     assert title.endswith("…")
+
+
+def test_a_question_with_broken_characters_is_stored_and_read_again(open_services):
+    services = open_services(LITERAL)
+    stored = stored_of(asked(services, f"{METERS}\x00\ud800"))
+    (turn,) = services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns
+    assert turn.question == f"{METERS}\ufffd\ufffd"
+    written = services.answering.ask(LOCAL_OWNER, f"{METERS}\ud800", LITERAL)
+    assert written.question.encode()
+    assert stored_of(list(written.events())).turn.question.endswith("\ufffd")
+
+
+def test_a_finished_answer_waits_for_a_locked_database(open_services):
+    services = open_services(LITERAL)
+    conversation_id = stored_of(asked(services, METERS)).conversation_id
+    services.answers._conversations = Locked(services.conversations, times=2)
+    stored = stored_of(asked(services, SCREEN, conversation_id=conversation_id))
+    turns = services.conversations.get(LOCAL_OWNER, conversation_id).turns
+    assert [turn.id for turn in turns][1:] == [stored.turn.id]
+
+
+class Locked:
+    """Conversations in a database to which another program writes, so many times."""
+
+    def __init__(self, conversations, times):
+        self._conversations, self._times = conversations, times
+
+    def __getattr__(self, name):
+        return getattr(self._conversations, name)
+
+    def append_turn(self, *values, **options):
+        self._times -= 1
+        if self._times >= 0:
+            raise LockedError("Another program is writing.")
+        return self._conversations.append_turn(*values, **options)

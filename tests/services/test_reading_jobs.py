@@ -156,8 +156,9 @@ def test_stopping_ends_what_is_read_and_what_waits(opened, uploads, held):
 
 def test_what_goes_wrong_is_told_to_whoever_follows(opened, uploads):
     services = opened()
-    batch = services.jobs.begin("", uploads("one"), keep=True, extraction=DIRECT)
-    with pytest.raises(PdfQAError, match="does not know whose documents"):
+    unknown = DIRECT.model_copy(update={"extractor": "no such"})
+    batch = services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=unknown)
+    with pytest.raises(PdfQAError, match="no such"):
         list(services.jobs.follow(batch))
 
 

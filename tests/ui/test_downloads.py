@@ -8,16 +8,37 @@ import sys
 import time
 from pathlib import Path
 
-from pdfqa_core.ui import downloads
+import pytest
+
+from pdfqa_core.ui import downloads, temporary
 
 
 def test_files_of_one_name_do_not_meet_and_go_after_an_hour():
     first, second = (Path(downloads.write("ratings.csv", data)) for data in (b"one", b"two"))
     assert (first.name, first.read_bytes(), second.read_bytes()) == ("ratings.csv", b"one", b"two")
-    old = time.time() - downloads.KEPT - 1
-    os.utime(first.parent, (old, old))
-    third = Path(downloads.write("ratings.csv", b"three"))
-    assert (first.parent.exists(), second.exists(), third.exists()) == (False, True, True)
+    old = time.time() - temporary.KEPT - 1
+    for path in (first, first.parent):
+        os.utime(path, (old, old))
+    temporary.tidy()
+    assert (first.parent.exists(), second.exists()) == (False, True)
+
+
+def test_a_page_that_is_loaded_often_leaves_one_file():
+    assert downloads.write("questions.csv", b"same") == downloads.write("questions.csv", b"same")
+
+
+@pytest.mark.linux
+def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path: Path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left, others = tmp_path / f"pdfqa-{ended.pid}-x", tmp_path / f"pdfqa-{os.getpid()}-y"
+    for folder in (left, others):
+        folder.mkdir()
+        (folder / "export.csv").write_bytes(b"x")
+    code = "from pdfqa_core.ui import temporary; print(oct(temporary.folder().stat().st_mode & 0o777))"
+    command, environ = [sys.executable, "-c", code], {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, env=environ)
+    assert (done.stdout.strip(), left.exists(), others.exists()) == ("0o700", False, True)
 
 
 def test_a_name_that_no_file_may_have_is_changed():

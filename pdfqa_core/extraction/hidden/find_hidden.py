@@ -14,7 +14,10 @@ import numpy as np
 import pypdfium2.raw as pdfium
 
 from pdfqa_core.extraction.drawn import IMAGE, PATH, SHADING, TEXT, Drawn, clip_boxes, layers, path_paint, read_drawn
-from pdfqa_core.extraction.hidden.visible import SAME_COLOR, leave_marks
+from pdfqa_core.extraction.hidden.actual_text import find_forged, joined, marked_texts
+from pdfqa_core.extraction.hidden.contrast import alike, blended
+from pdfqa_core.extraction.hidden.overprint import printed_over
+from pdfqa_core.extraction.hidden.visible import MARKED, leave_marks, marked_shares
 from pdfqa_core.extraction.text.glyphs import (
     Addresses,
     Flags,
@@ -26,27 +29,31 @@ from pdfqa_core.extraction.text.glyphs import (
     read_glyphs,
 )
 
-_INVISIBLE = 3  # text render mode of PDF 32000-1, table 106
-_TINY = 1.0  # points
+_INVISIBLE, _CLIP = 3, 7  # text render modes of PDF 32000-1, table 106
+_TINY = 3.0  # points
+_SOLID = 0.9  # of a character's box: what is painted through the shape of letters leaves more of it free
 _TRANSPARENT = 12  # of 255: text of less alpha cannot be seen
 _SCAN_SHARE = 0.3  # of the page: from this size on a picture counts as a scan with its text layer
 _STRIPS_SHARE = 0.8  # of the page: pictures that fill so much together are a scan in strips
 _BESIDE = 5.0  # points that the text layer may reach beyond its scan
 _FLAT = 0.3  # of the smallest font size: flatter shapes are rules, they hide no text
 _MOST_SHAPES = 4000  # largest shapes looked at
+_WHITE = np.array([255, 255, 255])
 _UNREADABLE = 0.8  # of a word's characters
 _PAIRS_AT_ONCE = 1_000_000
 _CELL, _MOST_CELLS = 2.0, 200_000  # points; squares that the page is parted into
 
 REASONS = {
     "invisible": "invisible text",
-    "tiny": "text smaller than 1 point",
+    "tiny": "text smaller or narrower than 3 points",
     "outside": "text outside the page",
-    "white": "white text on white",
-    "alike": "text in the colour of what lies under it",
+    "actual": "text that the file gives in place of what is drawn",
+    "white": "white text on white, or nearly so",
+    "alike": "text in nearly the colour of what lies under it",
     "covered": "text covered by a picture or a shape",
     "clipped": "text cut off by the edges of a frame",
     "layer": "text in a layer that is switched off",
+    "over": "text that other text is printed over",
 }
 
 
@@ -56,7 +63,7 @@ class _Texts:
 
     `own` (n,) numbers the text object of each glyph, -1 for white space and what is hidden for another reason; `x`
     and `y` (n,) are the center of its box. `order` is the object's place among all that is drawn, `box` (4, m) holds
-    its glyphs: x0, top, x1, bottom; `color` (m, 3) is RGB.
+    its glyphs: x0, top, x1, bottom; `color` (m, 3) is RGB, `alpha` (m,) from 0 to 1.
     """
 
     own: Integers
@@ -66,6 +73,7 @@ class _Texts:
     order: Integers
     box: Floats
     color: Integers
+    alpha: Floats
 
     def inside(self, box: Floats, chosen: Flags) -> Flags:
         """Return which glyphs (n,) of the chosen objects (m,) have their center in a box."""
@@ -88,55 +96,81 @@ class _Shapes:
     color: Integers
 
 
-def read_characters(page: Any) -> tuple[Glyphs, Drawn, Flags, tuple[str, ...]] | None:
+def read_characters(page: Any, *, replaced: bool = True) -> tuple[Glyphs, Drawn, Flags, tuple[str, ...]] | None:
     """Return the characters of a page (a raw FPDF_PAGE), all that is drawn on it, and what `find_hidden` says of them.
 
-    None where the text of the page cannot be read.
+    Text in place of what is drawn (`/ActualText`) that says something else is hidden, and what is drawn stands behind
+    it; unless `replaced`, all is as it is drawn. None where the text of the page cannot be read.
     """
+    glyphs = _characters(page)
+    if glyphs is None:
+        return None
+    drawn = read_drawn(page, glyphs)
+    forged = np.zeros(len(glyphs), dtype=np.bool_)
+    pieces = marked_texts(drawn)
+    as_drawn = _characters(page) if pieces else None
+    if as_drawn is not None and not replaced:
+        glyphs, forged = as_drawn, np.zeros(len(as_drawn), dtype=np.bool_)
+    elif as_drawn is not None:
+        forged, instead = find_forged(glyphs, as_drawn, pieces)
+        if instead.any():
+            glyphs = joined(glyphs, as_drawn, instead)
+            forged = np.append(forged, np.zeros(int(instead.sum()), dtype=np.bool_))
+    return glyphs, drawn, *find_hidden(page, glyphs, drawn, forged)
+
+
+def _characters(page: Any) -> Glyphs | None:
     text_page = pdfium.FPDFText_LoadPage(page)
     if not text_page:
         return None
     try:
-        glyphs = read_glyphs(page, text_page)
-        drawn = read_drawn(page, glyphs)
-        return glyphs, drawn, *find_hidden(page, glyphs, drawn)
+        return read_glyphs(page, text_page)
     finally:
         pdfium.FPDFText_ClosePage(text_page)
 
 
-def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn) -> tuple[Flags, tuple[str, ...]]:
-    """Return which glyphs are hidden, (n,), and the reasons in words. `page` is a raw FPDF_PAGE, `drawn` all on it."""
+def find_hidden(page: Any, glyphs: Glyphs, drawn: Drawn, forged: Flags | None = None) -> tuple[Flags, tuple[str, ...]]:
+    """Return which glyphs are hidden, (n,), and the reasons in words. `page` is a raw FPDF_PAGE, `drawn` all on it.
+
+    Those that are `forged` (n,) are not drawn at all.
+    """
     frame = glyphs.frame
-    ink = ~glyphs.space
+    forged = np.zeros(len(glyphs), dtype=np.bool_) if forged is None else forged
+    ink = ~glyphs.space & ~forged
     if not ink.any():
-        return ink, ()
+        return forged, (REASONS["actual"],) if forged.any() else ()
     left, top, right, bottom = glyphs.boxes.T
     x, y = (left + right) / 2, (top + bottom) / 2
     invisible = ink & (glyphs.mode == _INVISIBLE)
     invisible |= ink & (glyphs.color & 0xFF < _TRANSPARENT) & (glyphs.mode < _INVISIBLE)
-    tiny = ink & (glyphs.size < _TINY)
+    tiny = ink & (glyphs.narrow < _TINY)
     outside = ink & ((x < 0) | (x > frame.width) | (y < 0) | (y > frame.height))
     first = _firsts(glyphs, np.flatnonzero(ink))
     scans, scan_boxes = _scans(drawn)
+    layer_of_scan = invisible.copy()
     for x0, y0, x1, y1 in scan_boxes.tolist() if invisible.any() else ():
         invisible &= (x < x0) | (x > x1) | (y < y0) | (y > y1)
-    found = {"invisible": invisible, "tiny": tiny, "outside": outside}
+    layer_of_scan &= ~invisible
+    invisible |= _clipping_only(page, glyphs, drawn, ink & (glyphs.mode == _CLIP))
+    found = {"invisible": invisible, "tiny": tiny, "outside": outside, "actual": forged}
     words = np.flatnonzero(drawn.kinds == TEXT)
     clips, names = clip_boxes(drawn, words), layers(drawn, words)
-    white = any(_is_white(color) for color in set(glyphs.color[first].tolist()))
-    doubtful = np.flatnonzero(ink & ~(invisible | tiny | outside))
+    white = bool(_on_white(_rgb(glyphs.color[first]), _alpha(glyphs.color[first])).any())
+    doubtful = np.flatnonzero(ink & ~(invisible | tiny | outside) & (glyphs.mode != _CLIP))
     if len(doubtful) and (white or clips or names or len(words) < len(drawn.kinds)):
         shapes, clips = _shapes(glyphs, doubtful, drawn), _cutting(glyphs, doubtful, clips)
         if white or clips or names or len(shapes.order):
             texts = _texts(glyphs, doubtful, drawn)
             suspects = {
                 "white": _on_paper(texts, shapes),
-                "alike": _on_same_color(texts, shapes),
+                "alike": _on_same_color(texts, shapes) & ~layer_of_scan,
                 "covered": _covered(texts, shapes, scans, frame),
                 "clipped": _clipped(texts, clips),
                 "layer": _in_hidden_layers(page, glyphs, drawn, texts, names),
             }
             found |= _unseen(page, glyphs, drawn, texts, suspects)
+    shown = ink & ~np.logical_or.reduce(list(found.values()))
+    found["over"] = printed_over(glyphs, drawn.positions(glyphs.owners), shown)
     hidden = np.logical_or.reduce(list(found.values()))
     return hidden, tuple(words for name, words in REASONS.items() if name in found and found[name].any())
 
@@ -157,17 +191,40 @@ def _texts(glyphs: Glyphs, index: Integers, drawn: Drawn) -> _Texts:
     left, top, right, bottom = glyphs.boxes.T
     first = [np.minimum.reduceat(side[index], starts) for side in (left, top)]
     last = [np.maximum.reduceat(side[index], starts) for side in (right, bottom)]
-    color = _rgb(glyphs.color[first_glyph])
+    color, alpha = _rgb(glyphs.color[first_glyph]), _alpha(glyphs.color[first_glyph])
     order = drawn.positions(owners)
-    return _Texts(own, (left + right) / 2, (top + bottom) / 2, owners, order, np.stack(first + last), color)
+    return _Texts(own, (left + right) / 2, (top + bottom) / 2, owners, order, np.stack(first + last), color, alpha)
 
 
 def _rgb(color: Integers) -> Integers:
     return np.stack([color >> 24 & 0xFF, color >> 16 & 0xFF, color >> 8 & 0xFF], axis=1)
 
 
-def _is_white(color: int) -> bool:
-    return min(color >> 24 & 0xFF, color >> 16 & 0xFF, color >> 8 & 0xFF) >= 255 - SAME_COLOR
+def _alpha(color: Integers) -> Floats:
+    found: Floats = (color & 0xFF) / 255
+    return found
+
+
+def _on_white(color: Integers, alpha: Floats) -> Flags:
+    """Return which colours (n, 3) of this opacity (n,) cannot be read on white."""
+    return alike(blended(color.astype(np.float64), alpha, _WHITE), _WHITE)
+
+
+def _clipping_only(page: Any, glyphs: Glyphs, drawn: Drawn, chosen: Flags) -> Flags:
+    """Return which of the chosen glyphs, which only cut out what is painted after them, let nothing be seen.
+
+    What is seen through letters fills a part of their boxes only; what lies over them fills all.
+    """
+    if not chosen.any():
+        return chosen
+    later = np.flatnonzero(drawn.kinds != TEXT)
+    later = later[later > drawn.positions(glyphs.owners[chosen]).min()]
+    shares = marked_shares(page, glyphs.frame, glyphs.boxes[chosen], drawn.addresses[later].tolist())
+    if shares is None or not (MARKED < float(np.mean(shares)) < _SOLID):
+        return chosen
+    found = chosen.copy()
+    found[chosen] = shares <= MARKED
+    return found
 
 
 def _scans(drawn: Drawn) -> tuple[Integers, Floats]:
@@ -188,7 +245,7 @@ def _unseen(page: Any, glyphs: Glyphs, drawn: Drawn, texts: _Texts, suspects: di
     suspicious = np.logical_or.reduce(list(suspects.values()))
     if not suspicious.any():
         return {}
-    marked = _leave_marks(page, glyphs, drawn, texts, suspicious)
+    marked = _leave_marks(page, glyphs, drawn, texts, suspicious, suspects["white"] | suspects["alike"])
     if marked is None:
         return {"white": suspects["white"]}
     unseen = _in_whole_words(glyphs, suspicious & ~marked)
@@ -208,14 +265,20 @@ def _in_whole_words(glyphs: Glyphs, unseen: Flags) -> Flags:
     return found
 
 
-def _leave_marks(page: Any, glyphs: Glyphs, drawn: Drawn, texts: _Texts, suspicious: Flags) -> Flags | None:
-    """Return which of the suspicious glyphs (n,) can be seen; None if that takes too long to find out."""
+def _leave_marks(
+    page: Any, glyphs: Glyphs, drawn: Drawn, texts: _Texts, suspicious: Flags, pale: Flags | None = None
+) -> Flags | None:
+    """Return which of the suspicious glyphs (n,) can be seen; None if that takes too long to find out.
+
+    Those that are `pale` (n,) must be told apart from their ground so well that they can be read.
+    """
     known = distinct(glyphs.owners[~glyphs.space])
     every = drawn.addresses[drawn.kinds == TEXT]
     # PDFium gives no characters for a text that stands at its place already: both go
     again = every[~np.isin(every, known)]
     objects = [*texts.address[np.unique(texts.own[suspicious])].tolist(), *again.tolist()]
-    marks = leave_marks(page, glyphs.frame, glyphs.boxes[suspicious], objects)
+    readable = None if pale is None else pale[suspicious]
+    marks = leave_marks(page, glyphs.frame, glyphs.boxes[suspicious], objects, readable)
     if marks is None:
         return None
     found = np.zeros(len(glyphs), dtype=np.bool_)
@@ -287,26 +350,30 @@ def _below(shapes: _Shapes, wanted: Flags, texts: _Texts, chosen: Flags) -> list
 
 
 def _on_paper(texts: _Texts, shapes: _Shapes) -> Flags:
-    """Return the glyphs that are white and have no dark shape, shading or picture under them."""
-    white = np.asarray((texts.color >= 255 - SAME_COLOR).all(axis=1))
+    """Return the glyphs that are nearly white and have no dark shape, shading or picture under them."""
+    white = _on_white(texts.color, texts.alpha)
     found: Flags = np.append(white, False)[texts.own]
-    dark = np.asarray((shapes.color[:, 3] < 0) | (shapes.color[:, :3] < 255 - SAME_COLOR).any(axis=1))
+    dark = (shapes.color[:, 3] < 0) | ~alike(shapes.color[:, :3], _WHITE)
     for shape, below in _below(shapes, dark, texts, white):
         found &= ~texts.inside(shapes.box[shape], below)
     return found
 
 
 def _on_same_color(texts: _Texts, shapes: _Shapes) -> Flags:
-    """Return the glyphs that have a shape of their own colour under them."""
+    """Return the glyphs that have a shape of nearly their own colour under them, or a picture of any colours."""
     found = np.zeros(len(texts.own), dtype=np.bool_)
     one_color = np.asarray(shapes.color[:, 3] >= 0)
     packed = texts.color @ np.array([1 << 16, 1 << 8, 1])
     for code in set(packed.tolist()) if one_color.any() else ():
         color = np.array([code >> 16, code >> 8 & 0xFF, code & 0xFF])
-        alike = one_color & (np.abs(shapes.color[:, :3] - color) <= SAME_COLOR).all(axis=1)
         same = np.asarray(packed == code)
-        for shape, below in _below(shapes, alike, texts, same) if alike.any() else ():
+        opacity = np.full(len(shapes.color), float(texts.alpha[same].min()))
+        seen = blended(np.tile(color.astype(np.float64), (len(opacity), 1)), opacity, shapes.color[:, :3])
+        near = one_color & alike(seen, shapes.color[:, :3])
+        for shape, below in _below(shapes, near, texts, same) if near.any() else ():
             found |= texts.inside(shapes.box[shape], below)
+    for shape, below in _below(shapes, ~one_color, texts, np.ones(len(texts.order), dtype=np.bool_)):
+        found |= texts.inside(shapes.box[shape], below)
     return found
 
 

@@ -12,27 +12,39 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
+from pdfqa_core.extraction.hidden.contrast import alike
 from pdfqa_core.extraction.text.glyphs import Flags, Floats, PageFrame
 
 SAME_COLOR = 12  # of 255: how much two colours may differ in red, green and blue and still look alike
 _SCALE = 2.0  # pixels per point
 _MOST_PIXELS = 3_000_000
-_MARKED = 0.04  # of a character's box: how much must change when it is drawn
+MARKED = 0.04  # of a character's box: how much must change when it is drawn
 _SECONDS = 1.0  # for one drawing
 
 Picture = npt.NDArray[np.uint8]
 
 
-def leave_marks(page: Any, frame: PageFrame, boxes: Floats, objects: Sequence[int]) -> Flags | None:
+def leave_marks(
+    page: Any, frame: PageFrame, boxes: Floats, objects: Sequence[int], readable: Flags | None = None
+) -> Flags | None:
     """Return which boxes (n, 4) look different when these objects (addresses) are drawn; None if it takes too long.
 
-    `page` is a raw FPDF_PAGE of a document; annotations are drawn as well.
+    Where `readable` (n,) is set, so different that it can be read (see `contrast`). `page` is a raw FPDF_PAGE of a
+    document; annotations are drawn as well.
     """
+    shares = marked_shares(page, frame, boxes, objects, readable)
+    return None if shares is None else shares > MARKED
+
+
+def marked_shares(
+    page: Any, frame: PageFrame, boxes: Floats, objects: Sequence[int], readable: Flags | None = None
+) -> Floats | None:
+    """Return the share (n,) of each box that looks different when these objects are drawn; see `leave_marks`."""
     edges = np.concatenate([boxes[:, :2].min(axis=0) - 1, boxes[:, 2:].max(axis=0) + 1])
     region = np.clip(edges, 0, [frame.width, frame.height] * 2)
     width, height = region[2:] - region[:2]
     if not (width > 0 and height > 0):
-        return np.zeros(len(boxes), dtype=np.bool_)
+        return np.zeros(len(boxes))
     scale = min(_SCALE, math.sqrt(_MOST_PIXELS / (width * height)))
     deadline = time.monotonic() + _SECONDS
     with_objects = _draw(page, frame, region, scale, deadline)
@@ -49,7 +61,13 @@ def leave_marks(page: Any, frame: PageFrame, boxes: Floats, objects: Sequence[in
     if without is None:
         return None
     changed = np.abs(with_objects.astype(np.int16) - without).max(axis=2) > SAME_COLOR
-    return _share(changed, (boxes - np.tile(region[:2], 2)) * scale) > _MARKED
+    places = (boxes - np.tile(region[:2], 2)) * scale
+    found = _share(changed, places)
+    if readable is not None and readable.any():
+        blue_first = slice(None, None, -1)
+        changed[changed] = ~alike(with_objects[changed][:, blue_first], without[changed][:, blue_first])
+        found[readable] = _share(changed, places[readable])
+    return found
 
 
 def _share(changed: Flags, boxes: Floats) -> Floats:

@@ -52,7 +52,7 @@ class Sheet:
 
         from pdfqa_core.extraction.hidden.find_hidden import read_characters
 
-        found = read_characters(handle)
+        found = read_characters(handle, replaced=False)
         if found is None:
             return
         glyphs, _, flags, self.reasons = found

@@ -6,6 +6,7 @@ Whatever happens in the child, the file ends in exactly one `DocumentState` with
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import time
 from collections.abc import Callable, Sequence
@@ -42,6 +43,7 @@ class Limits:
     memory_mb: int = 1500  # of each process
     seconds: float = 300
     page_seconds: float = 60  # more for each page that is read by OCR
+    most_seconds: float = math.inf  # in all, whatever is read by OCR
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ def _run_child(
         while True:
             if stop is not None and stop.is_set():
                 raise StoppedError(f"Reading {name} was stopped.")
-            left = began + limits.seconds + limits.page_seconds * received.by_ocr - time.monotonic()
+            allowed = min(limits.seconds + limits.page_seconds * received.by_ocr, limits.most_seconds)
+            left = began + allowed - time.monotonic()
             if left < 0:
                 raise _too_slow(name, limits)
             received.peak = max(received.peak, peak_memory(child.process_id))
@@ -203,7 +206,7 @@ def _check_end(child: Child, received: _Received, name: str, limits: Limits) -> 
 def _too_slow(name: str, limits: Limits) -> DocumentError:
     return DocumentError(
         DocumentState.TOO_SLOW,
-        f"{name} could not be read within {limits.seconds:g} seconds.",
+        f"{name} could not be read within {min(limits.seconds, limits.most_seconds):.0f} seconds.",
         "Split it, or raise seconds in the settings.",
     )
 

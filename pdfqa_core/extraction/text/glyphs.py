@@ -53,6 +53,7 @@ class Glyphs:
 
     `boxes` is (n, 4): x0, top, x1, bottom of the ink; `y` the height of the baseline of level text, `x` its place in
     text turned by an odd number of quarters (the other coordinate is that of the first character of the text object);
+    `narrow` is the size in the direction in which it is smaller, in points;
     `turn` the clockwise quarter turns of the text against the page; `space` marks white space (boxes are meaningless
     there); `owners` the addresses of the text objects, 0 for white space.
     """
@@ -62,6 +63,7 @@ class Glyphs:
     x: Floats
     y: Floats
     size: Floats
+    narrow: Floats
     turn: Integers
     bold: Flags
     space: Flags
@@ -133,6 +135,8 @@ class _Styles:
     """What the characters of a text object share; arrays of length m, one entry for each object."""
 
     size: Floats
+    narrow: Floats
+    narrowed: Floats  # how many times as wide as high, at most 1
     turn: Integers
     bold: Flags
     mode: Integers
@@ -156,6 +160,8 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
     fonts = np.fromiter(map(_font, objects), np.uint64, count)
     known = distinct(fonts)
     mode = np.fromiter(map(_render_mode, objects), np.int64, count)
+    font_size = np.fromiter(map(_font_size, repeat(handle), first), np.float64, count)
+    wide, high = np.hypot(matrix[:, 0], matrix[:, 1]), np.hypot(matrix[:, 2], matrix[:, 3])
     into = cells(ctypes.c_uint, 4)
     rgba = into.collect(map(_fill_color, objects, *map(repeat, into.pointers))).astype(np.int64)
     outlined = np.flatnonzero((mode == _STROKE) | (mode == _STROKE_AND_CLIP))
@@ -163,7 +169,9 @@ def _styles(handle: Any, first: list[int], addresses: list[int], frame: PageFram
         asked = [objects[i] for i in outlined.tolist()]
         rgba[outlined] = into.collect(map(_stroke_color, asked, *map(repeat, into.pointers)))
     return _Styles(
-        np.fromiter(map(_font_size, repeat(handle), first), np.float64, count) * scale,
+        font_size * scale,
+        font_size * np.minimum(wide, high),
+        np.minimum(1.0, np.divide(wide, high, out=np.ones(count), where=high > 0)),
         turn,
         np.array([_is_bold(int(address)) for address in known], dtype=np.bool_)[np.searchsorted(known, fonts)],
         mode,
@@ -283,13 +291,16 @@ def read_glyphs(page: Any, text_page: Any) -> Glyphs:
     turn = spread(styles.turn, 0)
     size = spread(styles.size, 0.0)
     ink = np.where(turn % 2 == 0, boxes[:, 3] - boxes[:, 1], boxes[:, 2] - boxes[:, 0])
-    size = np.where(size < 0.6 * ink, 1.3 * ink, size)  # fonts whose size lies in their own matrix
+    own_matrix = size < 0.6 * ink  # fonts whose size lies in their own matrix
+    size = np.where(own_matrix, 1.3 * ink, size)
+    narrow = np.where(own_matrix, size * spread(styles.narrowed, 1.0), spread(styles.narrow, 0.0))
     return Glyphs(
         codes,
         boxes,
         x,
         y,
         size,
+        narrow,
         turn,
         spread(styles.bold, False),
         space,
@@ -306,6 +317,7 @@ def _no_glyphs(frame: PageFrame) -> Glyphs:
     return Glyphs(
         integers,
         np.zeros((0, 4)),
+        nothing,
         nothing,
         nothing,
         nothing,

@@ -278,7 +278,7 @@ def outlined(c: Any) -> None:
 
 
 def light_grey(c: Any) -> None:
-    words(c, setFillGray=(0.85,))
+    words(c, setFillGray=(0.7,))
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,41 @@ def test_waiting_can_be_stopped():
         with pytest.raises(StoppedError), slots.take(stop=stop):
             pass
     assert slots.free
+
+
+def test_of_those_who_wait_the_one_with_the_fewest_places_is_next():
+    slots, order = Slots(3), []
+
+    def work(owner):
+        with slots.take(owner=owner):
+            order.append(owner)
+
+    with slots.take(1, owner="a"), slots.take(2, owner="c"):
+        threads = []
+        for owner in ("a", "a", "b"):
+            threads.append(threading.Thread(target=work, args=(owner,)))
+            threads[-1].start()
+            until(lambda: len(slots._queue) == len(threads))
+        assert slots._next()[0] == "b"
+    for thread in threads:
+        thread.join()
+    assert sorted(order) == ["a", "a", "b"]
+    assert not slots._used
+
+
+def test_one_owner_never_has_all_places():
+    slots, got = Slots(3, each=2), []
+    with slots.take(9, owner="a") as many:
+        assert many == 2
+        waiting = threading.Thread(target=lambda: _take(slots, "a", got))
+        waiting.start()
+        until(lambda: len(slots._queue) == 1)
+        with slots.take(9, owner="b") as other:
+            assert (other, got) == (1, [])
+    waiting.join()
+    assert got == [2]
+
+
+def _take(slots, owner, got):
+    with slots.take(9, owner=owner) as taken:
+        got.append(taken)

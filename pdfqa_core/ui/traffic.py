@@ -1,0 +1,175 @@
+"""How much may come in: requests a minute from one address, tries to sign in, and bytes that wait to be read."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MINUTE = 60.0  # seconds
+SIGN_INS = 10  # a minute from one address
+UPLOADS = 60  # a minute from one address, each of up to 1,000 files
+ADDRESSES = 10_000  # that are remembered at once
+LARGEST_OTHER = 20_000_000  # bytes of a request that is no upload
+FREE = 500_000_000  # bytes that uploads leave free on the disk
+
+
+class Rate:
+    """At most so many things a minute for each key. Safe to use from several threads."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._clock = clock
+        self._seen: dict[str, deque[float]] = defaultdict(deque)
+        self._lock = threading.Lock()
+
+    def take(self, key: str) -> bool:
+        """Count one; False if it is one too many."""
+        now = self._clock()
+        with self._lock:
+            if len(self._seen) > ADDRESSES:
+                self._seen = defaultdict(deque, {k: v for k, v in self._seen.items() if v and v[-1] > now - MINUTE})
+            seen = self._seen[key]
+            while seen and seen[0] <= now - MINUTE:
+                seen.popleft()
+            if len(seen) >= self._most:
+                return False
+            seen.append(now)
+            return True
+
+
+class Waiting:
+    """The bytes of uploads that have arrived or are arriving, and nobody has taken yet.
+
+    At most `most` of them (0: any number), and never so many that less than `FREE` would be left on the disk.
+    """
+
+    def __init__(self, folder: Path, most: int = 0) -> None:
+        self._folder = folder
+        self._most = most
+        self._arriving = 0
+        self._lock = threading.Lock()
+
+    def reserve(self, size: int) -> bool:
+        """Set so many bytes aside for what arrives; False if there is no room for them."""
+        with self._lock:
+            arriving = self._arriving + size
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if self._most and arriving + _bytes_in(self._folder) > self._most:
+                return False
+            if shutil.disk_usage(self._folder).free - arriving < FREE:
+                return False
+            self._arriving = arriving
+            return True
+
+    def release(self, size: int) -> None:
+        """Give back what was set aside."""
+        with self._lock:
+            self._arriving -= size
+
+
+class Traffic:
+    """Middleware that refuses what is too much, with a sentence and 429 (later) or 413 (smaller).
+
+    `per_minute` requests with an effect from one address; 0: any number. `waiting` counts the uploads. Behind a proxy
+    (`proxied`) an address is what the proxy says in `X-Forwarded-For`.
+    """
+
+    def __init__(self, app: ASGIApp, *, waiting: Waiting, per_minute: int = 0, proxied: bool = False) -> None:
+        self._app = app
+        self._waiting = waiting
+        self._requests = Rate(per_minute) if per_minute else None
+        self._sign_ins, self._uploads = Rate(SIGN_INS), Rate(UPLOADS)
+        self._proxied = proxied
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._too_often(str(scope["path"]).rstrip("/"), self._address(scope))
+        if refusal:
+            await _refuse(refusal, 429)(scope, receive, send)
+        elif str(scope["path"]).rstrip("/").endswith("/upload"):
+            await self._upload(scope, receive, send)
+        else:
+            await self._limited(scope, receive, send, LARGEST_OTHER)
+
+    def _too_often(self, path: str, address: str) -> str:
+        """Return what is said to an address that asks too often; empty where it does not."""
+        if path == "/login" and not self._sign_ins.take(address):
+            return "Too many tries to sign in. Wait a minute."
+        if self._requests is not None and not self._requests.take(address):
+            return "Too many requests from your address. Wait a minute."
+        if self._requests is not None and path.endswith("/upload") and not self._uploads.take(address):
+            return "Too many uploads from your address. Wait a minute."
+        return ""
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+        length = Headers(scope=scope).get("content-length", "")
+        if not length.isdecimal():
+            await _refuse("An upload must say how large it is (Content-Length).", 411)(scope, receive, send)
+            return
+        size = int(length)
+        if not await run_in_threadpool(self._waiting.reserve, size):
+            words = "There is no room for this upload now. Try again in a few minutes, or with smaller files."
+            await _refuse(words, 413)(scope, receive, send)
+            return
+        try:
+            await self._limited(scope, receive, send, size)
+        finally:
+            self._waiting.release(size)
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
+        """Pass on a request whose body has at most so many bytes."""
+        left, answered = most, False
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise _TooLargeError
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal answered
+            answered = True
+            await send(message)
+
+        try:
+            await self._app(scope, counted, noted)
+        except _TooLargeError:
+            if not answered:
+                await _refuse(f"This request is too large; {most:,} bytes are allowed.", 413)(scope, receive, send)
+
+    def _address(self, scope: Scope) -> str:
+        forwarded = Headers(scope=scope).get("x-forwarded-for", "") if self._proxied else ""
+        return forwarded[:200] or (scope["client"] or ("",))[0]
+
+
+class _TooLargeError(Exception):
+    """A body is longer than is allowed."""
+
+
+def _refuse(words: str, status: int) -> PlainTextResponse:
+    return PlainTextResponse(f"{words}\n", status)
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return the size of all files below a folder; those that go meanwhile count as nothing."""
+    total = 0
+    for file in folder.rglob("*"):
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except OSError:
+            continue
+    return total

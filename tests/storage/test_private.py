@@ -1,0 +1,82 @@
+"""A workspace is its user's alone, and what is removed is gone from the disk."""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from pdfqa_core.storage import Store
+from pdfqa_core.storage.cache_file import open_cache
+from pdfqa_core.types import Document, DocumentState
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights as of POSIX")
+
+
+def mode(path: Path) -> str:
+    return oct(path.stat().st_mode & 0o777)
+
+
+@pytest.fixture
+def usual_umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_folders_and_files_are_private_old_ones_too(tmp_path: Path):
+    folder = tmp_path / "workspace"
+    (folder / "indexes" / "x").mkdir(parents=True)
+    (folder / "indexes" / "x" / "vectors.npy").write_bytes(b"x")
+    (folder / "notes.txt").write_text("mine")
+    with Store.open(folder) as store:
+        store.files.store(b"%PDF-1.7 private")
+        open_cache(folder / "words.sqlite", "words", lambda _: None).close()
+        assert mode(folder) == mode(folder / "indexes" / "x") == "0o700"
+        private = [folder / "indexes" / "x" / "vectors.npy", *folder.glob("*.sqlite*"), *(folder / "pdfs").iterdir()]
+        assert len(private) > 4
+        assert {mode(path) for path in private} == {"0o600"}
+        (folder / "indexes" / "x" / "later.npy").write_bytes(b"x")
+    assert mode(folder / "indexes" / "x" / "later.npy") == "0o600"
+    assert mode(folder / "notes.txt") == "0o644"  # nothing of ours
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_link_to_elsewhere_is_not_followed(tmp_path: Path):
+    folder, elsewhere = tmp_path / "workspace", tmp_path / "elsewhere"
+    (folder / "exports").mkdir(parents=True)
+    elsewhere.write_text("x")
+    (folder / "exports" / "link").symlink_to(elsewhere)
+    (folder / "indexes").symlink_to(tmp_path)
+    Store.open(folder).close()
+    assert mode(elsewhere) == "0o644"
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_disk_without_rights_is_used_with_a_warning(tmp_path: Path, monkeypatch, caplog):
+    def refuse(*_args, **_options):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    (tmp_path / "workspace").mkdir(mode=0o755)
+    with caplog.at_level(logging.WARNING):
+        Store.open(tmp_path / "workspace").close()
+    assert "others may be able to read" in caplog.text
+
+
+def test_what_a_visitor_leaves_is_gone_from_the_files_of_the_database(tmp_path: Path):
+    secret = "the harbour master's private note"
+    with Store.open(tmp_path) as store:
+        old = datetime.now(UTC) - timedelta(hours=9)
+        store.documents.add(Document("a" * 64, secret, "t.pdf", 1, old, "visitor-old", DocumentState.BROKEN))
+        store.owners.set_preference("visitor-old", "evaluate.questions", secret * 200)
+        with store.database.write() as connection:
+            connection.execute(text("UPDATE preferences SET changed_at = '2026-01-01'"))
+        assert store.owners.purge(1, keep=()) == ("visitor-old",)
+        left = b"".join(path.read_bytes() for path in tmp_path.glob("pdfqa.sqlite*"))
+    assert secret.encode() not in left

@@ -1,0 +1,133 @@
+"""A server that others can reach, and the end of one: what is refused, what is said, what is kept."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.storage import Store
+from tests.llm.openai_server import FakeServer
+from tests.ui.serving import ROOT, App, clean_environment, open_page, open_tab, running, serve_command
+
+TIMEOUT = 60  # seconds
+RECIPE = "[reading]\nreader = 'generative'\nrefusal = 'none'\ncheck_meaning = false\n"  # asks the model once only
+PASSWORD = "correct horse battery"
+
+
+def refused(workspace: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Start a server that ends by itself, and return how."""
+    return subprocess.run(
+        serve_command(workspace, *options), cwd=ROOT, env=clean_environment(**environment), capture_output=True,
+        text=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+
+
+def test_without_a_password_it_opens_to_this_computer_only(tmp_path: Path):
+    done = refused(tmp_path / "workspace", "--host", "0.0.0.0")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "Without a password the app is open to this computer only" in done.stderr
+    assert "Set PDFQA_PASSWORD to a password, or use --demo" in done.stderr
+    assert not (tmp_path / "workspace").exists()
+    short = refused(tmp_path / "workspace", "--host", "0.0.0.0", PDFQA_PASSWORD="short")
+    assert (short.returncode, "Take 8 characters or more" in short.stderr) == (2, True)
+
+
+def test_a_damaged_database_is_said_in_a_sentence(tmp_path: Path):
+    (tmp_path / "pdfqa.sqlite").write_bytes(b"not a database at all" * 500)
+    done = refused(tmp_path)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "is damaged or is not a database of this program" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    with running(tmp_path_factory.mktemp("guarded"), environment={"PDFQA_PASSWORD": PASSWORD}) as app:
+        yield app
+
+
+def test_with_a_password_nothing_is_read_and_nothing_taken_before_it(guarded: App):
+    with httpx.Client(base_url=guarded.url, timeout=TIMEOUT) as visitor:
+        for path in ("/config", "/gradio_api/info", "/gradio_api/queue/data?session_hash=x"):
+            assert visitor.get(path).status_code == 401, path
+        assert visitor.post("/gradio_api/upload", files={"files": b"%PDF"}).status_code == 401
+        assert visitor.post("/gradio_api/queue/join", json={"data": [], "fn_index": 0}).status_code == 401
+        assert visitor.post("/login", data={"username": "me", "password": "guess"}).status_code == 400
+        assert visitor.get("/config").status_code == 401
+        assert visitor.get("/healthz").json() == {"status": "ok"}
+        assert visitor.post("/login", data={"username": "me", "password": PASSWORD}).json() == {"success": True}
+        assert visitor.get("/config").json()["title"] == "PDFQA"
+        refused_sign_ins = [
+            visitor.post("/login", data={"username": "me", "password": "guess"}).status_code for _ in range(12)
+        ]
+    assert refused_sign_ins[-1] == 429
+    assert PASSWORD not in guarded.log_tail()
+
+
+def test_a_foreign_name_and_a_foreign_page_get_a_sentence(guarded: App):
+    answer = httpx.get(guarded.url, headers={"Host": "rebound.example"}, timeout=TIMEOUT)
+    assert (answer.status_code, "does not answer to the name 'rebound.example'" in answer.text) == (403, True)
+    headers = {"Origin": "http://evil.example"}
+    answer = httpx.post(f"{guarded.url}/gradio_api/upload", files={"files": b"%PDF"}, headers=headers, timeout=TIMEOUT)
+    assert (answer.status_code, "may not use this server" in answer.text) == (403, True)
+
+
+def test_values_that_no_page_sends_are_one_line_in_the_log(app: App):
+    config = httpx.get(f"{app.url}/config", timeout=TIMEOUT).json()
+    before = len(app.log)
+    for number, handler in enumerate(config["dependencies"]):
+        if not handler["inputs"] or not handler["backend_fn"]:
+            continue
+        body = {"data": [{"path": 5}] * len(handler["inputs"]), "fn_index": handler["id"], "session_hash": f"m{number}"}
+        httpx.post(f"{app.url}/gradio_api/run/predict", json=body, timeout=TIMEOUT)
+    logged = "".join(app.log[before:])
+    assert "a request was not understood" in logged
+    assert "Traceback" not in logged, logged[-3000:]
+
+
+# ------------------------------------------------------------ the end
+
+
+def slow_model() -> FakeServer:
+    server = FakeServer()
+    server.say(*(f"All meters are read every {number} minutes [1]. " for number in range(10_000)))
+    server.silence = 0.1
+    return server
+
+
+@pytest.mark.browser
+@pytest.mark.linux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_answer_under_way_is_kept_when_the_program_is_ended(browser: Browser, tmp_path: Path, number: Any):
+    import threading
+
+    model = slow_model()
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "pdfqa.toml").write_text(RECIPE)
+    choices = {"PDFQA_LLM_URL": f"{model.url}/v1", "PDFQA_MODEL": "slow"}
+    with running(tmp_path, environment=choices) as app, open_page(browser, app.url, left=True) as page:
+        page.get_by_role("button", name="Try the sample").click()
+        expect(page.locator("#documents-table tr[data-document] .state")).to_have_text("ready")
+        open_tab(page, "Chat")
+        page.locator("#chat-question textarea").fill("How often are the meters read?")
+        page.keyboard.press("Enter")
+        expect(page.locator("#chat-live")).to_contain_text("every 5 minutes")
+        app.process.send_signal(number)
+        assert app.process.wait(timeout=TIMEOUT) == 0
+        assert "Traceback" not in app.log_tail()
+        assert "did not stop within" not in app.log_tail()
+        assert not list(app.temporary.glob("pdfqa-*"))
+        with Store.open(app.workspace) as store:
+            (kept,) = store.conversations.list(LOCAL_OWNER)
+            (turn,) = store.conversations.get(LOCAL_OWNER, kept.id).turns
+    model.shutdown()
+    assert turn.answer.stopped
+    assert turn.answer.text.startswith("All meters are read every 0 minutes")

@@ -16,6 +16,7 @@ from pdfqa_core.storage.evaluations import Evaluations
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
+from pdfqa_core.storage.runs import Runs
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.versions import Versions
@@ -36,6 +37,7 @@ class Store:
         self.conversations = Conversations(database)
         self.studies = Studies(database)
         self.evaluations = Evaluations(database)
+        self.runs = Runs(database)
         self.summaries = Summaries(database)
         self.owners = Owners(database, self.files)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.errors import UsageError
@@ -15,6 +15,13 @@ PROMPT = (
     "Question: {question}\nGold Answer: {gold}\nPredicted Answer: {prediction}\nIs the predicted answer correct? Yes/No"
 )
 
+# Asked the other way round: not whether the answer is correct, which a small model says of nearly everything, but
+# whether the gold answer follows from it.
+STRICT_PROMPT = (
+    "Text: {prediction}\n\nStatement: {gold}\n\nDoes the text say that the statement is true? Reply Yes or No."
+)
+PROMPTS: Mapping[str, str] = {"seed": PROMPT, "strict": STRICT_PROMPT}
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeItem:
@@ -25,10 +32,10 @@ class JudgeItem:
     prediction: str
 
 
-def judge_prompt(item: JudgeItem) -> list[Message]:
-    """Return the prompt; several references are joined by "or"."""
+def judge_prompt(item: JudgeItem, prompt: str = "seed") -> list[Message]:
+    """Return the prompt of this name, of PROMPTS; several references are joined by "or"."""
     gold = " or ".join(item.references)
-    return [Message("user", PROMPT.format(question=item.question, gold=gold, prediction=item.prediction))]
+    return [Message("user", PROMPTS[prompt].format(question=item.question, gold=gold, prediction=item.prediction))]
 
 
 @measure(
@@ -39,9 +46,10 @@ def judge_prompt(item: JudgeItem) -> list[Message]:
     group=Group.JUDGE,
 )
 def judge_answers(
-    items: Sequence[JudgeItem], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
-) -> tuple[Decision, ...]:
-    """Return the verdict on each item, in order; `.score` is 1.0, 0.0 or None.
+    items: Sequence[JudgeItem], llm: LLM, *, prompt: str = "seed", stop: StopSignal | None = None,
+    on_done: OnDone | None = None,
+) -> tuple[Decision, ...]:  # fmt: skip
+    """Return the verdict on each item, in order; `.score` is 1.0, 0.0 or None. `prompt` is one of PROMPTS.
 
     An item without references or with an unusable reply is unscored. Raises ModelError if the engine does not work,
     StoppedError.
@@ -51,7 +59,7 @@ def judge_answers(
     def ask(item: JudgeItem) -> Decision:
         if not item.references:
             return Decision(None, reason="there is no gold answer")
-        return decide(judge_prompt(item))
+        return decide(judge_prompt(item, prompt))
 
     return tuple(for_each(items, ask, undecided, workers=llm.parallel, on_done=on_done))
 
@@ -74,3 +82,12 @@ def agreement_with_people(verdicts: Sequence[Decision], labels: Sequence[bool | 
         annotators=("model", "person"),
         seed=seed,
     )
+
+
+measure(
+    "judge_probability",
+    "Judge's P(Yes)",
+    "probability of Yes against No as the model's verdict on the answer",
+    "prompt after Kamalloo et al. 2023",
+    group=Group.JUDGE,
+)(judge_answers.compute)

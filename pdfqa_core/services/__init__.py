@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +33,7 @@ from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
+from pdfqa_core.services.runs import RunRequest, RunService
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
@@ -42,11 +44,11 @@ from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, Summary
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.types import Document
+from pdfqa_core.types import LLM, Document
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "PageView", "Picture",
-    "Preparing", "Reading", "Services", "Summary", "Written",
+    "Preparing", "Reading", "RunRequest", "Services", "Summary", "Written",
 ]  # fmt: skip
 
 
@@ -79,6 +81,7 @@ class Services:
     study_reports: StudyReports
     study_files: StudyFiles
     evaluation: EvaluationService
+    runs: RunService
     visitors: VisitorService
     _opened_with: Settings
     _store: Store
@@ -102,6 +105,9 @@ class Services:
         pages = PageService(documents, settings, passwords)
         studies = StudyService(store.studies, store.conversations)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
+
+        def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
+            return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)
 
         def finished(owner: str, document: Document) -> None:
             preparation.want(owner, settings, [document.id])
@@ -135,6 +141,7 @@ class Services:
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
+            runs=RunService(workspace, store.runs, documents, indexes, answering_with, models, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,
             _store=store,
@@ -153,6 +160,7 @@ class Services:
         self.jobs.close()
         self.tasks.stop_all()
         self.answering.close()
+        self.runs.close()
         self.summaries.close()
         self.preparation.close()
         self.models.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,9 +19,10 @@ from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import Models
-from pdfqa_core.pipeline import ask
+from pdfqa_core.pipeline import Plan, ask
 from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability, readers
 from pdfqa_core.reading.best_sentence import best_sentence, nearest_sentence
+from pdfqa_core.reading.closed_book import ClosedBookReader
 from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.reading.summary import SummaryReader
@@ -43,6 +44,7 @@ from pdfqa_core.types import (
     Done,
     Event,
     Hit,
+    Query,
     Reader,
     Retrieved,
     Rewriter,
@@ -54,6 +56,7 @@ from pdfqa_core.types import (
     Turn,
 )
 
+Find = Callable[[Query, int], list[Hit]]
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
 
@@ -114,6 +117,17 @@ class _Draft:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What finds the passages of a question, and what is known about it; see `pipeline.ask`."""
+
+    find: Find
+    plan: Plan | None = None
+    language: str = ENGLISH
+    passages: int | None = None
+    note: str = ""
+
+
 def _sampling(llm: LLMSettings) -> Sampling:
     return Sampling(llm.temperature, llm.seed, llm.top_k, llm.top_p, llm.min_p, llm.repeat_penalty)
 
@@ -123,8 +137,9 @@ class AnswerService:
 
     def __init__(
         self, store: Store, documents: DocumentService, collections: CollectionService, indexes: IndexService,
-        preparation: Preparation, models: Models, tasks: Tasks,
+        preparation: Preparation, models: Models, tasks: Tasks, remember: Callable[[LLM], LLM] | None = None,
     ) -> None:  # fmt: skip
+        self._remember = remember  # what a language model's replies are kept by, where they are
         self._conversations = store.conversations
         self._documents = documents
         self._collections = collections
@@ -141,7 +156,15 @@ class AnswerService:
         status = self._models.language.status
         if not status.state.usable:
             raise ModelError("The language model is not available.", status.detail)
-        return self._models.language.llm()
+        llm: LLM = self._models.language.llm()
+        return llm if self._remember is None else self._remember(llm)
+
+    def closed_book(self, settings: Settings) -> ClosedBookReader:
+        """Return who answers from what the model knows. Raises ModelError without a model."""
+        llm, reading = settings.llm, settings.reading
+        return ClosedBookReader(
+            self._llm(), max_tokens=llm.max_tokens, sampling=_sampling(llm), instruction=reading.instruction
+        )
 
     def _made(
         self, registry: Registry[Any], name: str, offered: Mapping[str, Any], fallback: str
@@ -299,38 +322,20 @@ class AnswerService:
             owner, question, settings, history, scope=about, conversation_id=conversation_id, replaces=replaces
         )
 
+    def answer(self, asked: Asked, stop: StopSignal, find: Find | None = None) -> Iterator[Event]:
+        """Answer a question and store nothing, Done at last; with `find` in what that finds, not in the documents.
+
+        Raises what the parts raise.
+        """
+        draft = _Draft(asked.question, asked.settings.fingerprint())
+        with closing(self._events(asked, draft, stop, find)) as events:
+            for event in events:
+                draft.take(event)
+                yield replace(event, answer=draft.noted(event.answer)) if isinstance(event, Done) else event
+
     def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
-        """Index what is missing, ask, and yield what happens; the finished answer is stored before it is yielded."""
-        settings = asked.settings
-        began = time.perf_counter()
-        index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
-        if by_words:
-            self._preparation.want(asked.owner, settings, asked.document_ids)
-        language = self._indexes.language(index, asked.question, settings, asked.document_ids)
-        reader, draft.reader, notes = self._reader(settings)
-        draft.notes += (*notes, by_words) if by_words else notes
-        rewriter, missing = self.rewriter(settings, language)
-        draft.rewriter_missing = missing if asked.history else ""
-        draft.model = reader.llm.name if reader.llm is not None else ""
-        turns = settings.conversation.turns
-        corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
-        planner = kinds.Planner(
-            corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
-        )
-        checker = self._checker(settings)
-        words = self._indexes.respelt(index, asked.question, settings)
-        searched = index.rows(frozenset(asked.document_ids) if asked.document_ids else None)
-        events = ask(
-            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=planner.retrieve, plan=planner.plan,
-            judge=self._judge(settings, reader), k=settings.retrieval.k,
-            threshold=settings.reading.confidence_threshold,
-            anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
-            nearest=partial(nearest_sentence, meaning=checker.meaning), passages=len(searched),
-            note=f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
-            settings_fingerprint=settings.fingerprint(), stop=stop, began=began,
-        )  # fmt: skip
-        with closing(events):
+        """Ask, and yield what happens; the finished answer is stored before it is yielded."""
+        with closing(self._events(asked, draft, stop)) as events:
             for event in events:
                 draft.take(event)
                 if isinstance(event, Done):
@@ -339,6 +344,51 @@ class AnswerService:
                     yield stored
                 else:
                     yield event
+
+    def _events(
+        self, asked: Asked, draft: _Draft, stop: StopSignal, find: Find | None = None
+    ) -> Generator[Event, None, None]:
+        """Index what is missing, ask, and yield what happens."""
+        settings = asked.settings
+        began = time.perf_counter()
+        reader, draft.reader, notes = self._reader(settings)
+        draft.notes += notes
+        draft.model = reader.llm.name if reader.llm is not None else ""
+        checker = self._checker(settings)
+        if find is None:
+            source = yield from self._in_documents(asked, draft, stop)
+        else:
+            source = _Source(find, language=settings.retrieval.language)
+        rewriter, missing = self.rewriter(settings, source.language)
+        draft.rewriter_missing = missing if asked.history else ""
+        turns = settings.conversation.turns
+        yield from ask(
+            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
+            retrieve=source.find, plan=source.plan, judge=self._judge(settings, reader), k=settings.retrieval.k,
+            threshold=settings.reading.confidence_threshold,
+            anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
+            nearest=partial(nearest_sentence, meaning=checker.meaning), passages=source.passages, note=source.note,
+            settings_fingerprint=settings.fingerprint(), stop=stop, began=began,
+        )  # fmt: skip
+
+    def _in_documents(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, _Source]:
+        """Index what is missing, and return what finds passages for the question in the owner's documents."""
+        settings = asked.settings
+        index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
+        if by_words:
+            self._preparation.want(asked.owner, settings, asked.document_ids)
+            draft.notes += (by_words,)
+        corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
+        planner = kinds.Planner(
+            corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
+        )
+        words = self._indexes.respelt(index, asked.question, settings)
+        return _Source(
+            planner.retrieve, planner.plan,
+            self._indexes.language(index, asked.question, settings, asked.document_ids),
+            len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None)),
+            f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
+        )  # fmt: skip
 
     def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
         """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""

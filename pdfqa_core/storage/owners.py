@@ -64,7 +64,7 @@ class Owners:
             return int(connection.scalar(query) or 0)
 
     def remove(self, owner: str) -> None:
-        """Remove all that an owner has: documents, collections, conversations, studies, evaluations, runs, preferences."""
+        """Remove all that an owner has, from documents to preferences."""
         with self._database.write() as connection:
             _remove(connection, owner)
         self._files.remove_pending()

@@ -28,7 +28,7 @@ COQA = {
               "answers": [{"input_text": "Anna"}, {"input_text": "unknown"}],
               "additional_answers": {"0": [{"input_text": "She"}, {"input_text": "unknown"}]}}]
 }  # fmt: skip
-HOTPOT = [{"_id": "h", "question": "Which?", "answer": "A", "type": "bridge", "supporting_facts": [["T", 1], ["U", 0]],
+HOTPOT = [{"_id": "h", "question": "Who?", "answer": "Ann", "type": "bridge", "supporting_facts": [["T", 1], ["U", 0]],
            "context": [["T", ["One. ", "Two."]], ["U", ["Three."]], ["V", ["Four."]]]}]  # fmt: skip
 CLAPNQ = [{"id": "c", "input": "why?", "passages": [{"title": "T", "text": "Because."}], "output": [{"answer": ""}]}]
 MTRAG = [{
@@ -43,8 +43,8 @@ CAST = [{"number": 1, "turn": [
     {"number": 2, "raw_utterance": "Where?", "passage": ""},
 ]}]  # fmt: skip
 ASQA = [{"sample_id": "s", "ambiguous_question": "Who?",
-         "qa_pairs": [{"question": "Who, now?", "short_answers": ["A"]}],
-         "annotations": [{"long_answer": "It was A."}]}]  # fmt: skip
+         "qa_pairs": [{"question": "Who, now?", "short_answers": ["Ann"]}],
+         "annotations": [{"long_answer": "It was Ann."}]}]  # fmt: skip
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_clapnq_mtrag_cast_and_asqa(read):
     assert (first.places, first.references) == ((GoldPlace("D1-4"),), ("A bird.",))
     assert (second.follow_up_of, second.contexts) == ("1_1", ())
     (row,) = read(ASQA).questions
-    assert (row.question, row.references) == ("Who?", ("It was A.",))
+    assert (row.question, row.references) == ("Who?", ("It was Ann.",))
 
 
 def test_a_recorded_answer_stands_beside_the_gold_one(read):
@@ -114,7 +114,7 @@ def test_a_recorded_answer_stands_beside_the_gold_one(read):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"data": [{"title": "T", "paragraphs": [{"context": "x", "qas": [{"id": "1"}]}]}]}, "row 1: question is missing"),
+        ({"data": [{"paragraphs": [{"context": "x", "qas": [{"id": "1"}]}]}]}, "row 1: question is missing"),
         ({"data": [{"paragraphs": [{"context": 3, "qas": []}]}]}, "row 1: context is int, no text"),
         ({"data": [{"id": "s", "story": ""}]}, "row 1: story is empty"),
         ([{**HOTPOT[0], "context": [["T"]]}], "row 1: context is no list of"),

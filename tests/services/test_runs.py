@@ -254,7 +254,7 @@ def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
     wanted = RunRequest(
         "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted")
     )
-    run_id, found = done(services, wanted)
+    _, found = done(services, wanted)
     names = [system.name for system in found.systems]
     assert names == ["model · gold answers so far", "model · own answers so far"]
     assert found.measures[0] == "bertscore_f1"
@@ -335,7 +335,8 @@ from tests.services.helpers import LITERAL
 from tests.serving_fakes import FakeModels
 workspace, data, answers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 with Services.open(workspace, LITERAL, FakeModels()) as services:
-    run = services.runs.begin(LOCAL_OWNER, RunRequest("answers", data, {"literal": LITERAL}, options={"bertscore": "no"}))
+    wanted = RunRequest("answers", data, {"literal": LITERAL}, options={"bertscore": "no"})
+    run = services.runs.begin(LOCAL_OWNER, wanted)
     for event in services.runs.go(LOCAL_OWNER, run.id):
         if f"question {answers + 1}" in getattr(event, "phase", ""):
             os.kill(os.getpid(), signal.SIGKILL)

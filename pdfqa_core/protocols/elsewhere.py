@@ -29,7 +29,11 @@ def elsewhere(path: Path) -> Elsewhere | None:
     protocol = str(first.get("protocol") or "answers")
     asked = any(key in first for key in _ASKED)
     told = (
-        (isinstance(first.get("answer"), Mapping), "predictions for HotpotQA", "hotpotqa --data {} --gold ROWS.json"),
+        (
+            not asked and isinstance(first.get("answer"), Mapping),
+            "predictions for HotpotQA",
+            "hotpotqa --data {} --gold ROWS.json",
+        ),
         (isinstance(first.get("results"), list), "recorded judgements of claims", "entailment --data {}"),
         ("systems" in first and "measures" in first, "results of an evaluation", protocol + " --load {}"),
         (not asked and ("answer" in first or "prediction" in first), "answers", "answers --data {} --gold GOLD.json"),

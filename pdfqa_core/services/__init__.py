@@ -33,6 +33,7 @@ from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
+from pdfqa_core.services.running import Running
 from pdfqa_core.services.runs import RunRequest, RunService
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
@@ -82,6 +83,7 @@ class Services:
     study_files: StudyFiles
     evaluation: EvaluationService
     runs: RunService
+    running: Running
     visitors: VisitorService
     _opened_with: Settings
     _store: Store
@@ -108,6 +110,8 @@ class Services:
 
         def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
             return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)
+
+        runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, tasks)
 
         def finished(owner: str, document: Document) -> None:
             preparation.want(owner, settings, [document.id])
@@ -141,7 +145,8 @@ class Services:
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
-            runs=RunService(workspace, store.runs, documents, indexes, answering_with, models, tasks),
+            runs=runs,
+            running=Running(runs),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,
             _store=store,
@@ -160,6 +165,7 @@ class Services:
         self.jobs.close()
         self.tasks.stop_all()
         self.answering.close()
+        self.running.close()
         self.runs.close()
         self.summaries.close()
         self.preparation.close()

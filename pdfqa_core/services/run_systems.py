@@ -184,10 +184,15 @@ def with_defaults(settings: Settings, overrides: Mapping[str, Mapping[str, objec
     return settings
 
 
-def named(system: RunSystem, evidence: str, history: str, *, several: tuple[bool, bool]) -> RunSystem:
-    """Return a system for one kind of evidence and of history, with a name that says so where there are several."""
+def named(system: RunSystem, evidence: str, history: str, *, several: tuple[bool, bool], alone: bool) -> RunSystem:
+    """Return a system for one kind of evidence and of history, with a name that says so where there are several.
+
+    `alone`: it is the only one, and nobody gave it a name.
+    """
     words = [system.name]
-    if several[0]:
+    if alone and evidence in (NONE, GIVEN):  # how passages are cut and found plays no part
+        words = [system.model or "quotes"]
+    if several[0] or words != [system.name]:
         words.append({NONE: "closed book", GIVEN: "given passages"}.get(evidence, "search"))
     if several[1]:
         words.append("own answers so far" if history == PREDICTED else "gold answers so far")

@@ -35,6 +35,7 @@ from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.run_files import RunFiles, model_hash
 from pdfqa_core.services.run_scoring import scored, tools_of
 from pdfqa_core.services.run_systems import AskedSystem, named, with_defaults
+from pdfqa_core.services.systems import named_shortly
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
 from pdfqa_core.settings import LLMSettings, Settings, load
@@ -133,6 +134,14 @@ class RunService:
         """Stop a run; what is done stays."""
         self._tasks.stop(task_of(run_id))
 
+    def seconds_per_answer(self, owner: str) -> float | None:
+        """Return the mean seconds of an answer in the owner's newest run that measured any; None without one."""
+        for one in self._store.list(owner)[:5]:
+            seconds = [p.seconds for p in self._store.predictions(owner, one.id).values() if p.seconds is not None]
+            if seconds:
+                return sum(seconds) / len(seconds)
+        return None
+
     def cases(self, owner: str, plan: RunPlan) -> CaseFile:
         """Return the questions of a run with their gold. Raises UsageError that names file and row."""
         protocol = run_protocols.get(plan.protocol)
@@ -203,7 +212,8 @@ class RunService:
         for label, settings in request.systems.items():
             made = self._system(label, settings, protocol, profile.settings, request.seed)
             ways = ((one, history) for one in evidence if one != RECORDED for history in histories)
-            systems += [named(made, one, history, several=several) for one, history in ways]
+            alone = len(request.systems) == 1 and label == next(iter(named_shortly([settings])))
+            systems += [named(made, one, history, several=several, alone=alone) for one, history in ways]
         if RECORDED in evidence:
             systems.insert(0, RunSystem("recorded answers", evidence=RECORDED))
         self._check_documents(owner, systems, file)

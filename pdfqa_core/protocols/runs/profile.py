@@ -46,11 +46,14 @@ DEVIATIONS: Mapping[str, str] = {
     "rouge_l_sum": "ROUGE-Lsum and DR: sentences are matched one by one, as ASQA's authors do; rageval's page says "
     "ROUGE-L.",
     "disambig_f1": "Disambig-F1: entities count as often as they occur; the source compares sets.",
-    "citation_f1": "Citations: where neither the answers nor the gold answers of a set have any, they are not scored; "
-    "the source scores 1.",
-    "insufficient_context_detection": "Insufficient context: where it applies to no item, it is not scored; the "
-    "source's table says 0.",
     "entailment_gold_answer": "Entailment: a segment without a usable reply is left out; the source counts it as 0.",
+}
+# And where a measure of answers is not there, because it is not scored.
+NOT_SCORED: Mapping[str, str] = {
+    "citation_f1": "Citations: no gold answer has any, so they are not scored; the source scores 1 where neither side "
+    "has any.",
+    "insufficient_context_detection": "Insufficient context: it applies to no question, so it is not scored; the "
+    "source's table says 0.",
 }
 
 
@@ -65,4 +68,7 @@ def deviations(measures: tuple[str, ...], profile: Profile) -> tuple[str, ...]:
     """Return a sentence for each of these measures that is computed in another way than in its source."""
     if profile.name == SEED:
         return ()
-    return tuple(f"{text} (--profile seed)" for name, text in DEVIATIONS.items() if name in measures)
+    told = [text for name, text in DEVIATIONS.items() if name in measures]
+    if "answer_em" in measures:
+        told += [text for name, text in NOT_SCORED.items() if name not in measures]
+    return tuple(f"{text} (--profile seed)" for text in told)

@@ -8,8 +8,10 @@ from pdfqa_core.background import in_background
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.models.metrics import nli_tagger, span_reader
 from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
-from pdfqa_core.protocols.runs import EVIDENCE, CaseFile, RunProtocol, Tools
+from pdfqa_core.protocols.runs import EVIDENCE, RECORDED, CaseFile, RunProtocol, Tools
 from pdfqa_core.protocols.runs.profile import deviations, profile_named
+from pdfqa_core.services.run_systems import load_settings
+from pdfqa_core.services.systems import shared_words
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
 from pdfqa_core.types import LLM, Evaluation, Prediction, Progress, Run, RunPlan, ScoredSystem, StopSignal
 
@@ -74,6 +76,9 @@ def _settings(run: Run) -> dict[str, str]:
         "seed": str(plan.seed),
         "profile": "as in the sources" if plan.profile else "default",
     }
+    searching = [load_settings(system) for system in plan.systems if system.evidence != RECORDED]
+    if len(searching) > 1 and (shared := shared_words(searching)):
+        found["all systems"] = shared
     for system in plan.systems:
         hashed = f", SHA-256 {system.model_hash}" if system.model_hash else ""
         model = f"{system.model}{hashed}; " if system.model else ""

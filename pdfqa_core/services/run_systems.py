@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,7 +16,8 @@ from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.retrieval import Index
 from pdfqa_core.services.answers import AnswerService, Asked, Find
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.settings import Settings
+from pdfqa_core.services.systems import described
+from pdfqa_core.settings import Settings, load
 from pdfqa_core.types import (
     Answer,
     Citation,
@@ -174,6 +176,11 @@ class AskedSystem:
         return CitedPlace(name, filename, span.page, citation.verified, citation.quote, span.start, span.end)
 
 
+def load_settings(system: RunSystem) -> Settings:
+    """Return the settings of a system as they were stored. Raises UsageError where a setting is gone."""
+    return load(json.loads(system.settings))
+
+
 def with_defaults(settings: Settings, overrides: Mapping[str, Mapping[str, object]]) -> Settings:
     """Return settings with the overrides where they are at their default: what somebody chose stays."""
     default = Settings()
@@ -184,15 +191,20 @@ def with_defaults(settings: Settings, overrides: Mapping[str, Mapping[str, objec
     return settings
 
 
-def named(system: RunSystem, evidence: str, history: str, *, several: tuple[bool, bool], alone: bool) -> RunSystem:
+def named(
+    system: RunSystem, settings: Settings, evidence: str, history: str, *, several: tuple[bool, bool]
+) -> RunSystem:
     """Return a system for one kind of evidence and of history, with a name that says so where there are several.
 
-    `alone`: it is the only one, and nobody gave it a name.
+    Where it does not search, how passages are cut and found is no part of its name.
     """
     words = [system.name]
-    if alone and evidence in (NONE, GIVEN):  # how passages are cut and found plays no part
-        words = [system.model or "quotes"]
-    if several[0] or words != [system.name]:
+    if evidence in (NONE, GIVEN):
+        parts = described(settings)
+        unused = {parts[one] for one in ("retrievers", "chunkers", "extractors")}
+        kept = [one for one in system.name.split(" · ") if one not in unused]
+        words = kept or ([] if several[0] else [system.model or "quotes"])
+    if several[0]:
         words.append({NONE: "closed book", GIVEN: "given passages"}.get(evidence, "search"))
     if several[1]:
         words.append("own answers so far" if history == PREDICTED else "gold answers so far")

@@ -44,7 +44,7 @@ class Running:
             ended = error.what
         except PdfQAError as error:
             ended = str(error)
-        except Exception as error:  # whatever happens, the page must not wait for ever
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
             _log.exception("a run ended unexpectedly")
             ended = f"Something unexpected happened ({type(error).__name__}); the program's log says more."
         finally:

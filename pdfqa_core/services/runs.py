@@ -34,11 +34,10 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.run_files import RunFiles, model_hash
 from pdfqa_core.services.run_scoring import scored, tools_of
-from pdfqa_core.services.run_systems import AskedSystem, named, with_defaults
-from pdfqa_core.services.systems import named_shortly
+from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, with_defaults
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
-from pdfqa_core.settings import LLMSettings, Settings, load
+from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.storage.replies import FILENAME, StoredReplies
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.types import (
@@ -208,12 +207,14 @@ class RunService:
         if not request.systems:
             raise UsageError("There is no system to run.", "Choose at least one.")
         several = (len(evidence) > 1, len(histories) > 1)
-        systems = []
+        systems: list[RunSystem] = []
         for label, settings in request.systems.items():
             made = self._system(label, settings, protocol, profile.settings, request.seed)
             ways = ((one, history) for one in evidence if one != RECORDED for history in histories)
-            alone = len(request.systems) == 1 and label == next(iter(named_shortly([settings])))
-            systems += [named(made, one, history, several=several, alone=alone) for one, history in ways]
+            for one, history in ways:
+                system = named(made, settings, one, history, several=several)
+                if all(system.name != other.name for other in systems):  # those that do not search may be the same
+                    systems.append(system)
         if RECORDED in evidence:
             systems.insert(0, RunSystem("recorded answers", evidence=RECORDED))
         self._check_documents(owner, systems, file)
@@ -423,13 +424,6 @@ class _Pace:
 def task_of(run_id: str) -> str:
     """Return the name of the task that a run goes on under."""
     return f"run {run_id}"
-
-
-def load_settings(system: RunSystem) -> Settings:
-    """Return the settings of a system as they were stored. Raises UsageError where a setting is gone."""
-    import json
-
-    return load(json.loads(system.settings))
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[str], protocol: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.metrics.groups import grouped
 from pdfqa_core.protocols.answer_files import match, read_rows
@@ -362,3 +362,33 @@ def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(open_services, writ
     _, straight = done(open_services(), request("answers", data))
     assert [i.metrics for i in found.systems[0].items] == [i.metrics for i in straight.systems[0].items]
     assert [i.texts for i in found.systems[0].items] == [i.texts for i in straight.systems[0].items]
+
+
+def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
+    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    services.running.start(LOCAL_OWNER, run.id)
+    with pytest.raises(PdfQAError, match="Another run is under way"):
+        services.running.start(LOCAL_OWNER, run.id)
+    assert services.running.of(LOCAL_OWNER)[0] == run.id
+    assert services.running.of("visitor") == ("", None)
+    services.running._thread.join(60)
+    assert services.running.of(LOCAL_OWNER) == ("", None)
+    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
+    assert services.running.said(run.id) == ""
+    assert services.runs.seconds_per_answer(LOCAL_OWNER) > 0
+    other = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD, "other.json")))
+    services.runs._store.remove(LOCAL_OWNER, other.id)
+    services.running.start(LOCAL_OWNER, other.id)
+    services.running._thread.join(60)
+    assert "no such run" in services.running.said(other.id)
+
+
+def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services, write):
+    both = {f"{name} · windows 120/60": LITERAL.changed("retrieval", retriever=name) for name in ("bm25", "dense")}
+    wanted = request("answers", write(SQUAD), systems=both, evidence=("given", "search"))
+    plan = services.runs.begin(LOCAL_OWNER, wanted).plan
+    assert [system.name for system in plan.systems] == [
+        "given passages", "bm25 · windows 120/60 · search", "dense · windows 120/60 · search",
+    ]  # fmt: skip
+    alone = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("given",))
+    assert [system.name for system in services.runs.begin(LOCAL_OWNER, alone).plan.systems] == ["quotes"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import exp, log
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement, agreement
@@ -16,10 +17,11 @@ PROMPT = (
 )
 
 # Asked the other way round: not whether the answer is correct, which a small model says of nearly everything, but
-# whether the gold answer follows from it.
+# whether the gold answer follows from it. What the model thinks of the gold answer without any text is taken off.
 STRICT_PROMPT = (
     "Text: {prediction}\n\nStatement: {gold}\n\nDoes the text say that the statement is true? Reply Yes or No."
 )
+NO_TEXT = "There is no text."
 PROMPTS: Mapping[str, str] = {"seed": PROMPT, "strict": STRICT_PROMPT}
 
 
@@ -59,9 +61,21 @@ def judge_answers(
     def ask(item: JudgeItem) -> Decision:
         if not item.references:
             return Decision(None, reason="there is no gold answer")
-        return decide(judge_prompt(item, prompt))
+        said = decide(judge_prompt(item, prompt))
+        if prompt != "strict" or said.probability is None:
+            return said
+        return _without_prior(said, decide(judge_prompt(replace(item, prediction=NO_TEXT), prompt)))
 
     return tuple(for_each(items, ask, undecided, workers=llm.parallel, on_done=on_done))
+
+
+def _without_prior(said: Decision, prior: Decision) -> Decision:
+    """Return a decision by how far the log-odds of Yes are above those of the prior."""
+    if prior.probability is None:
+        return said
+    first, second = (min(max(one.probability or 0.0, 1e-9), 1 - 1e-9) for one in (said, prior))
+    odds = log(first / (1 - first)) - log(second / (1 - second))
+    return Decision(odds > 0, 1 / (1 + exp(-odds)), said.source)
 
 
 def agreement_with_people(verdicts: Sequence[Decision], labels: Sequence[bool | None], *, seed: int = 0) -> Agreement:

@@ -280,7 +280,8 @@ def test_recorded_answers_are_scored_without_a_system(open_services, write):
         {"question": f"{n}?", "truth": "gold", "answer": "right" if n % 2 else "wrong", "human": bool(n % 2)}
         for n in range(10)
     ]
-    llm.decide(*({"Yes": 0.8, "No": 0.2} if n % 2 else {"Yes": 0.6, "No": 0.4} for n in range(10)))
+    prior = {"Yes": 0.5, "No": 0.5}
+    llm.decide({"Yes": 0.6, "No": 0.4}, prior, {"Yes": 0.8, "No": 0.2})  # wrong, no text, right: all else is remembered
     wanted = RunRequest("judge", write(rows), {"model": BM25}, options={"judge_prompt": "strict", "calibrate": "yes"})
     _, found = done(services, wanted)
     assert [system.name for system in found.systems] == ["recorded answers"]
@@ -290,7 +291,7 @@ def test_recorded_answers_are_scored_without_a_system(open_services, write):
     _, found = done(services, plain)
     assert [item.metrics["llm_accuracy"] for item in found.systems[0].items] == [1.0] * 10
     assert any("Balanced accuracy 0.500" in note for note in found.notes)
-    assert len(llm.history) == 2  # two prompts, the others were remembered, also by the second run
+    assert len(llm.history) == 3
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     data = tmp_path / "storks.json"
     data.write_text(json.dumps(SQUAD))
     open_tab(page, "Evaluate")
-    page.locator("#evaluate-what").get_by_label("Answers").check()
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
     expect(page.locator("#runs-list")).to_contain_text("Choose questions and systems")
     expect(page.locator("#runs-questions")).to_contain_text("add it on the Documents tab")
     page.locator("#runs-source").get_by_label("My file").check()
@@ -58,17 +58,17 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     assert "gold.json" in zipfile.ZipFile(files["answers"]).namelist()
     page.reload()
     open_tab(page, "Evaluate")
-    page.locator("#evaluate-what").get_by_label("Answers").check()
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
     expect(page.locator("#runs-results tr.chosen")).to_contain_text("baseline")
     page.locator("#runs-list").get_by_role("button", name="delete").click()  # the page asks, the fixture says yes
     expect(page.locator("#runs-list")).to_contain_text("Choose questions and systems")
-    page.locator("#runs-what").get_by_label("Retrieval").check()
+    page.locator("#runs-what").get_by_text("Retrieval", exact=True).click()
     expect(page.locator("#evaluate-source")).to_be_visible()
 
 
 def test_a_wrong_file_says_which_row_and_which_command(page: Page, tmp_path) -> None:
     open_tab(page, "Evaluate")
-    page.locator("#evaluate-what").get_by_label("Answers").check()
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
     page.locator("#runs-source").get_by_label("My file").check()
     wrong = tmp_path / "predictions.json"
     wrong.write_text('[{"answer": "x", "citations": []}]')

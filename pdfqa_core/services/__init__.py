@@ -33,6 +33,7 @@ from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
+from pdfqa_core.services.run_copies import RunCopies
 from pdfqa_core.services.running import Running
 from pdfqa_core.services.runs import RunRequest, RunService
 from pdfqa_core.services.sample import SAMPLE
@@ -83,6 +84,7 @@ class Services:
     study_files: StudyFiles
     evaluation: EvaluationService
     runs: RunService
+    run_copies: RunCopies
     running: Running
     visitors: VisitorService
     _opened_with: Settings
@@ -146,6 +148,7 @@ class Services:
             study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             runs=runs,
+            run_copies=RunCopies(workspace, store.runs),
             running=Running(runs),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,

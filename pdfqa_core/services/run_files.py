@@ -37,6 +37,16 @@ class RunFiles:
                 ) from error
         return target, digest, path.name
 
+    def put(self, name: str, data: bytes) -> Path:
+        """Keep the bytes of a file that came with a run, and return where; `name` is what it was kept as."""
+        target = self._folder / f"{hashlib.sha256(data).hexdigest()[:16]}{Path(name).suffix.lower()}"
+        if not target.is_file():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            draft = target.with_name(f"{target.name}.part")
+            draft.write_bytes(data)
+            draft.replace(target)
+        return target
+
 
 @lru_cache(maxsize=32)
 def _hashed(path: Path, changed: int, size: int) -> str:

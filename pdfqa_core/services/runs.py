@@ -173,7 +173,7 @@ class RunService:
         `anew`: a new one in any case. Raises UsageError (no system, nothing to read, an unknown name, a wrong file).
         """
         plan = self._plan(owner, request)
-        key = hashlib.sha256(f"{__version__} {encode(replace(plan, data=()))}".encode()).hexdigest()
+        key = key_of(plan)
         if not anew and (known := self._store.newest(owner, key)):
             return self._store.get(owner, known)
         file = self.cases(owner, plan)
@@ -200,6 +200,7 @@ class RunService:
             paths.append(other)
             hashes.append(other_digest)
             options[UNANSWERABLE] = other_name
+            name = f"{name} + {other_name}"
         evidence = request.evidence or (self._evidence(owner, protocol, file),)
         _check("evidence", evidence, protocol.evidence, request.protocol)
         histories = request.histories or protocol.histories[:1]
@@ -424,6 +425,11 @@ class _Pace:
 def task_of(run_id: str) -> str:
     """Return the name of the task that a run goes on under."""
     return f"run {run_id}"
+
+
+def key_of(plan: RunPlan) -> str:
+    """Return what is the same for runs that would predict the same."""
+    return hashlib.sha256(f"{__version__} {encode(replace(plan, data=()))}".encode()).hexdigest()
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[str], protocol: str) -> None:

@@ -5,6 +5,7 @@ A prediction is stored in a transaction of its own, so that a run which ends at 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,14 +27,25 @@ class Runs:
 
     def add(self, owner: str, run: Run, key: str) -> None:
         """Store a new run; `key` is the same for runs that would predict the same."""
-        values = {
-            "id": run.id, "owner": owner, "name": run.name, "protocol": run.plan.protocol,
-            "dataset": run.plan.dataset, "key": key, "plan": encode(run.plan), "versions": dict(run.versions),
-            "state": run.state.value, "error": run.error, "total": run.total, "results": "",
-            "created_at": run.created_at, "changed_at": run.changed_at,
-        }  # fmt: skip
         with self._database.write() as connection:
-            connection.execute(insert(runs).values(values))
+            connection.execute(insert(runs).values(_row(owner, run, key)))
+
+    def put_copy(self, owner: str, run: Run, key: str, made: Sequence[tuple[str, Prediction]]) -> None:
+        """Store a run of another workspace with its predictions by system, all or nothing.
+
+        Raises UsageError if it is here already.
+        """
+        rows = [
+            {"run_id": run.id, "system": system, "item_id": one.item_id, "failed": one.failed, "content": encode(one),
+             "made_at": run.changed_at}
+            for system, one in made
+        ]  # fmt: skip
+        with self._database.write() as connection:
+            if connection.execute(select(runs.c.id).where(runs.c.id == run.id)).first() is not None:
+                raise UsageError("This run is here already.", "Delete it first, if you want it anew.")
+            connection.execute(insert(runs).values(_row(owner, run, key)))
+            if rows:
+                connection.execute(insert(predictions), rows)
 
     def newest(self, owner: str, key: str) -> str:
         """Return the id of the owner's newest run with this key, "" without one."""
@@ -142,6 +154,15 @@ class Runs:
         with self._database.write() as connection:
             _require(connection, owner, run_id)
             connection.execute(delete(runs).where(runs.c.id == run_id))
+
+
+def _row(owner: str, run: Run, key: str) -> dict[str, Any]:
+    return {
+        "id": run.id, "owner": owner, "name": run.name, "protocol": run.plan.protocol, "dataset": run.plan.dataset,
+        "key": key, "plan": encode(run.plan), "versions": dict(run.versions), "state": run.state.value,
+        "error": run.error, "total": run.total, "results": "" if run.results is None else encode(run.results),
+        "created_at": run.created_at, "changed_at": run.changed_at,
+    }  # fmt: skip
 
 
 def remove_all(connection: Connection, owner: str) -> None:

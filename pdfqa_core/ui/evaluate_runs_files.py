@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable, Mapping
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.frames import items_frame, write_frame
+from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import results_object
 from pdfqa_core.exports.runs import with_answers
@@ -19,7 +21,8 @@ from pdfqa_core.ui import downloads
 
 FILES = {
     "html": ("HTML report", "run.html"), "csv": ("CSV", "run.csv"), "latex": ("LaTeX", "run.tex"),
-    "json": ("JSON", "run.json"), "answers": ("Answers", "answers.zip"),
+    "json": ("JSON", "run.json"), "answers": ("Answers", "answers.zip"), "methods": ("Methods", "methods.md"),
+    "zip": ("Whole run", "run.zip"),
 }  # fmt: skip
 
 
@@ -33,19 +36,28 @@ def download(services: Services, kind: str, owner: str, run_id: str, baseline: s
 
 def _made(services: Services, kind: str, owner: str, run_id: str, baseline: str) -> bytes:
     run = services.runs.get(owner, run_id)
-    assert run.results is not None
-    if kind == "csv":
-        return write_frame(items_frame(run.results))
-    predictions = services.runs.predictions(owner, run_id)
-    if kind == "answers":
-        return _zipped(answer_files(run, services.runs.cases(owner, run.plan), predictions))
-    comparison = compare(run.results, baseline=baseline)
-    if kind == "html":
-        return report_html(run.results, comparison)
-    if kind == "latex":
-        return table_latex(run.results, comparison)
-    found = with_answers(results_object(run.results, comparison), run_id, predictions, {})
-    return json.dumps(found, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+    results = run.results
+    assert results is not None
+
+    def answers() -> bytes:
+        cases = services.runs.cases(owner, run.plan)
+        return _zipped(answer_files(run, cases, services.runs.predictions(owner, run_id)))
+
+    def everything() -> bytes:
+        compared = results_object(results, compare(results, baseline=baseline))
+        found = with_answers(compared, run_id, services.runs.predictions(owner, run_id), {})
+        return json.dumps(found, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+    makers: Mapping[str, Callable[[], bytes]] = {
+        "html": lambda: report_html(results, compare(results, baseline=baseline)),
+        "csv": lambda: write_frame(items_frame(results)),
+        "latex": lambda: table_latex(results, compare(results, baseline=baseline)),
+        "json": everything,
+        "answers": answers,
+        "methods": lambda: methods_text(run).encode("utf-8", "replace"),
+        "zip": lambda: services.run_copies.file(owner, run_id),
+    }
+    return makers[kind]()
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:

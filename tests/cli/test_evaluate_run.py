@@ -89,3 +89,18 @@ def test_predictions_are_told_where_they_belong(run, workspace, tmp_path):
     wrong = run("evaluate", "run", "answers", "--data", path, *LITERAL)
     assert wrong.status == 2
     assert "pdfqa evaluate answers --data predictions.json" in wrong.data["error"]["hint"]
+
+
+def test_runs_are_listed_named_taken_along_and_deleted(run, workspace, data, tmp_path):
+    made = run("evaluate", "run", "answers", "--data", data, *LITERAL).data["run"]
+    assert "There are no runs" not in run("evaluate", "runs").out
+    assert run("evaluate", "runs", "rename", made[:8], "Mine").status == 0
+    (listed,) = run("evaluate", "runs", "--json").data["runs"]
+    assert (listed["id"], listed["name"], listed["done"], listed["state"]) == (made, "Mine", 3, "done")
+    assert run("evaluate", "runs", "export", made, tmp_path / "run.zip").status == 0
+    assert "**Measures.**" in run("evaluate", "runs", "methods", made).out
+    assert run("evaluate", "runs", "delete", made, "--json").data["runs"] == []
+    brought = run("evaluate", "runs", "import", tmp_path / "run.zip", "--json")
+    assert (brought.data["run"], brought.data["runs"][0]["name"]) == (made, "Mine")
+    assert "No run begins with 'x'" in run("evaluate", "runs", "delete", "x", "--json").data["error"]["what"]
+    assert run("evaluate", "runs", "rename", made, "--json").status == 2

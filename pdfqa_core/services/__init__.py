@@ -149,7 +149,7 @@ class Services:
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             runs=runs,
             run_copies=RunCopies(workspace, store.runs),
-            running=Running(runs),
+            running=Running(runs, demo=settings.server.demo),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,
             _store=store,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,6 +37,12 @@ class RunFiles:
                     f"{path.name} cannot be kept: {error.strerror}.", "Make room on the disk."
                 ) from error
         return target, digest, path.name
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove files that no run needs any more."""
+        for path in map(Path, paths):
+            if path.parent == self._folder:
+                path.unlink(missing_ok=True)
 
     def put(self, name: str, data: bytes) -> Path:
         """Keep the bytes of a file that came with a run, and return where; `name` is what it was kept as."""

@@ -6,8 +6,8 @@ import logging
 import threading
 
 from pdfqa_core.errors import PdfQAError, StoppedError
-from pdfqa_core.services.runs import RunService
-from pdfqa_core.types import Progress
+from pdfqa_core.services.runs import RunRequest, RunService
+from pdfqa_core.types import Progress, Run
 
 PATIENCE = 10.0  # seconds that the end of the program waits for a run to stop
 _log = logging.getLogger(__name__)
@@ -16,8 +16,9 @@ _log = logging.getLogger(__name__)
 class Running:
     """The runs under way, one at a time for all owners: they share the language model."""
 
-    def __init__(self, runs: RunService) -> None:
+    def __init__(self, runs: RunService, *, demo: bool = False) -> None:
         self._runs = runs
+        self._demo = demo
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._run: tuple[str, str] = ("", "")  # owner, run
@@ -25,7 +26,8 @@ class Running:
         self._ended: dict[str, str] = {}  # what ended a run, by its id; "" where it was finished
 
     def start(self, owner: str, run_id: str, *, retry: bool = False) -> None:
-        """Go on with a run. Raises PdfQAError while another one is under way."""
+        """Go on with a run. Raises PdfQAError while another one is under way, and on a demo."""
+        self._check()
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise PdfQAError("Another run is under way.", "Wait for it, or stop it.")
@@ -33,6 +35,20 @@ class Running:
             self._ended.pop(run_id, None)
             self._thread = threading.Thread(target=self._work, args=(owner, run_id, retry), name="run", daemon=True)
             self._thread.start()
+
+    def begin(self, owner: str, request: RunRequest) -> Run:
+        """Begin the run that was asked for, or go on with it, and return it. Raises as `start` does, and UsageError."""
+        self._check()
+        run = self._runs.begin(owner, request)
+        self.start(owner, run.id)
+        return run
+
+    def _check(self) -> None:
+        if self._demo:
+            raise PdfQAError(
+                "Visitors of a demo cannot run evaluations: they share its model.",
+                "Run the app on your own computer.",
+            )
 
     def _work(self, owner: str, run_id: str, retry: bool) -> None:
         ended = ""

@@ -24,7 +24,7 @@ from pdfqa_core.metrics.replies import FAILURES_IN_A_ROW, CachedLLM
 from pdfqa_core.models import Models
 from pdfqa_core.models.language import engine_settings
 from pdfqa_core.models.metrics import identity, token_embedder
-from pdfqa_core.protocols.runs import GIVEN, RECORDED, SEARCH, Case, CaseFile, RunProtocol, drawn, run_protocols
+from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, Case, CaseFile, RunProtocol, drawn, run_protocols
 from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.protocols.runs.reading import with_gold
 from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
@@ -126,8 +126,11 @@ class RunService:
 
     def remove(self, owner: str, run_id: str) -> None:
         """Stop a run and delete it."""
+        run = self._store.get(owner, run_id)
         self._tasks.stop(task_of(run_id))
         self._store.remove(owner, run_id)
+        kept = {path for one in self._store.list(owner) for path in self._store.get(owner, one.id).plan.data}
+        self._files.remove(path for path in run.plan.data if path not in kept)
 
     def stop(self, run_id: str) -> None:
         """Stop a run; what is done stays."""
@@ -213,7 +216,9 @@ class RunService:
             made = self._system(label, settings, protocol, profile.settings, request.seed)
             ways = ((one, history) for one in evidence if one != RECORDED for history in histories)
             for one, history in ways:
-                system = named(made, settings, one, history, several=several)
+                asks = one == NONE or self._answers.reader_name(load_settings(made)) != "extractive"
+                known = made if asks else replace(made, model="", model_hash="")
+                system = named(known, settings, one, history, several=several)
                 if all(system.name != other.name for other in systems):  # those that do not search may be the same
                     systems.append(system)
         if RECORDED in evidence:
@@ -243,12 +248,10 @@ class RunService:
         settings = with_defaults(with_defaults(settings, profile), protocol.overrides)
         if seed:
             settings = settings.changed("llm", seed=seed)
-        asks = self._answers.reader_name(settings) != "extractive"
         llm = settings.llm
         return RunSystem(
             name, settings.model_dump_json(exclude={"server": True, "llm": {"models_folder"}}), settings.fingerprint(),
-            model=llm.model or llm.url if asks else "",
-            model_hash=model_hash(llm, self._models.language.file) if asks else "",
+            model=llm.model or llm.url, model_hash=model_hash(llm, self._models.language.file),
         )  # fmt: skip
 
     def _check_documents(self, owner: str, systems: Sequence[RunSystem], file: CaseFile) -> None:
@@ -292,7 +295,7 @@ class RunService:
         for system in run.plan.systems:
             by_model.setdefault(encode(engine_settings(load_settings(system).llm)), []).append(system)
         corpora: dict[str, Index] = {}
-        pace = _Pace(run.total - len(known))
+        pace = _Pace(run.total - len(known), self.seconds_per_answer(owner))
         before = self._models.language.settings
         try:
             for systems in by_model.values():
@@ -404,10 +407,11 @@ class RunService:
 
 
 class _Pace:
-    """How long the open answers still take, by the mean of those of this time."""
+    """How long the open answers still take, by the mean of those of this time; before, by what is `expected`."""
 
-    def __init__(self, open_: int) -> None:
+    def __init__(self, open_: int, expected: float | None) -> None:
         self._open = open_
+        self._expected = expected
         self._done = 0
         self._began = time.monotonic()
 
@@ -416,9 +420,9 @@ class _Pace:
         self._done += 1
 
     def left(self) -> float | None:
-        """Return the seconds that are left, None while nothing is done."""
+        """Return the seconds that are left, at the pace of an earlier run while nothing is done; None: not known."""
         if not self._done:
-            return None
+            return None if self._expected is None else self._expected * self._open
         return (time.monotonic() - self._began) / self._done * max(0, self._open - self._done)
 
 

@@ -144,8 +144,7 @@ class Tab:
     def start(self, state: RunsState, session: Session, *fields: Any) -> tuple[Any, ...]:
         """Begin a run, or go on with the one that was begun with the same choices."""
         try:
-            run = self.services.runs.begin(session.owner, Form(*fields).request(session))
-            self.services.running.start(session.owner, run.id)
+            run = self.services.running.begin(session.owner, Form(*fields).request(session))
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             return (error_html(error), *self._buttons(session), *self.shown(state, session))
         return (*self._work(session), *self.shown(RunsState(run.id), session))

@@ -22,6 +22,7 @@ from pdfqa_core.protocols.answer_files import match, read_rows
 from pdfqa_core.protocols.answers import score_answers
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from pdfqa_core.services.run_export import answer_files
+from pdfqa_core.services.running import Running
 from pdfqa_core.types import Evaluation, RunState
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, LITERAL
@@ -393,7 +394,10 @@ def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services
         "given passages", "bm25 · windows 120/60 · search", "dense · windows 120/60 · search",
     ]  # fmt: skip
     alone = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("given",))
-    assert [system.name for system in services.runs.begin(LOCAL_OWNER, alone).plan.systems] == ["quotes"]
+    assert [(one.name, one.model) for one in services.runs.begin(LOCAL_OWNER, alone).plan.systems] == [("quotes", "")]
+    closed = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("none",))
+    (system,) = services.runs.begin(LOCAL_OWNER, closed).plan.systems
+    assert system.name == system.model != ""
 
 
 def test_a_run_goes_to_another_workspace_and_is_scored_there_as_here(services, write, tmp_path):
@@ -427,8 +431,23 @@ def test_the_methods_of_a_run_say_everything(services, write):
     said = methods_text(run)
     for words in (
         run.plan.data_hash, "2 questions, drawn at random with seed 4", "one\\*", "windows of 120 words, step 60",
-        "k = 3", "retriever: bm25", "Answer F1: 2PR / (P + R)", "Holm", f"pdfqa {run.versions['pdfqa']}", "word for word",
+        "k = 3", "retriever: bm25", "Answer F1: 2PR / (P + R)", "Holm", f"pdfqa {run.versions['pdfqa']}",
+        "word for word",
         run.plan.systems[1].settings_fingerprint,
     ):  # fmt: skip
         assert words in said, words
     assert found.notes[0] in said.replace("\\", "")
+
+
+def test_data_goes_with_the_last_run_that_needs_it_and_a_demo_runs_nothing(services, write):
+    first = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD)))
+    second = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD), seed=1))
+    (kept,) = map(Path, first.plan.data)
+    services.runs.remove(LOCAL_OWNER, first.id)
+    assert kept.is_file()
+    services.runs.remove(LOCAL_OWNER, second.id)
+    assert not kept.exists()
+    demo = Running(services.runs, demo=True)
+    with pytest.raises(PdfQAError, match="Visitors of a demo"):
+        demo.begin("visitor", request("answers", write(SQUAD)))
+    assert services.runs.list("visitor") == ()

@@ -44,9 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"runs": [plain(one) for one in listed], **said}, ensure_ascii=False))
     elif arguments.action == "list":
         for one in listed:
-            print(
-                f"{one.id[:12]}  {one.created_at:%Y-%m-%d %H:%M}  {one.state:<8} {one.done:>5} of {one.total:<5} {one.name}"
-            )
+            done = f"{one.state:<8} {one.done:>5} of {one.total:<5}"
+            print(f"{one.id[:12]}  {one.created_at:%Y-%m-%d %H:%M}  {done} {one.name}")
         print("" if listed else "There are no runs yet: pdfqa evaluate run --help")
     else:
         print(*said.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -199,6 +200,17 @@ class Tab:
         keep = run_id == state.run
         return (message or work, *buttons, *self.shown(state if keep else RunsState(run_id), session))
 
+    def bring(self, upload: str, state: RunsState, session: Session) -> tuple[Any, ...]:
+        """Take in a run that was exported from another workspace."""
+        message = ""
+        try:
+            path = Path(upload)
+            state = RunsState(self.services.run_copies.take_in(session.owner, path.read_bytes(), path.name).id)
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            message = error_html(error)
+        work, *buttons = self._work(session)
+        return (message or work, *buttons, *self.shown(state, session))
+
     def table_clicked(self, state: RunsState, session: Session, event: gr.EventData) -> tuple[Any, ...]:
         """Sort the table by a measure; a second click goes back to the order of the run."""
         sort = clicked(event).get("measure", "")
@@ -307,6 +319,9 @@ def build(services: Services, session: gr.State) -> Part:
             left = set_up(services)
         with gr.Column(scale=5):
             listed = live_html(elem_id="runs-list")
+            bring = gr.UploadButton(
+                "Bring in a run (ZIP)", file_types=[".zip"], size="sm", elem_id="runs-bring", scale=0, min_width=180
+            )
             table = live_html(elem_id="runs-results")
             with gr.Column(visible=False) as tools:
                 with gr.Row():
@@ -339,6 +354,7 @@ def build(services: Services, session: gr.State) -> Part:
     left.stop.click(tab.stop, session, None, **AT_ONCE)
     left.timer.tick(tab.tick, [state, session], working, **AT_ONCE)
     listed.click(tab.list_clicked, [state, session], working, **QUIET)
+    bring.upload(tab.bring, [bring, state, session], working, **QUIET)
     table.click(tab.table_clicked, [state, session], shown, **QUIET)
     for choice in (baseline, only, part):
         choice.input(tab.changed, [baseline, only, part, state, session], shown, **QUIET)

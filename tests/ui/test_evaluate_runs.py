@@ -47,7 +47,7 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     page.locator("#runs-only").get_by_label("better").check()
     expect(page.locator("#runs-items")).to_contain_text("No question of this kind.")
     files = {}
-    for name in ("html", "latex", "json", "answers"):
+    for name in ("html", "latex", "json", "answers", "zip", "methods"):
         with page.expect_download() as download:
             page.locator(f"button#runs-{name}").click()
         files[name] = download.value.path()
@@ -55,6 +55,7 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     assert b"\\toprule" in files["latex"].read_bytes()
     found = json.loads(files["json"].read_text("utf-8"))
     assert found["systems"][0]["items"][0]["answer"] == "Storks eat frogs."
+    assert b"**Measures.**" in files["methods"].read_bytes()
     assert "gold.json" in zipfile.ZipFile(files["answers"]).namelist()
     page.reload()
     open_tab(page, "Evaluate")
@@ -62,6 +63,11 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     expect(page.locator("#runs-results tr.chosen")).to_contain_text("baseline")
     page.locator("#runs-list").get_by_role("button", name="delete").click()  # the page asks, the fixture says yes
     expect(page.locator("#runs-list")).to_contain_text("Choose questions and systems")
+    (tmp_path / "run.zip").write_bytes(files["zip"].read_bytes())
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Bring in a run").click()
+    chooser.value.set_files(tmp_path / "run.zip")
+    expect(page.locator("#runs-results tr.chosen")).to_contain_text("baseline")
     page.locator("#runs-what").get_by_text("Retrieval", exact=True).click()
     expect(page.locator("#evaluate-source")).to_be_visible()
 

@@ -43,6 +43,10 @@ class Corpus(Protocol):
         """What each is called."""
         ...
 
+    def called(self, document_id: str) -> str:
+        """Return the title of a document; its file name where another one has the same title."""
+        ...
+
     @property
     def names(self) -> Mapping[str, str]:
         """The words of title and file name."""

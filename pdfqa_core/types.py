@@ -174,6 +174,14 @@ class Passage:
         """The 1-based numbers of the pages that the passage touches, ascending."""
         return tuple(sorted({span.page for span in self.spans}))
 
+    def overlaps(self, other: Passage) -> bool:
+        """Whether both hold a character of the same page."""
+        return any(
+            (a.document_id, a.page) == (b.document_id, b.page) and a.start < b.end and b.start < a.end
+            for a in self.spans
+            for b in other.spans
+        )
+
 
 def passage_id(recipe: str, spans: Sequence[Span]) -> str:
     """Return the id of the passage that a chunker with these settings (`recipe`) makes of `spans`: 16 hex digits."""

@@ -32,6 +32,11 @@ _ASIDE = re.compile(
     r"glossar|appendi\w+|anhang|further reading|about the authors?|abbreviations|(?:table of )?contents|signatures?)\b",
     re.IGNORECASE,
 )
+# Sections of what is not: a sentence or an item of them, on its own, says the opposite.
+_NOT = re.compile(
+    _NUMBER + r"(?:(?:what|which)\b.*\bnot\b|.*\b(?:not covered|not included|exclu(?:sions?|ded))\b|ausschl[uü]\w+)",
+    re.IGNORECASE,
+)
 _LEGAL = re.compile(
     r"all rights reserved|warrant(?:y|ies)\b|copyright|©|does not (?:necessarily )?reflect the (?:opinions|views)|"
     r"for (?:demonstration|illustration) purposes|alle rechte vorbehalten",
@@ -69,9 +74,9 @@ def spread(
     """Return at most `most` passages of about `longest` words in the order of the document; none is twice in it.
 
     Of the sections beside abstract, beginning and conclusion the longest are taken: how each begins, and how it ends.
-    Tables and what stands behind the text (references, glossary, …) are left out.
+    Tables, what stands behind the text (references, glossary, …) and sections of what is not covered are left out.
     """
-    top = [one for one in outline(pages, language) if not is_aside(one.heading) and _says(one)]
+    top = [one for one in outline(pages, language) if not _left_out(one.heading) and _says(one)]
     top = top or [Section(title, tuple(pieces_of(pages)), language)]
     opens, closes = abstract(pages, language), conclusion(pages, language)
     made = [_head(opens or top[0], 2 * longest)]
@@ -88,6 +93,10 @@ def spread(
             taken |= set(spans)
             passages.append(one.passage("spread", title, language))
     return sorted(passages, key=lambda passage: (passage.spans[0].page, passage.spans[0].start))
+
+
+def _left_out(heading: str) -> bool:
+    return is_aside(heading) or _NOT.match(heading) is not None
 
 
 def head(section: Section, title: str, longest: int = 2 * LONGEST) -> Passage:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.conversation.base import rewriters
-from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, needs_context, phrases, relation, topic_terms
+from pdfqa_core.conversation.relation import (
+    NEW_TOPIC,
+    Encode,
+    Relation,
+    needs_context,
+    phrases,
+    relation,
+    topic_terms,
+    without_replaced,
+)
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences
@@ -59,8 +68,10 @@ class Concatenation:
         related = relation(question, recent, encode=self.encode, new_topic=self.new_topic, language=self.language)
         if related is Relation.NEW_TOPIC:
             return related, Rewritten(question, NEW_TOPIC_NOTE)
-        earlier = [asked for asked, _ in recent]
         follow_up = related is Relation.FOLLOW_UP
+        earlier = [asked for asked, _ in recent]
+        if follow_up and self.language == ENGLISH:
+            earlier = [without_replaced(asked, question) for asked in earlier]
         share = 1.0 if follow_up else STANDING_ALONE
         lexical, dense = [(question, 1.0)], [(question, 1.0)]
         topic = _topic(earlier, self.language)

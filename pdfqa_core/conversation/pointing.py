@@ -13,8 +13,8 @@ class Pointing:
     """What tells that a question goes on with the one before.
 
     `pointers` point back, `pronouns` among them stand for a thing; `empty` words carry no topic; `opening` is how such
-    a question may begin; `compares` finds a comparison without saying with what; `expletive` what only looks like a
-    pronoun.
+    a question may begin; `compares` finds a comparison without saying with what; `unsaid` another thing that is left
+    unsaid; `expletive` what only looks like a pronoun.
     """
 
     pointers: frozenset[str] = frozenset()
@@ -23,6 +23,7 @@ class Pointing:
     opening: re.Pattern[str] = _NEVER
     compares: re.Pattern[str] = _NEVER
     expletive: re.Pattern[str] = _NEVER
+    unsaid: re.Pattern[str] = _NEVER
 
 
 def _pointing(pronouns: str, others: str, empty: str, opening: str, compares: str, expletive: str = "(?!)") -> Pointing:

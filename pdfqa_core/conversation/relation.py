@@ -42,7 +42,19 @@ _COMPARES = re.compile(
     r"safer|(more|less) \w+)\b(?!.*\b(than|and|or)\b)",
     re.IGNORECASE,
 )
-_WORDS = {ENGLISH: Pointing(POINTERS, PRONOUNS, EMPTY, _OPENING, _COMPARES, _EXPLETIVE)} | POINTING
+# "… the same quarter of the year before", unless a number in the question says which; "What share was that?"
+_UNSAID = re.compile(
+    r"^(?!.*\d).*\bthe same (?:year|quarter|month|period|week|day|date|plan|report|filing|document|company)\b"
+    r"|\b(?:is|was|are|were)\s+(?:that|this|it|those|these)\s*\??\s*$",
+    re.IGNORECASE,
+)
+_WORDS = {ENGLISH: Pointing(POINTERS, PRONOUNS, EMPTY, _OPENING, _COMPARES, _EXPLETIVE, _UNSAID)} | POINTING
+# What a thing is asked for: "for a family", up to the next small word.
+_FOR = re.compile(
+    r"\bfor((?:\s+(?!(?:in|of|with|under|at|on|from|by|to|and|or|when|if|that|which|who|during|per|as|is|are)\b)"
+    r"[\w'’-]+){1,4})",
+    re.IGNORECASE,
+)
 _OTHER = Pointing()  # of a language whose words are not known: few words alone tell a follow-up
 FEW = 3  # topic words below which a question without a new name is taken for a follow-up
 ANTECEDENT = 3  # topic words of a sentence after which a pronoun may stand for them
@@ -114,16 +126,30 @@ def points_back(question: str, earlier: Sequence[str] = (), language: str = ENGL
     """Return whether a question says that something came before.
 
     By a pronoun ("the same", "the other") with nothing in its sentence that it could stand for, by a pronoun and a
-    topic word of the last question, by its opening ("and", "what about", "no, I meant"), or by a comparison without
-    saying with what.
+    topic word of the last question, by its opening ("and", "what about", "no, I meant"), by a comparison without saying
+    with what, or by what else it leaves unsaid.
     """
     words = _WORDS.get(language, _OTHER)
-    if words.opening.match(question) or words.compares.search(question):
+    if words.opening.match(question) or words.compares.search(question) or words.unsaid.search(question):
         return True
     if any(_open_pronoun(question[start:end], words, language) for start, end in sentences(question, language)):
         return True
     last = set(topic_terms(earlier[-1], language)) if earlier else set()
     return bool(last & set(terms(question))) and bool(words.pronouns & set(terms(words.expletive.sub(" ", question))))
+
+
+def without_replaced(asked: str, question: str) -> str:
+    """Return an earlier question without what a follow-up that says nothing else says anew.
+
+    "What is the deductible for an individual?" has no individual before "And for a family?".
+    """
+    mine, theirs = _FOR.search(question), _FOR.search(asked)
+    if mine is None or theirs is None:
+        return asked
+    new, old = set(topic_terms(mine[1])), set(topic_terms(theirs[1]))
+    if not new or not old or new & old or set(topic_terms(question)) - new:
+        return asked
+    return asked[: theirs.start()] + asked[theirs.end() :]
 
 
 def _open_pronoun(sentence: str, words: Pointing, language: str) -> bool:

@@ -18,7 +18,7 @@ from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
 from pdfqa_core.reading.same_words import says_the_same
-from pdfqa_core.reading.verdicts import agreement, misordered, signs
+from pdfqa_core.reading.verdicts import agreement, misordered, sets_against, signs
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import compared_terms, content_terms, sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, StopSignal, Support
@@ -141,7 +141,9 @@ class Checker:
         if (language := best.quote.language) != ENGLISH:
             same = is_statement(sentence, question) and says_the_same(sentence, " ".join(best.quote.parts), language)
             return Support.SUPPORTED if same else Support.PARTLY
-        if not is_statement(sentence, question) or any(one.own is None for one in aligned) or misordered(sentence):
+        if not is_statement(sentence, question) or any(one.own is None for one in aligned):
+            return Support.PARTLY
+        if misordered(sentence) or sets_against(sentence):
             return Support.PARTLY
         if claimed(sentence) and _asked_else(sentence, passages, question):
             return Support.PARTLY

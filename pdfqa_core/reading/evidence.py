@@ -103,19 +103,11 @@ def first(hits: Sequence[Hit], count: int) -> list[Hit]:
     for hit in hits:
         if any(_twins(hit, other) for other in chosen):
             continue
-        pieces += not any(_overlap(hit, other) for other in chosen)
+        pieces += not any(hit.passage.overlaps(other.passage) for other in chosen)
         if pieces > count:
             break
         chosen.append(hit)
     return chosen
-
-
-def _overlap(one: Hit, other: Hit) -> bool:
-    return any(
-        (a.document_id, a.page) == (b.document_id, b.page) and a.start < b.end and b.start < a.end
-        for a in one.passage.spans
-        for b in other.passage.spans
-    )
 
 
 def _twins(hit: Hit, better: Hit) -> bool:

@@ -50,6 +50,12 @@ _FALLS = re.compile(
 )
 _TO = re.compile(r"\W*(?:in\s+)?to\b[^.;\d]*$", re.IGNORECASE)
 
+_HALF = re.compile(
+    r"\b(?:while|whereas|but|unlike|although|though)\b[^.;]*\b(?:does|do|did|is|are|was|were|has|have|can|may|will)"
+    r"(?:\s+not|n[’']t|not)?\s*(?=[.,;!]|$)",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Signs:
@@ -168,6 +174,14 @@ def misordered(sentence: str) -> bool:
         if (larger and one.value < other.value) or (smaller and one.value > other.value):
             return True
     return False
+
+
+def sets_against(sentence: str) -> bool:
+    """Return whether a sentence sets one thing against another in half a clause: "A covers it, while B does not".
+
+    Such a half has no words of its own that could be compared with a passage.
+    """
+    return _HALF.search(sentence) is not None
 
 
 # ------------------------------------------------------------------ weights

@@ -14,7 +14,7 @@ from typing import Self
 
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
-from pdfqa_core.services.answering import Answering, Written
+from pdfqa_core.services.answering import Answering
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.conversation_files import ConversationFileService
@@ -41,16 +41,26 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.summaries import SummaryService
+from pdfqa_core.services.synthesis import SynthesisService
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, Summary
+from pdfqa_core.storage import (
+    Collection,
+    ConversationSummary,
+    Outcome,
+    Reading,
+    Store,
+    Summary,
+    SyntheticQuestion,
+)
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.types import LLM, Document
 
 __all__ = [
-    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "PageView", "Picture",
-    "Preparing", "Reading", "RunRequest", "Services", "Summary", "Written",
+    "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
+    "Picture", "Preparing", "Reading", "RunRequest", "Services", "Summary", "SyntheticQuestion", "Written",
 ]  # fmt: skip
 
 
@@ -86,6 +96,7 @@ class Services:
     runs: RunService
     run_copies: RunCopies
     running: Running
+    synthesis: SynthesisService
     visitors: VisitorService
     _opened_with: Settings
     _store: Store
@@ -150,6 +161,7 @@ class Services:
             runs=runs,
             run_copies=RunCopies(workspace, store.runs),
             running=Running(runs, demo=settings.server.demo),
+            synthesis=SynthesisService(store.synthetic_questions, documents, indexes, models, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,
             _store=store,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -29,6 +31,7 @@ from pdfqa_core.reading.summary import SummaryReader
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services import kinds
+from pdfqa_core.services.asked import Asked, Draft
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -46,75 +49,18 @@ from pdfqa_core.types import (
     Hit,
     Query,
     Reader,
-    Retrieved,
     Rewriter,
-    Rewritten,
     Sampling,
     StopSignal,
     Stored,
-    Token,
     Turn,
 )
 
 Find = Callable[[Query, int], list[Hit]]
+_THIS_ONE = re.compile(
+    r"\bthis (?:document|paper|report|article|file|pdf|study|book|handbook|policy|filing)\b", re.IGNORECASE
+)
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as it was asked, with the conversation it belongs to.
-
-    `document_ids` limits the search (empty: all documents), `scope` is what was chosen to that end, collections
-    included; `history` are the (question, answer) pairs before it, the
-    oldest first; `conversation_id` is empty for the first question of a conversation, `replaces` the id of the turn
-    whose place the new one takes. `anyway`: it is answered even if the evidence does not seem to.
-    """
-
-    owner: str
-    question: str
-    settings: Settings
-    history: tuple[tuple[str, str], ...] = ()
-    document_ids: tuple[str, ...] = ()
-    scope: tuple[str, ...] = ()
-    conversation_id: str = ""
-    replaces: str = ""
-    anyway: bool = False
-
-
-@dataclass(slots=True)
-class _Draft:
-    """An answer in the making."""
-
-    searched: str
-    settings_fingerprint: str
-    reader: str = ""
-    model: str = ""
-    notes: tuple[str, ...] = ()
-    rewriter_missing: str = ""
-    rewriting: str = ""
-    hits: tuple[Hit, ...] = ()
-    text: str = ""
-    stored: Stored | None = None
-
-    def take(self, event: Event) -> None:
-        match event:
-            case Rewritten(question=question, note=note):
-                self.searched, self.rewriting = question, note
-            case Retrieved(hits=hits):
-                self.hits = hits
-            case Token(text=piece):
-                self.text += piece
-
-    def noted(self, answer: Answer) -> Answer:
-        """Return the answer with notes on how it was made."""
-        rewriting = " ".join(part for part in (self.rewriter_missing, answer.rewriting) if part)
-        return replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
-
-    def unfinished(self, *notes: str) -> Answer:
-        return Answer(
-            self.text.strip(), hits=self.hits, stopped=True, reader=self.reader, model=self.model,
-            settings_fingerprint=self.settings_fingerprint, notes=notes,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +233,8 @@ class AnswerService:
             self._documents.require_documents(owner)
             scope = self._collections.searched(owner, asked.scope)
             asked = replace(asked, scope=scope.chosen, document_ids=scope.document_ids)
-            draft = _Draft(question, asked.settings.fingerprint(), notes=scope.notes)
+            asked, about = self._about_this_one(asked)
+            draft = Draft(question, asked.settings.fingerprint(), notes=(*scope.notes, *about))
             try:
                 with (
                     self._preparation.answering(owner, asked.document_ids),
@@ -317,9 +264,9 @@ class AnswerService:
             return Asked(owner, question, settings)
         turns = turns[:-1] if replaces else turns
         history = tuple((turn.question, "" if turn.answer.refused else turn.answer.text) for turn in turns)
-        about = conversation.document_ids
+        about, shown = conversation.document_ids, _cited(turns[-1].answer) if turns else ""
         return Asked(
-            owner, question, settings, history, scope=about, conversation_id=conversation_id, replaces=replaces
+            owner, question, settings, history, shown, scope=about, conversation_id=conversation_id, replaces=replaces
         )
 
     def answer(self, asked: Asked, stop: StopSignal, find: Find | None = None) -> Iterator[Event]:
@@ -327,13 +274,22 @@ class AnswerService:
 
         Raises what the parts raise.
         """
-        draft = _Draft(asked.question, asked.settings.fingerprint())
+        draft = Draft(asked.question, asked.settings.fingerprint())
         with closing(self._events(asked, draft, stop, find)) as events:
             for event in events:
                 draft.take(event)
                 yield replace(event, answer=draft.noted(event.answer)) if isinstance(event, Done) else event
 
-    def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
+    def _about_this_one(self, asked: Asked) -> tuple[Asked, tuple[str, ...]]:
+        """Return a question about "this document" as one about the document that the last answer cites, and a note."""
+        names = self._documents.filenames(asked.owner)
+        others = asked.document_ids or tuple(names)
+        if asked.shown not in others or len(others) < 2 or not _THIS_ONE.search(asked.question):
+            return asked, ()
+        note = f"Searched in “{names[asked.shown]}” alone, which the last answer is about."
+        return replace(asked, document_ids=(asked.shown,)), (note,)
+
+    def _answered(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, None]:
         """Ask, and yield what happens; the finished answer is stored before it is yielded."""
         with closing(self._events(asked, draft, stop)) as events:
             for event in events:
@@ -346,7 +302,7 @@ class AnswerService:
                     yield event
 
     def _events(
-        self, asked: Asked, draft: _Draft, stop: StopSignal, find: Find | None = None
+        self, asked: Asked, draft: Draft, stop: StopSignal, find: Find | None = None
     ) -> Generator[Event, None, None]:
         """Index what is missing, ask, and yield what happens."""
         settings = asked.settings
@@ -371,7 +327,7 @@ class AnswerService:
             settings_fingerprint=settings.fingerprint(), stop=stop, began=began,
         )  # fmt: skip
 
-    def _in_documents(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, _Source]:
+    def _in_documents(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, _Source]:
         """Index what is missing, and return what finds passages for the question in the owner's documents."""
         settings = asked.settings
         index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
@@ -390,8 +346,16 @@ class AnswerService:
             f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
         )  # fmt: skip
 
-    def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
-        """Store an answer as a turn, a first one together with its conversation; nothing is stored twice."""
+    def _store(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:
+        """Store an answer as a turn, a first one together with its conversation; nothing is stored twice.
+
+        A refusal says so if only some of the documents were searched.
+        """
+        if answer.refused and asked.document_ids:
+            there = sum(one.state.usable for one in self._documents.list(asked.owner))
+            if there > (few := len(set(asked.document_ids))):
+                note = f"Only {few} of your {there} documents {'was' if few == 1 else 'were'} searched."
+                answer = replace(answer, notes=(*answer.notes, note))
         turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.noted(answer))
         conversation_id = asked.conversation_id
         if not conversation_id:
@@ -421,6 +385,14 @@ def _not_empty(question: str) -> str:
     if not question.strip():
         raise UsageError("The question is empty.", "Type a question.")
     return question.strip()
+
+
+def _cited(answer: Answer) -> str:
+    """Return the document that most citations of an answer lead to, "" where it has none or no one has most."""
+    of = {hit.rank: hit.passage.document_id for hit in answer.hits}
+    cited = Counter(of[citation.number] for citation in answer.citations if citation.number in of)
+    ((most, times),) = cited.most_common(1) or (("", 0),)
+    return most if 2 * times > cited.total() else ""
 
 
 def _title(question: str) -> str:

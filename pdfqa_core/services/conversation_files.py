@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from pdfqa_core.errors import PdfQAError, UsageError
@@ -29,6 +30,7 @@ FORMS: Mapping[str, tuple[str, str, bool]] = {
     "zip": ("zip", "Markdown with pages", True),
     "jsonl": ("jsonl", "JSON lines", False),
 }
+LONGEST_NAME = 80  # characters of a file's name
 _WRITERS = {"docx": conversations_word, "html": conversations_html, "zip": markdown_zip}
 
 
@@ -54,7 +56,7 @@ class ConversationFileService:
         self._pages = pages
 
     def file(self, owner: str, form: str, conversations: Sequence[str] = ()) -> ConversationFile:
-        """Return the conversations with these ids or titles (none: all) in a form, one of FORMS.
+        """Return the conversations with these ids or titles (none: all with a turn) in a form, one of FORMS.
 
         Raises UsageError for another form, or a name of no conversation.
         """
@@ -62,6 +64,7 @@ class ConversationFileService:
             raise UsageError(f"Conversations have no {form} form.", f"Use one of: {', '.join(FORMS)}.")
         suffix, _, pictured = FORMS[form]
         whole = [self._conversations.get(owner, one) for one in self._chosen(owner, conversations)]
+        whole = whole if form == "jsonl" else [_headed(one) for one in whole]
         names = self._documents.names(owner, *(one.id for one in whole)) | self._collections.names(owner)
         if form == "jsonl":
             data = write_jsonl(whole)
@@ -70,14 +73,14 @@ class ConversationFileService:
         else:
             pictures, sources = self._pictures(owner, whole, names), self._sources(owner, whole, names)
             data = _WRITERS[form](whole, names, pictures, sources)
-        title = whole[0].title if len(whole) == 1 else "conversations"
-        name = re.sub(r"[^\w -]+", " ", title).strip()[:60].strip() or "conversation"
+        title = re.sub(r"[^\w -]+", " ", whole[0].title if len(whole) == 1 else "conversations")
+        name = textwrap.shorten(title, LONGEST_NAME, placeholder="") or "conversation"
         return ConversationFile(safe_name(f"{name}.{suffix}"), data, len(whole))
 
     def _chosen(self, owner: str, wanted: Sequence[str]) -> tuple[str, ...]:
         known = self._conversations.list(owner)
         if not wanted:
-            return tuple(one.id for one in known)
+            return tuple(one.id for one in known if one.turn_count)
         found: list[str] = []
         for name in wanted:
             ids = [one.id for one in known if name in (one.id, one.title)]
@@ -140,3 +143,10 @@ def _cited(turn: Turn) -> dict[tuple[str, int], list[Claim]]:
             claim = Claim(citation.span, citation.quote)
             found.setdefault((citation.span.document_id, citation.span.page), []).append(claim)
     return found
+
+
+def _headed(conversation: Conversation) -> Conversation:
+    """Return a conversation whose title is all of its first question where a cut one stands in the list."""
+    first = conversation.turns[0].question if conversation.turns else ""
+    cut = conversation.title.endswith("…") and first.startswith(conversation.title[:-1])
+    return replace(conversation, title=first) if cut else conversation

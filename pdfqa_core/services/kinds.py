@@ -71,6 +71,12 @@ class Scope:
         """What each document is called: its title, else its file name."""
         return {key: document.title or document.filename for key, (document, _) in self._readable.items()}
 
+    def called(self, document_id: str) -> str:
+        """Return the title of a document; its file name where another one has the same title."""
+        title = self.titles[document_id]
+        alone = sum(one == title for one in self.titles.values()) == 1
+        return title if alone else self._readable[document_id][0].filename
+
     @cached_property
     def names(self) -> Mapping[str, str]:
         """The words that name each document: its title and its file name."""
@@ -152,6 +158,6 @@ class Planner:
             for which, why in ((asked_about, "which the question names"), (newest, "the newest of its series")):
                 for names in (corpus.files, corpus.titles):
                     if (one := which(text, names)) and (hits := self.retrieve(query, k, (one,))):
-                        note = f"Searched in “{corpus.titles[one]}”, {why}."
+                        note = f"Searched in “{corpus.called(one)}”, {why}."
                         return Planned(tuple(hits), self._reader(Kind.ORDINARY), notes=(note,))
         return None

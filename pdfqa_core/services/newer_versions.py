@@ -15,6 +15,8 @@ from pdfqa_core.text import terms
 from pdfqa_core.types import Document
 
 SAME_TITLE = 0.7  # share of the words from which on two documents of the same title are versions of one
+SAME_PAGES = 0.2  # share of the pages that these have in common too: reports of a series share words, not pages
+SHORT = 3  # pages; in shorter documents every page may have changed
 SAME_FILE = 0.2  # the same of two files of the same name: below it they just happen to be called so
 _log = logging.getLogger(__name__)
 
@@ -46,7 +48,8 @@ class NewerVersionService:
     def look(self, owner: str, document: Document) -> None:
         """Note what a document that has just been read is a version of: of the others the likest one.
 
-        It has another file's name, or its title and most of its words. The newer one is the one that was added later.
+        It has another file's name, or its title, most of its words and some of its pages. The newer one is the one that
+        was added later.
         """
         if not document.id or not document.state.usable:
             return
@@ -88,9 +91,10 @@ class NewerVersionService:
         for other in others:
             theirs = self._texts(other, readings)
             alike = _alike(mine, theirs)
-            if alike < (SAME_FILE if other.filename == document.filename else SAME_TITLE):
-                continue
             same = sum((Counter(filter(None, mine)) & Counter(filter(None, theirs))).values())
+            few = same < SAME_PAGES * len(theirs) and len(theirs) > SHORT
+            if alike < SAME_FILE if other.filename == document.filename else alike < SAME_TITLE or few:
+                continue
             earlier, newer = sorted((other, document), key=lambda one: one.added_at)
             if best is None or alike > best[0]:
                 count = len(mine if newer is document else theirs)

@@ -14,7 +14,8 @@ from pdfqa_core.protocols.runs import GIVEN, NONE, PREDICTED, RECORDED, Case, Ca
 from pdfqa_core.protocols.runs.hotpotqa import HotpotCase
 from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.retrieval import Index
-from pdfqa_core.services.answers import AnswerService, Asked, Find
+from pdfqa_core.services.answers import AnswerService, Find
+from pdfqa_core.services.asked import Asked
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.systems import described
 from pdfqa_core.settings import Settings, load
@@ -118,7 +119,7 @@ class AskedSystem:
             if self.system.evidence == GIVEN and not settings.reading.passages:
                 given = min(MOST_GIVEN, max(1, len(case.contexts)))
                 settings = settings.changed("reading", passages=given).changed("retrieval", k=max(given, 5))
-            asked = Asked(self._owner, case.question, settings, tuple(history), self._document_ids)
+            asked = Asked(self._owner, case.question, settings, tuple(history), document_ids=self._document_ids)
             events = self._answers.answer(asked, stop, find)
         searched = case.question
         for event in events:

@@ -32,6 +32,18 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 
 
+def with_preset(settings: Settings, name: str) -> Settings:
+    """Return settings with those of a preset; as they are where there is no such one."""
+    for section, fields in PRESETS.get(name, {}).items():
+        settings = settings.changed(section, **fields)
+    return settings
+
+
+def preset_of(settings: Settings) -> str | None:
+    """Return the preset that settings agree with, None where they agree with none."""
+    return next((name for name in PRESETS if with_preset(settings, name) == settings), None)
+
+
 def names(kind: str, without: str = "") -> tuple[str, ...]:
     """Return the names of the strategies of a kind ("extractor", "chunker", "retriever", "reader", "rewriter").
 

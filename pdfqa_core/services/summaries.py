@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 from pdfqa_core.chunking.spread import MOST, abstract, spread
@@ -10,11 +9,11 @@ from pdfqa_core.chunking.spread import head as head_of
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.languages import rules_of
 from pdfqa_core.reading.summary import ABSTRACT
-from pdfqa_core.services.answering import PATIENCE, Written
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.under_way import UnderWay, Written
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading, Summary
 from pdfqa_core.storage.summaries import Summaries
@@ -36,8 +35,7 @@ class SummaryService:
         self._answers = answers
         self._preparation = preparation
         self._tasks = tasks
-        self._under_way: dict[tuple[str, str], tuple[Written, threading.Thread]] = {}
-        self._lock = threading.Lock()
+        self._under_way = UnderWay("summary", BUSY, "Wait for it, or press Stop.", tasks)
         documents.when_removed(self.stop)
 
     def get(self, owner: str, document_id: str, settings: Settings) -> Summary | None:
@@ -54,27 +52,16 @@ class SummaryService:
         if not found:
             raise PdfQAError("This document has no text to summarise.", "Read it with OCR first.")
         document, reading = found[0]
-        key = (owner, document_id)
         written = Written(owner, document_id, document.title or document.filename)
 
-        def work() -> None:
-            error: BaseException | None = None
-            try:
-                with self._tasks.start(_task(*key)) as stop, self._preparation.answering(owner, (document_id,)):
-                    self._write(written, document, reading, settings, stop)
-            except BaseException as raised:  # noqa: BLE001 - raised again in the threads that look on
-                error = raised
-            finally:
-                with self._lock:
-                    self._under_way.pop(key, None)
-                written.end(error)
+        def write() -> None:
+            with (
+                self._tasks.start(self._under_way.task(owner, document_id)) as stop,
+                self._preparation.answering(owner, (document_id,)),
+            ):
+                self._write(written, document, reading, settings, stop)
 
-        thread = threading.Thread(target=work, name="summary", daemon=True)
-        with self._lock:
-            if key in self._under_way:
-                raise PdfQAError(BUSY, "Wait for it, or press Stop.")
-            self._under_way[key] = (written, thread)
-        thread.start()
+        self._under_way.start(written, write)
         return written
 
     def _write(
@@ -99,23 +86,15 @@ class SummaryService:
 
     def of(self, owner: str, document_id: str) -> Written | None:
         """Return the summary of a document that is being written, None where there is none."""
-        with self._lock:
-            written, _ = self._under_way.get((owner, document_id), (None, None))
-        return written if written is not None and not written.ended else None
+        return self._under_way.of(owner, document_id)
 
     def stop(self, owner: str, document_id: str) -> None:
         """Stop a summary; what is written is kept."""
-        if (owner, document_id) in self._under_way:
-            self._tasks.stop(_task(owner, document_id))
+        self._under_way.stop(owner, document_id)
 
     def close(self) -> None:
         """Stop all, and wait until what is written is stored."""
-        with self._lock:
-            under_way = dict(self._under_way)
-        for key in under_way:
-            self.stop(*key)
-        for _, thread in under_way.values():
-            thread.join(PATIENCE)
+        self._under_way.close()
 
 
 def _hits(pages: tuple[Page, ...], title: str, language: str, *, quoted: bool) -> list[Hit]:
@@ -127,7 +106,3 @@ def _hits(pages: tuple[Page, ...], title: str, language: str, *, quoted: bool) -
         passages = spread(pages, title, QUOTED_FROM if quoted else MOST, language=language)
     retriever = ABSTRACT if summed_up is not None else "spread over the document"
     return [Hit(passage, 1.0, rank, retriever) for rank, passage in enumerate(passages, start=1)]
-
-
-def _task(owner: str, document_id: str) -> str:
-    return f"summary {owner} {document_id}"

@@ -4,14 +4,16 @@ from pdfqa_core.storage.records import (
     Collection,
     ConversationSummary,
     NewerVersion,
+    Outcome,
     Reading,
     StudyTurn,
     Summary,
+    SyntheticQuestion,
     TurnText,
 )
 from pdfqa_core.storage.store import DATABASE_FILE, Store
 
 __all__ = [
-    "DATABASE_FILE", "Collection", "ConversationSummary", "NewerVersion", "Reading", "Store", "StudyTurn", "Summary",
-    "TurnText",
+    "DATABASE_FILE", "Collection", "ConversationSummary", "NewerVersion", "Outcome", "Reading", "Store", "StudyTurn",
+    "Summary", "SyntheticQuestion", "TurnText",
 ]  # fmt: skip

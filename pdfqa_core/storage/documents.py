@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, select
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.page_codec import decode_page
-from pdfqa_core.storage import collections, readings, summaries, versions
+from pdfqa_core.storage import collections, readings, summaries, synthetic_questions, versions
 from pdfqa_core.storage.database import Database, record, row_of, upsert
 from pdfqa_core.storage.files import PdfFiles, mark_removed, settle
 from pdfqa_core.storage.records import Reading
@@ -144,6 +144,7 @@ def _remove(connection: Connection, owner: str, ids: Sequence[str]) -> None:
         collections.forget(connection, owner, document_id)
         versions.forget(connection, owner, document_id)
         summaries.remove(connection, document_id, owner)
+        synthetic_questions.remove(connection, document_id, owner)
         if not connection.scalar(select(func.count()).where(documents.c.id == document_id)):
             mark_removed(connection, [document_id])
 

@@ -29,6 +29,7 @@ from pdfqa_core.storage.tables import (
     readings,
     runs,
     studies,
+    synthetic_questions,
     turns,
 )
 
@@ -95,6 +96,7 @@ def _last_changes(connection: Connection) -> dict[str, datetime]:
         _changes(evaluations, "created_at"),
         _changes(runs, "changed_at"),
         _changes(preferences, "changed_at"),
+        _changes(synthetic_questions, "made_at"),
     ).subquery()
     last = func.max(changes.c.at, type_=UtcDateTime).label("last")
     query = select(changes.c.owner, last).group_by(changes.c.owner).order_by(changes.c.owner)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
-from pdfqa_core.types import Adjudication, Answer, DocumentState, Rating, Study, Turn
+from pdfqa_core.types import Adjudication, Answer, DocumentState, Rating, Span, Study, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +117,41 @@ class StudyCopy:
     annotators: tuple[Annotator, ...]
     ratings: tuple[Rating, ...]
     adjudications: tuple[Adjudication, ...] = ()
+
+
+class Outcome(StrEnum):
+    """What became of a synthetic question: unseen so far, taken or refused by a person, or dropped by a guard."""
+
+    NEW = "new"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticQuestion:
+    """A question that was made of a passage.
+
+    `made` are its words as they were made, `text` as they read after a person changed them. `spans` and `passage` are
+    the passage's places and text. `kind` says how it was made; `model` is empty where rules made it. `reason` says why
+    a guard dropped it, "" unless one did.
+    """
+
+    id: str
+    document_id: str
+    passage_id: str
+    spans: tuple[Span, ...]
+    passage: str
+    text: str
+    made: str
+    kind: str
+    model: str
+    seed: int
+    outcome: Outcome
+    reason: str
+    made_at: datetime
+
+    @property
+    def edited(self) -> bool:
+        """Whether a person changed its words."""
+        return self.text != self.made

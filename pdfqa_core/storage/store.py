@@ -19,6 +19,7 @@ from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.summaries import Summaries
+from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.storage.versions import Versions
 
 DATABASE_FILE = "pdfqa.sqlite"
@@ -39,6 +40,7 @@ class Store:
         self.evaluations = Evaluations(database)
         self.runs = Runs(database)
         self.summaries = Summaries(database)
+        self.synthetic_questions = SyntheticQuestions(database)
         self.owners = Owners(database, self.files)
 
     @classmethod

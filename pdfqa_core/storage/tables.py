@@ -89,6 +89,27 @@ summaries = Table(
     Column("made_at", UtcDateTime, nullable=False),
 )
 
+synthetic_questions = Table(
+    "synthetic_questions",
+    metadata,
+    _text("id", key=True),
+    _text("owner"),
+    _text("document_id"),
+    _text("passage_id"),
+    _text("spans"),
+    _text("passage"),
+    _text("text"),
+    _text("made"),
+    _text("kind"),
+    _text("model"),
+    Column("seed", BigInteger, nullable=False),
+    _text("outcome"),
+    _text("reason"),
+    Column("made_at", UtcDateTime, nullable=False),
+    Column("position", Integer, nullable=False),
+    Index(None, "owner", "document_id"),
+)
+
 pending_files = Table(
     "pending_files",
     metadata,

@@ -229,7 +229,7 @@ class Handlers:
         yield {
             **self._busy(True),
             **({} if state.conversation_id else self._begun(written, session)),
-            self.parts.state: replace(state, conversation_id=written.conversation_id),
+            self.parts.state: replace(state, conversation_id=written.subject),
             self.parts.question: gr.Textbox(value=""),
             self.parts.follow_ups: "",
             self.parts.live: live.html(),
@@ -243,7 +243,7 @@ class Handlers:
         """Return the list in which the new conversation is open, and the place of its turns, which is empty."""
         known = self.services.conversations.list(session.owner)
         return {
-            self.parts.conversations: chat_view.conversation_list(known, written.conversation_id),
+            self.parts.conversations: chat_view.conversation_list(known, written.subject),
             self.parts.transcript: "",
         }
 
@@ -396,7 +396,8 @@ class Handlers:
         conversations = self.services.conversations
         match data.get("action"):
             case "new":
-                state = ChatState()
+                session = replace(session, scope=())  # the choice belongs to the conversation that was left
+                return {**self.show(ChatState(), session), self.parts.session: session, self.parts.follow_ups: ""}
             case "open":
                 conversation = conversations.get(session.owner, chosen)
                 state = shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)

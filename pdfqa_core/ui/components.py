@@ -35,8 +35,8 @@ function rename(label, data) {
   label.focus();
   getSelection().selectAllChildren(label);
   const finish = (keep) => {
+    label.onkeydown = label.onblur = null;  // first: what is no longer edited loses the focus, which would end it twice
     label.contentEditable = 'false';
-    label.onkeydown = label.onblur = null;
     const text = label.textContent.trim();
     if (keep && text && text !== old) trigger('click', {...data, text}); else label.textContent = old;
   };

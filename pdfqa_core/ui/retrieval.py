@@ -104,10 +104,11 @@ class Handlers:
         )
 
     def show(self, session: Session) -> tuple[Any, ...]:
-        """Return the preview, what can be searched in, and what other tabs may have changed: reader and encoder."""
+        """Return preview, preset, what can be searched in, and what other tabs may have changed: reader and encoder."""
         reader = gr.update(value=session.settings.reading.reader)
         encoder = gr.update(value=session.settings.retrieval.embedding_model)
-        return self.preview(session), scope_choice(self.services, session), reader, encoder
+        preset = gr.update(value=strategies.preset_of(session.settings))
+        return self.preview(session), preset, scope_choice(self.services, session), reader, encoder
 
     def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""
@@ -121,20 +122,18 @@ class Handlers:
         """Take the form's values into the session and show what they make."""
         try:
             taken = replace(session, settings=self._settings(session, values))
-            return taken, self.preview(taken), *self.form.filled(taken.settings, session.settings)
+            preset = gr.update(value=strategies.preset_of(taken.settings))
+            return taken, preset, self.preview(taken), *self.form.filled(taken.settings, session.settings)
         except PdfQAError as error:
-            return session, error_html(error), *[gr.skip() for _ in self.form.all]
+            return session, gr.skip(), error_html(error), *[gr.skip() for _ in self.form.all]
 
     def _settings(self, session: Session, values: Sequence[Any]) -> Settings:
         return settings_from(values, session.settings, models=self.form.models)
 
     def preset(self, name: str, session: Session) -> tuple[Any, ...]:
         """Set the form to a preset."""
-        settings = session.settings
-        for section, fields in strategies.PRESETS.get(name, {}).items():
-            settings = settings.changed(section, **fields)
-        session = replace(session, settings=settings)
-        return session, self.preview(session), *self.form.filled(settings)
+        session = replace(session, settings=strategies.with_preset(session.settings, name))
+        return session, gr.skip(), self.preview(session), *self.form.filled(session.settings)
 
     @staticmethod
     def evidence_moved(refusal: str, threshold: float | None) -> Any:
@@ -261,7 +260,7 @@ def build(services: Services, session: gr.State) -> Shown:
             hits = live_html(render("hits", columns=(), message=TRY), elem_id="retrieval-hits")
             page = live_html(elem_id="retrieval-page")
     handlers = Handlers(services, form)
-    shown, fields = [session, preview, *form.all], list(form.fields.values())
+    shown, fields = [session, preset, preview, *form.all], list(form.fields.values())
     for field in fields:
         taken = field.input(
             handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last"
@@ -281,4 +280,6 @@ def build(services: Services, session: gr.State) -> Shown:
     page.click(handlers.hit_clicked, [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
     elsewhere = [form.fields[("reading", "reader")], form.fields[("retrieval", "embedding_model")]]
-    return Shown(handlers.show, [session], [preview, scope, *elsewhere], Shown(handlers.fill, [session], form.all))
+    return Shown(
+        handlers.show, [session], [preview, preset, scope, *elsewhere], Shown(handlers.fill, [session], form.all)
+    )

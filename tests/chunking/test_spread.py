@@ -81,3 +81,19 @@ def test_disclaimers_and_empty_pages_say_nothing():
     legal = "All rights reserved to the harbour. No warranty is given for any of it."
     assert [one.heading for one in spread([page(1, "# Legal", legal), page(2, "# Fees", says("fees"))], "")] == ["Fees"]
     assert spread([page(1)], "Nothing") == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "told"),
+    [
+        ("What is Not Covered?", False),
+        ("Services not covered", False),
+        ("4.2 Exclusions", False),
+        ("Excluded Services", False),
+        ("What is covered", True),
+        ("Notable results", True),
+    ],
+)
+def test_sections_of_what_is_not_are_left_out(heading, told):
+    pages = [page(1, "# On plans", says("plans"), f"# {heading}", says("travel"), "# Costs", says("costs"))]
+    assert any("travel" in passage.text for passage in spread(pages, "On plans")) is told

@@ -203,3 +203,30 @@ def test_on_real_conversations_it_finds_follow_ups_and_adds_the_right_words(shar
     assert found / (found + missed) > 0.7
     assert found / (found + wrong) > 0.9
     assert sum(rewritten) / len(rewritten) > sum(plain) / len(plain) + 0.08
+
+
+SALES = ("What were total net sales in Q3 2023?", "They were $81,797 million.")
+
+
+@pytest.mark.parametrize(
+    ("question", "points"),
+    [
+        ("How did iPhone sales change compared with the same quarter of the year before?", True),
+        ("How did iPhone sales in Q2 2022 change compared with the same quarter of the year before?", False),
+        ("What percentage of total net sales was that?", True),
+        ("Which auditors signed the report that was filed?", False),
+    ],
+)
+def test_a_time_or_an_amount_that_is_left_unsaid_points_back(question, points):
+    assert points_back(question, [SALES[0]]) is points
+
+
+def test_what_a_follow_up_says_anew_is_not_added():
+    deductible = ("What is the deductible for an individual in the Standard plan?", "It is $2,000.")
+    assert shown("And what is it for a family?", [deductible]) == (
+        "And what is it for a family? (deductible, Standard plan)"
+    )
+    searched = Concatenation().rewrite("And what is it for a family?", [deductible])
+    assert not any("individual" in text for text, _ in (*searched.lexical, *searched.dense))
+    whole = shown("And what is it for a family with three children?", [deductible])
+    assert whole == "And what is it for a family with three children? (deductible, individual, Standard plan)"

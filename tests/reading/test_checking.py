@@ -26,6 +26,13 @@ def supports(text, found=None, **options):
     return [sentence.support for sentence in check(text, found, **options).sentences]
 
 
+def test_a_plan_that_is_set_against_another_in_half_a_clause_is_not_supported():
+    both = hits("Northwind Standard covers emergency room services. Northwind Health Plus covers emergency services.")
+    said = "Northwind Standard covers emergency room services, while Northwind Health Plus does not."
+    assert supports(said, both) == [Support.PARTLY]
+    assert supports("Northwind Standard covers emergency room services.", both) == [Support.SUPPORTED]
+
+
 def marked(text, found=None):
     return [text[a:b] for sentence in check(text, found).sentences for a, b in sentence.numbers]
 

@@ -53,6 +53,21 @@ def test_the_row_whose_whole_label_is_asked_for(question, document_ids, found):
     assert (row.id if row else None) == found
 
 
+COSTS = """Operating expenses:
+
+| | April 1, 2023 |
+| --- | --- |
+| Research and development | $ 7,457 |
+| Selling, general and administrative | 6,201 |
+| Earnings per share | 1.52 |"""
+
+
+@pytest.mark.parametrize(("short", "found"), [("R&D", True), ("SG&A", True), ("EPS", True), ("GDP", False)])
+def test_labels_may_be_abbreviated(short, found):
+    row = TableRows([*PASSAGES, passage("costs", COSTS, "c")]).asked_for(f"How high was {short}?")
+    assert (row.id if row else None) == ("costs" if found else None)
+
+
 def hits(*keys: str) -> list[Hit]:
     known = {one.id: one for one in PASSAGES}
     return [Hit(known[key], 9.0 - rank, rank, "bm25") for rank, key in enumerate(keys, start=1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.reading.verdicts import misordered
+from pdfqa_core.reading.verdicts import misordered, sets_against
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,18 @@ from pdfqa_core.reading.verdicts import misordered
 )
 def test_a_comparison_is_held_against_its_numbers(sentence, contradicts):
     assert misordered(sentence) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("sentence", "half"),
+    [
+        ("Northwind Standard covers emergency room services, while Northwind Health Plus does not.", True),
+        ("Plus covers glasses, but Standard doesn't.", True),
+        ("Unlike Plus, which does, Standard covers no glasses.", True),
+        ("Standard covers glasses, while Plus covers contact lenses too.", False),
+        ("The pump runs at night but is not heard in the flats.", False),
+        ("It does not.", False),
+    ],
+)
+def test_half_a_clause_has_nothing_to_compare(sentence: str, half: bool) -> None:
+    assert sets_against(sentence) is half

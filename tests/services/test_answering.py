@@ -53,7 +53,7 @@ def test_an_answer_nobody_looks_at_is_finished_in_the_conversation_it_was_asked_
     written = begin(services)
     until_written(written)
     (summary,) = services.conversations.list(LOCAL_OWNER)
-    assert (summary.id, summary.title, summary.turn_count) == (written.conversation_id, METERS, 0)
+    assert (summary.id, summary.title, summary.turn_count) == (written.subject, METERS, 0)
     llm.go_on.set()
     until(lambda: written.ended)
     (turn,) = turns(services, summary.id)
@@ -65,7 +65,7 @@ def test_who_looks_on_later_sees_all_from_the_beginning(held):
     services, llm = held
     written = begin(services)
     until_written(written)
-    found = services.answering.of(LOCAL_OWNER, written.conversation_id)
+    found = services.answering.of(LOCAL_OWNER, written.subject)
     assert found is written
     llm.go_on.set()
     events = list(found.events())
@@ -78,7 +78,7 @@ def test_who_looks_on_later_sees_all_from_the_beginning(held):
 def test_only_its_owner_finds_an_answer(held):
     services, _ = held
     written = begin(services)
-    assert services.answering.of("visitor-else", written.conversation_id) is None
+    assert services.answering.of("visitor-else", written.subject) is None
     assert services.answering.of(LOCAL_OWNER, "") is None
 
 
@@ -86,20 +86,20 @@ def test_a_conversation_answers_one_question_at_a_time(held):
     services, llm = held
     written = begin(services)
     with pytest.raises(PdfQAError, match="still being answered"):
-        begin(services, "And at night?", conversation_id=written.conversation_id)
+        begin(services, "And at night?", conversation_id=written.subject)
     llm.go_on.set()
     until(lambda: written.ended)
-    assert len(turns(services, written.conversation_id)) == 1
+    assert len(turns(services, written.subject)) == 1
 
 
 def test_a_stopped_answer_is_kept_as_far_as_it_was_written(held):
     services, llm = held
     written = begin(services)
     until_written(written)
-    services.answering.stop(LOCAL_OWNER, written.conversation_id)
+    services.answering.stop(LOCAL_OWNER, written.subject)
     llm.go_on.set()
     assert isinstance(list(written.events())[-1], Stored)
-    (turn,) = turns(services, written.conversation_id)
+    (turn,) = turns(services, written.subject)
     assert turn.answer.stopped
     assert WORDS.startswith(turn.answer.text)
     assert turn.answer.text
@@ -111,7 +111,7 @@ def test_the_end_of_the_program_keeps_what_was_written(held):
     until_written(written)
     threading.Timer(0.2, llm.go_on.set).start()
     services.answering.close()
-    (turn,) = turns(services, written.conversation_id)
+    (turn,) = turns(services, written.subject)
     assert turn.answer.stopped
 
 

@@ -163,6 +163,16 @@ def test_other_documents_are_no_versions(versions):
     assert services.versions.notices(LOCAL_OWNER) == {}
 
 
+def test_reports_of_a_series_that_share_words_and_no_page_are_no_versions(versions, make_pdf):
+    services, _ = versions
+    for quarter in (2, 3):
+        text = [f"Quarter {quarter}, chapter {n}: pumps, pipes and valves were sold, mended and let." for n in range(5)]
+        path = make_pdf(*([line] for line in text), name=f"2023_Q{quarter}.pdf", title="Quarterly report")
+        (document,) = documents(services.documents.ingest(LOCAL_OWNER, [path]))
+        services.versions.look(LOCAL_OWNER, document)
+    assert services.versions.notices(LOCAL_OWNER) == {}
+
+
 def test_keeping_both_ends_the_matter_also_when_it_is_read_again(versions):
     services, read = versions
     first, second = read(), read(2)

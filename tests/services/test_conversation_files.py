@@ -73,6 +73,17 @@ def test_a_file_has_the_name_of_its_conversation_and_word_opens_it(open_services
         services.conversation_files.file(LOCAL_OWNER, "odt", [stored.conversation_id])
 
 
+def test_a_title_that_is_cut_in_the_list_is_whole_in_the_file_and_empty_conversations_stay_out(open_services):
+    services = open_services(LITERAL)
+    question = "How often are the meters of the plant room read, and is that so in every one of the flats as well?"
+    stored_of(asked(services, question))
+    services.answers.begin(LOCAL_OWNER, "Nothing yet?")
+    file = services.conversation_files.file(LOCAL_OWNER, "markdown")
+    assert file.rows == 1
+    assert file.data.decode().startswith(f"# {question}\n")
+    assert file.name == "How often are the meters of the plant room read and is that so in every one of.md"
+
+
 def test_a_document_that_was_removed_has_no_picture_but_its_words(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, METERS))

@@ -53,6 +53,20 @@ def test_a_question_that_names_its_document_is_searched_for_there(open_services,
     assert answer.rewriting == ""
 
 
+def test_this_document_is_the_one_that_the_last_answer_is_about(open_services, make_pdf):
+    services = open_services(LITERAL)
+    list(services.documents.ingest(LOCAL_OWNER, [make_pdf(["Meters cost 9 crowns in town."], name="budget.pdf")]))
+    (budget,) = services.documents.document_ids(LOCAL_OWNER, ["budget.pdf"])
+    first = stored_of(asked(services, "What do the meters cost in the town?", document_ids=[budget]))
+    asked_next = "What does this document say of refrigerants?"
+    second = stored_of(asked(services, asked_next, conversation_id=first.conversation_id, document_ids=[])).turn.answer
+    assert "Searched in “budget.pdf” alone, which the last answer is about." in second.notes
+    names = services.documents.filenames(LOCAL_OWNER)
+    assert {names[hit.passage.document_id] for hit in second.hits} <= {"budget.pdf"}
+    alone = stored_of(asked(services, asked_next)).turn.answer
+    assert not any("alone" in note for note in alone.notes)
+
+
 def test_misspelt_words_are_searched_for_as_the_documents_spell_them_too(open_services, monkeypatch):
     monkeypatch.setattr(WordEncoder, "token_spans", lambda self, text: [(n, n + 1) for n in range(len(text))])
     question = "Is electrcity metered?"

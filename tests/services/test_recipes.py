@@ -52,3 +52,11 @@ def test_the_range_of_snippets_changes_snippets_only(services):
         assert (recipes.name_of(plain) == recipes.name_of(other)) is same
         passages = [services.indexes.passages(LOCAL_OWNER, settings) for settings in (plain, other)]
         assert (passages[0] == passages[1]) is same
+
+
+def test_a_preset_is_told_by_what_it_sets():
+    assert strategies.preset_of(Settings()) == "Balanced"
+    for name in strategies.PRESETS:
+        chosen = strategies.with_preset(Settings().changed("reading", reader="extractive"), name)
+        assert strategies.preset_of(chosen) == name
+    assert strategies.preset_of(Settings().changed("retrieval", k=7)) is None

@@ -33,6 +33,20 @@ def test_the_search_lets_a_known_question_through_and_turns_another_away(open_se
     assert unknown.signals in [answer.signals for answer in stored]
 
 
+def test_a_refusal_says_that_only_some_documents_were_searched(open_services, letter):
+    services = open_services(LITERAL)
+    (added,) = [one for one in services.documents.ingest(LOCAL_OWNER, [letter]) if isinstance(one, Document)]
+    strict = LITERAL.changed("reading", **NEEDED)
+    some, every = (
+        stored_of(asked(services, UNKNOWN, strict, document_ids=scope)).turn.answer
+        for scope in ((added.id,), [one.id for one in services.documents.list(LOCAL_OWNER)])
+    )
+    assert some.refused
+    assert some.notes[-1] == "Only 1 of your 2 documents was searched."
+    assert every.refused
+    assert not any(note.startswith("Only") for note in every.notes)
+
+
 def test_none_answers_every_question(open_services):
     answer = answered(open_services(LITERAL), "Who won the football match against Bay?", LITERAL, refusal="none")
     assert answer.confidence is None

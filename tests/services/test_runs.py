@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
-from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.metrics.groups import grouped
 from pdfqa_core.protocols.answer_files import match, read_rows
@@ -40,16 +39,6 @@ SQUAD = {"data": [{"title": "Storks", "paragraphs": [{"context": "Storks eat fro
     {"id": "x", "question": "What do storks eat?", "answers": [{"text": "frogs"}]},
     {"id": "y", "question": "Where do storks nest?", "answers": [{"text": "on roofs"}]},
 ]}]}]}  # fmt: skip
-
-
-@pytest.fixture
-def write(tmp_path):
-    def go(value, name="questions.json"):
-        path = tmp_path / name
-        path.write_text(json.dumps(value), encoding="utf-8")
-        return path
-
-    return go
 
 
 def request(protocol, data, *, systems=None, **more):
@@ -398,45 +387,6 @@ def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services
     closed = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("none",))
     (system,) = services.runs.begin(LOCAL_OWNER, closed).plan.systems
     assert system.name == system.model != ""
-
-
-def test_a_run_goes_to_another_workspace_and_is_scored_there_as_here(services, write, tmp_path):
-    run_id, found = done(services, request("answers", write(SQUAD), evidence=("given",)))
-    data = services.run_copies.file(LOCAL_OWNER, run_id)
-    assert data == services.run_copies.file(LOCAL_OWNER, run_id)
-    with pytest.raises(UsageError, match="here already"):
-        services.run_copies.take_in(LOCAL_OWNER, data, "run.zip")
-    with Services.open(tmp_path / "other", LITERAL, FakeModels()) as other:
-        taken = other.run_copies.take_in(LOCAL_OWNER, data, "run.zip")
-        assert (taken.id, taken.results) == (run_id, found)
-        assert other.runs.predictions(LOCAL_OWNER, run_id) == services.runs.predictions(LOCAL_OWNER, run_id)
-        *_, again = other.runs.go(LOCAL_OWNER, run_id)
-        assert again.systems == found.systems
-        assert other.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD), evidence=("given",))).id == run_id
-    for wrong, message in ((b"PK", "holds no run"), (data[:-40], "holds no run")):
-        with pytest.raises(UsageError, match=message):
-            services.run_copies.take_in(LOCAL_OWNER, wrong, "x.zip")
-
-
-def test_the_methods_of_a_run_say_everything(services, write):
-    wanted = request(
-        "answers",
-        write(QUESTIONS),
-        seed=4,
-        limit=2,
-        systems={"one*": LITERAL, "two": LITERAL.changed("retrieval", k=3)},
-    )
-    run_id, found = done(services, wanted)
-    run = services.runs.get(LOCAL_OWNER, run_id)
-    said = methods_text(run)
-    for words in (
-        run.plan.data_hash, "2 questions, drawn at random with seed 4", "one\\*", "windows of 120 words, step 60",
-        "k = 3", "retriever: bm25", "Answer F1: 2PR / (P + R)", "Holm", f"pdfqa {run.versions['pdfqa']}",
-        "word for word",
-        run.plan.systems[1].settings_fingerprint,
-    ):  # fmt: skip
-        assert words in said, words
-    assert found.notes[0] in said.replace("\\", "")
 
 
 def test_data_goes_with_the_last_run_that_needs_it_and_a_demo_runs_nothing(services, write):

@@ -137,6 +137,19 @@
     say(copy.textContent.replace(/\s+/g, " ").trim());
   }
 
+  // Enter while an answer is written: the question stays in the box, and the page says why.
+  document.addEventListener("keydown", (event) => {
+    const box = event.target.closest?.("#chat-question textarea"), stop = document.querySelector("#chat-stop");
+    if (!box || event.key !== "Enter" || event.shiftKey || event.isComposing || !box.value.trim() || !stop || !seen(stop)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    box.dataset.tip = "An answer is being written. Wait for it, or press Stop (Esc); your question stays here.";
+    say(box.dataset.tip);
+    box.blur();
+    box.focus(); // shows the tip
+    setTimeout(() => { delete box.dataset.tip; box.dispatchEvent(new Event("focusout", { bubbles: true })); }, 4000);
+  }, true);
+
   // What Gradio's own parts lack: its panels have no names.
   function dress() {
     document.querySelectorAll("#pq-tabs [role=tab][aria-controls]").forEach((tab) => {

@@ -1,0 +1,145 @@
+"""`pdfqa synthesize`: questions made of the documents' passages, to measure and to train retrievers with.
+
+A run that was stopped goes on where it ended: passages of which questions were made in the same way are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.files import write_file
+from pdfqa_core.cli.interrupt import stopping
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
+from pdfqa_core.errors import UsageError
+from pdfqa_core.protocols.examples import read_pairs
+from pdfqa_core.services import LOCAL_OWNER, Outcome, Services, SyntheticQuestion
+from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
+from pdfqa_core.settings import Settings
+from pdfqa_core.synthesis import FEW_SHOT, KINDS, Example
+from pdfqa_core.types import Progress
+
+FORMS = ("jsonl", "beir")
+LIVING = (Outcome.NEW, Outcome.ACCEPTED)
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    plan = SynthesisPlan()
+    command = subparsers.add_parser("synthesize", help="make questions of the documents", description=__doc__)
+    command.add_argument(
+        "--kind", choices=KINDS, default=plan.kind,
+        help=f"zero-shot and few-shot ask the language model; rules need none (default: {plan.kind})",
+    )  # fmt: skip
+    command.add_argument(
+        "--passages", type=int, default=plan.per_document, metavar="N",
+        help=f"passages drawn from each document, 0 takes all (default: {plan.per_document})",
+    )  # fmt: skip
+    command.add_argument(
+        "--questions", type=int, default=plan.per_passage, metavar="N",
+        help=f"questions of each passage (default: {plan.per_passage})",
+    )  # fmt: skip
+    command.add_argument(
+        "--examples", type=Path, metavar="FILE",
+        help='for few-shot: JSON lines {"question", "passage"} (default: the questions accepted first)',
+    )  # fmt: skip
+    command.add_argument(
+        "--output", type=Path, metavar="PATH", help="write the questions: a file, or a folder with --format beir"
+    )
+    command.add_argument("--format", choices=FORMS, default=FORMS[0], help="of --output (default: jsonl)")
+    command.add_argument(
+        "--accepted", action="store_true", help="write only what a person accepted, and make nothing"
+    )  # fmt: skip
+    add_questions(command)
+    add_common(command)
+    add_settings(command, "extraction", "chunking", "retrieval", "llm")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the questions, print what became of them, and write those that are left."""
+    settings = settings_of(arguments)
+    result: SynthesisResult | None = None
+    made: list[SyntheticQuestion] = []
+    with Services.open(workspace_of(arguments), settings) as services:
+        if not arguments.accepted:
+            with stopping(services):
+                for event in services.synthesis.make(LOCAL_OWNER, _plan(services, arguments, settings), settings):
+                    if isinstance(event, Progress):
+                        progress.show(event)
+                    elif isinstance(event, Made):
+                        made += event.questions
+                    else:
+                        result = event
+            progress.clear()
+        outcomes = (Outcome.ACCEPTED,) if arguments.accepted else LIVING
+        written = _write(services, arguments, outcomes) if arguments.output else None
+        names = services.documents.filenames(LOCAL_OWNER)
+    rows = [
+        {
+            "id": one.id, "question": one.text, "filename": names.get(one.document_id, ""),
+            "pages": sorted({span.page for span in one.spans}), "kind": one.kind, "model": one.model,
+            "outcome": one.outcome.value, "reason": one.reason,
+        }
+        for one in made
+    ]  # fmt: skip
+    if arguments.json:
+        print(json.dumps({"questions": rows, **_counts(result), "written": written}, ensure_ascii=False))
+        return 0
+    for row in rows:
+        print(f"{row['outcome']:8} {row['filename']}, page {row['pages'][0]}: {row['question']}")
+        if row["reason"]:
+            print(f"         ({row['reason']})")
+    if result is not None:
+        print(_said(result))
+    if written is not None:
+        print(f"{written} questions in {arguments.output}")
+    return 0
+
+
+def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> SynthesisPlan:
+    examples: tuple[Example, ...] = ()
+    if arguments.examples is not None:
+        if arguments.kind != FEW_SHOT:
+            raise UsageError("--examples are for --kind few-shot.", "Leave one of the two out.")
+        examples = tuple(Example(*pair) for pair in read_pairs(arguments.examples))
+    elif arguments.kind == FEW_SHOT:
+        examples = services.synthesis.examples(LOCAL_OWNER)
+    scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
+    return SynthesisPlan(
+        arguments.kind, arguments.passages, arguments.questions, settings.llm.seed, examples, tuple(scope)
+    )  # fmt: skip
+
+
+def _write(services: Services, arguments: argparse.Namespace, outcomes: tuple[Outcome, ...]) -> int:
+    """Write the questions; return how many."""
+    if arguments.format == "beir":
+        files, count = services.synthesis.beir_files(LOCAL_OWNER, outcomes, settings_of(arguments))
+        for name, data in files.items():
+            write_file(arguments.output / name, data)
+        return count
+    data, count = services.synthesis.questions_file(LOCAL_OWNER, outcomes)
+    write_file(arguments.output, data)
+    return count
+
+
+def _counts(result: SynthesisResult | None) -> dict[str, object]:
+    if result is None:
+        return {}
+    return {
+        "passages": result.passages, "done_before": result.done_before, "outcomes": dict(result.outcomes),
+        "reasons": dict(result.reasons), "notes": list(result.notes),
+    }  # fmt: skip
+
+
+def _said(result: SynthesisResult) -> str:
+    outcomes = Counter(result.outcomes)
+    before = f" ({result.done_before} of them had been done before)" if result.done_before else ""
+    made, dropped = outcomes[Outcome.NEW.value], outcomes[Outcome.DROPPED.value]
+    reasons = sorted(result.reasons.items(), key=lambda one: -one[1])
+    lines = [f"{result.passages} passages{before}: {made} questions, {dropped} dropped"]
+    lines += [f"  {count} {reason}" for reason, count in reasons] + list(result.notes)
+    return "\n".join(lines)

@@ -1,0 +1,273 @@
+"""Questions made of an owner's passages: drawn, asked for, looked over by guards, kept for a person to decide about."""
+
+from __future__ import annotations
+
+import builtins
+import uuid
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.exports.synthetic_questions import write_beir, write_questions
+from pdfqa_core.models import Models
+from pdfqa_core.retrieval import Index
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.settings import Settings
+from pdfqa_core.storage.records import Outcome, SyntheticQuestion
+from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
+from pdfqa_core.synthesis import (
+    FEW_SHOT,
+    KINDS,
+    RULES,
+    Example,
+    Reason,
+    by_rules,
+    nearly_there,
+    objection,
+    sample_passages,
+)
+from pdfqa_core.synthesis import (
+    Generator as Asker,
+)
+from pdfqa_core.text import terms
+from pdfqa_core.types import Passage, Progress, StopSignal
+
+MOST_A_PASSAGE = 10
+MOST_EXAMPLES = 8  # more do not fit beside a passage in a small model's context
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisPlan:
+    """What is made of what: passages drawn with `seed` from each document (0: all), and questions from each passage.
+
+    `kind` is one of KINDS; few-shot needs `examples`. No `document_ids`: all of the owner's documents.
+    """
+
+    kind: str = KINDS[0]
+    per_document: int = 20
+    per_passage: int = 1
+    seed: int = 0
+    examples: tuple[Example, ...] = ()
+    document_ids: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise UsageError where it cannot be carried out."""
+        if self.kind not in KINDS:
+            raise UsageError(
+                f"There is no kind of question called {self.kind!r}.", f"Choose one of: {', '.join(KINDS)}."
+            )
+        if self.kind == FEW_SHOT and not 1 <= len(self.examples) <= MOST_EXAMPLES:
+            raise UsageError(
+                f"Few-shot prompts need 1 to {MOST_EXAMPLES} examples, there are {len(self.examples)}.",
+                "Accept some questions first, give a file with examples, or choose zero-shot.",
+            )
+        if self.per_document < 0 or not 1 <= self.per_passage <= MOST_A_PASSAGE:
+            raise UsageError(
+                f"{self.per_passage} questions of each of {self.per_document} passages cannot be made.",
+                f"Give 1 to {MOST_A_PASSAGE} questions a passage, and 0 passages or more.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of a passage, stored already."""
+
+    questions: tuple[SyntheticQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisResult:
+    """How many passages were drawn, had been done before, and questions by outcome and reason of a run."""
+
+    passages: int
+    done_before: int
+    outcomes: Mapping[str, int]
+    reasons: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Known:
+    """The questions that are there, for finding near-duplicates."""
+
+    words: set[tuple[str, ...]] = field(default_factory=set)
+    vectors: npt.NDArray[np.float32] | None = None
+
+
+class SynthesisService:
+    """Synthetic questions of each owner."""
+
+    def __init__(
+        self, kept: SyntheticQuestions, documents: DocumentService, indexes: IndexService, models: Models, tasks: Tasks
+    ) -> None:
+        self._kept = kept
+        self._documents = documents
+        self._indexes = indexes
+        self._models = models
+        self._tasks = tasks
+
+    # ------------------------------------------------------------ what is there
+
+    def list(
+        self, owner: str, outcomes: Sequence[Outcome] = tuple(Outcome), document_ids: Sequence[str] = ()
+    ) -> tuple[SyntheticQuestion, ...]:
+        """Return the questions with these outcomes in the order in which they were made."""
+        return self._kept.list(owner, outcomes, document_ids)
+
+    def decide(self, owner: str, question_id: str, outcome: Outcome, text: str = "") -> SyntheticQuestion:
+        """Store what a person decided and how the question shall read. Raises UsageError for an unknown question."""
+        return self._kept.decide(owner, question_id, outcome, text)
+
+    def questions_file(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[bytes, int]:
+        """Return the questions with these outcomes as JSON lines that an evaluation reads, and how many there are.
+
+        Raises PdfQAError if there is none.
+        """
+        chosen = self._chosen(owner, outcomes)
+        return write_questions(chosen, self._documents.filenames(owner)), len(chosen)
+
+    def beir_files(self, owner: str, outcomes: Sequence[Outcome], settings: Settings) -> tuple[dict[str, bytes], int]:
+        """Return the questions with these outcomes and all passages of `settings` as the files of a BEIR folder.
+
+        Raises PdfQAError if there is no such question.
+        """
+        chosen = self._chosen(owner, outcomes)
+        return write_beir(chosen, self._indexes.passages(owner, settings)), len(chosen)
+
+    def examples(self, owner: str, most: int = 3) -> tuple[Example, ...]:
+        """Return the questions that were accepted first as examples for few-shot prompts."""
+        accepted = self._kept.list(owner, [Outcome.ACCEPTED])
+        return tuple(Example(one.text, one.passage) for one in accepted[:most])
+
+    def _chosen(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[SyntheticQuestion, ...]:
+        chosen = self._kept.list(owner, outcomes)
+        if not chosen:
+            wanted = " or ".join(one.value for one in outcomes)
+            raise PdfQAError(f"There are no questions that are {wanted}.", "Make some, and accept those that are good.")
+        return chosen
+
+    def remove(self, owner: str, outcomes: Sequence[Outcome]) -> int:
+        """Delete the questions with these outcomes; return how many there were."""
+        return self._kept.remove(owner, outcomes)
+
+    # ------------------------------------------------------------ making
+
+    def make(
+        self, owner: str, plan: SynthesisPlan, settings: Settings, *, task: str = ""
+    ) -> Iterator[Progress | Made | SynthesisResult]:
+        """Make questions, passage by passage, each stored before it is yielded; the result comes last.
+
+        Passages of which questions were made in the same way (kind, model, seed) are left out, so that a run that was
+        stopped goes on. A question is dropped where a guard objects, where the search of `settings` does not find its
+        passage among its first k hits, or where it is nearly the same as another; it is kept with the reason.
+        Raises UsageError, ModelError where there is no language model, and StoppedError when the task is stopped.
+        """
+        plan.check()
+        with self._tasks.start(task) as stop:
+            yield from self._make(owner, plan, settings, stop)
+
+    def _make(
+        self, owner: str, plan: SynthesisPlan, settings: Settings, stop: StopSignal
+    ) -> Iterator[Progress | Made | SynthesisResult]:
+        drawn = sample_passages(
+            self._indexes.passages(owner, settings, plan.document_ids), plan.per_document, plan.seed
+        )
+        if not drawn:
+            raise PdfQAError("There are no passages to make questions of.", "Add a document with text first.")
+        index = yield from self._indexes.opened(owner, settings, stop)
+        asker = None if plan.kind == RULES else Asker(self._models.language.llm(), _shown(plan))
+        if asker is not None:
+            yield from asker.llm.prepare(stop)
+        model = "" if asker is None else asker.llm.name
+        before = self._kept.passages(owner, plan.kind, model, plan.seed)
+        waiting = [one for one in drawn if one.id not in before]
+        known, note = self._known(owner, settings)
+        titles = {document.id: document.title or document.filename for document in self._documents.list(owner)}
+        outcomes: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        for done, passage in enumerate(waiting):
+            yield Progress("making questions", done, len(waiting))
+            written = builtins.list(self._written(passage, plan, asker, titles.get(passage.document_id, ""), stop))
+            if stop.is_set():
+                raise StoppedError("Making questions was stopped. What was made is kept; start again to go on.")
+            made = self._judged(written, passage, plan, model, index, settings, known)
+            self._kept.add(owner, made)
+            outcomes.update(one.outcome.value for one in made)
+            reasons.update(one.reason for one in made if one.reason)
+            yield Made(tuple(made))
+        yield Progress("making questions", len(waiting), len(waiting))
+        notes = (note,) if note else ()
+        yield SynthesisResult(len(drawn), len(drawn) - len(waiting), dict(outcomes), dict(reasons), notes)
+
+    @staticmethod
+    def _written(
+        passage: Passage, plan: SynthesisPlan, asker: Asker | None, title: str, stop: StopSignal
+    ) -> Generator[str, None, None]:
+        """Yield the questions about a passage as they are written, at most as many as are wanted."""
+        if asker is not None:
+            yield from asker.questions(passage.text, plan.per_passage, plan.seed, stop)
+            return
+        made = builtins.list(dict.fromkeys(by_rules(passage, title)))
+        step = max(1, len(made) // plan.per_passage)  # spread over the passage: of a table not the first row alone
+        yield from made[::step][: plan.per_passage]
+
+    def _judged(
+        self, written: Sequence[str], passage: Passage, plan: SynthesisPlan, model: str, index: Index,
+        settings: Settings, known: _Known,
+    ) -> builtins.list[SyntheticQuestion]:  # fmt: skip
+        """Return the questions of a passage, each with the reason why it was dropped, if there is one."""
+        shown = [one.question for one in plan.examples] if plan.kind == FEW_SHOT else []
+        made = []
+        for text in written:
+            reason: Reason | None = objection(text, passage.text, passage.language, shown)
+            reason = reason or self._not_found(text, passage, index, settings)
+            reason = reason or self._known_already(text, settings, known)
+            outcome = Outcome.DROPPED if reason else Outcome.NEW
+            made.append(
+                SyntheticQuestion(
+                    uuid.uuid4().hex, passage.document_id, passage.id, passage.spans, passage.text, text, text,
+                    plan.kind, model, plan.seed, outcome, reason.value if reason else "", datetime.now(UTC),
+                )
+            )  # fmt: skip
+        return made
+
+    def _not_found(self, question: str, passage: Passage, index: Index, settings: Settings) -> Reason | None:
+        """Return NOT_FOUND unless one of the first k hits shares text with the passage."""
+        hits = self._indexes.search_in(index, question, settings, (), settings.retrieval.k)
+        found = any(passage.overlaps(hit.passage) for hit in hits)
+        return None if found else Reason.NOT_FOUND
+
+    def _known_already(self, question: str, settings: Settings, known: _Known) -> Reason | None:
+        """Return DUPLICATE where nearly the same question is there; else take it down."""
+        said = tuple(terms(question))
+        if said in known.words:
+            return Reason.DUPLICATE
+        if known.vectors is not None:
+            vector = self._indexes.encoder(settings).encode([question], question=True)
+            if nearly_there(vector[0], known.vectors):
+                return Reason.DUPLICATE
+            known.vectors = np.vstack([known.vectors, vector])
+        known.words.add(said)
+        return None
+
+    def _known(self, owner: str, settings: Settings) -> tuple[_Known, str]:
+        """Return the questions that were not dropped, and a sentence where they can be compared by words alone."""
+        texts = [one.text for one in self._kept.list(owner, [one for one in Outcome if one is not Outcome.DROPPED])]
+        known = _Known({tuple(terms(text)) for text in texts})
+        try:
+            encoder = self._indexes.encoder(settings)
+            known.vectors = encoder.encode(texts, question=True)
+        except ModelError as error:
+            return known, f"Questions that mean the same were not looked for: {error}"
+        return known, ""
+
+
+def _shown(plan: SynthesisPlan) -> tuple[Example, ...]:
+    return plan.examples if plan.kind == FEW_SHOT else ()

@@ -1,0 +1,93 @@
+"""Questions that were made of passages, by owner, with what a guard or a person decided about each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.json_codec import decode, encode
+from pdfqa_core.storage.database import Database, record
+from pdfqa_core.storage.records import Outcome, SyntheticQuestion
+from pdfqa_core.storage.tables import documents, synthetic_questions
+from pdfqa_core.types import Span
+
+LONGEST = 400  # characters of a question
+_C = synthetic_questions.c
+
+
+class SyntheticQuestions:
+    """The synthetic questions of each owner. All methods raise StorageError."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, owner: str, made: Sequence[SyntheticQuestion]) -> None:
+        """Store all questions of a passage at once; nothing where the document has been removed meanwhile."""
+        rows = [
+            {
+                "id": one.id, "owner": owner, "document_id": one.document_id, "passage_id": one.passage_id,
+                "spans": encode(one.spans), "passage": one.passage, "text": one.text, "made": one.made,
+                "kind": one.kind, "model": one.model, "seed": one.seed, "outcome": one.outcome.value,
+                "reason": one.reason, "made_at": one.made_at, "position": position,
+            }
+            for position, one in enumerate(made)
+        ]  # fmt: skip
+        ids = {one.document_id for one in made}
+        there = select(func.count()).where(documents.c.owner == owner, documents.c.id.in_(ids))
+        with self._database.write() as connection:
+            if rows and connection.scalar(there) == len(ids):
+                connection.execute(insert(synthetic_questions), rows)
+
+    def list(
+        self, owner: str, outcomes: Collection[Outcome] = tuple(Outcome), document_ids: Collection[str] = ()
+    ) -> tuple[SyntheticQuestion, ...]:
+        """Return the questions with these outcomes, of these documents (none given: of all), as they were made."""
+        query = select(synthetic_questions).where(_C.owner == owner, _C.outcome.in_([one.value for one in outcomes]))
+        if document_ids:
+            query = query.where(_C.document_id.in_(list(document_ids)))
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(_C.made_at, _C.position, _C.id)).all()
+        return tuple(_question(row) for row in rows)
+
+    def passages(self, owner: str, kind: str, model: str, seed: int) -> frozenset[str]:
+        """Return the ids of the passages that questions have been made of in this way."""
+        query = select(_C.passage_id).where(
+            _C.owner == owner, _C.kind == kind, _C.model == model, _C.seed == seed
+        ).distinct()  # fmt: skip
+        with self._database.read() as connection:
+            return frozenset(connection.scalars(query))
+
+    def decide(self, owner: str, question_id: str, outcome: Outcome, text: str = "") -> SyntheticQuestion:
+        """Store what a person decided and, unless it is empty, how the question shall read; return it.
+
+        Raises UsageError where the owner has no such question, or the text is too long.
+        """
+        cleaned = " ".join(text.split())
+        if len(cleaned) > LONGEST:
+            raise UsageError(f"The question has {len(cleaned)} characters.", f"Use at most {LONGEST}.")
+        mine = (_C.owner == owner, _C.id == question_id)
+        values = {"outcome": outcome.value, "reason": "", **({"text": cleaned} if cleaned else {})}
+        with self._database.write() as connection:
+            if not connection.execute(update(synthetic_questions).where(*mine).values(values)).rowcount:
+                raise UsageError("There is no such question here.", "It may have been removed with its document.")
+            return _question(connection.execute(select(synthetic_questions).where(*mine)).one())
+
+    def remove(self, owner: str, outcomes: Collection[Outcome]) -> int:
+        """Delete the questions with these outcomes; return how many there were."""
+        chosen = delete(synthetic_questions).where(_C.owner == owner, _C.outcome.in_([one.value for one in outcomes]))
+        with self._database.write() as connection:
+            return connection.execute(chosen).rowcount
+
+
+def remove(connection: Connection, document_id: str, owner: str) -> None:
+    """Delete the owner's questions about a document within a transaction."""
+    connection.execute(delete(synthetic_questions).where(_C.document_id == document_id, _C.owner == owner))
+
+
+def _question(row: Row[Any]) -> SyntheticQuestion:
+    return record(
+        SyntheticQuestion, row, spans=decode(tuple[Span, ...], row.spans), outcome=Outcome(row.outcome)
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""`pdfqa synthesize` by rules, which need no model, and the files it writes, read by `pdfqa evaluate`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.storage import Outcome, Store
+
+RULES = ("synthesize", "--kind", "rules", "--retriever", "bm25", "--passages", 0, "--questions", 2)
+
+
+@pytest.fixture
+def made(workspace, run):
+    found = run(*RULES, "--json")
+    assert found.status == 0, found.err
+    return found.data
+
+
+def test_questions_are_made_and_told_with_what_was_dropped(made, workspace, run):
+    living = [one for one in made["questions"] if one["outcome"] == "new"]
+    assert len(living) == made["outcomes"]["new"] >= 5
+    assert {(one["kind"], one["model"]) for one in made["questions"]} == {("rules", "")}
+    assert all(one["filename"] == "harbour-heat.pdf" and one["pages"] for one in living)
+    again = run(*RULES)
+    assert again.status == 0
+    assert f"{made['passages']} passages" in again.out
+    assert "had been done before" in again.out
+
+
+@pytest.mark.parametrize("form", ["jsonl", "beir"])
+def test_an_evaluation_reads_what_was_written(made, workspace, tmp_path, run, form):
+    target = tmp_path / "questions.jsonl" if form == "jsonl" else tmp_path / "beir"
+    written = run(*RULES, "--output", target, "--format", form, "--json")
+    assert written.status == 0, written.err
+    assert written.data["written"] == made["outcomes"]["new"]
+    scored = run("evaluate", "retrieval", "--data", target, "--retriever", "bm25", "--json")
+    assert scored.status == 0, scored.err
+    (system,) = scored.data["systems"]
+    found = system["metrics"]["HR@5"]
+    assert found["n"] == made["outcomes"]["new"]
+    assert found["unscored"] == 0
+    assert found["mean"] == 1  # a question stays only if a search of the first five finds its passage
+
+
+def test_only_accepted_ones_are_written_and_used_as_examples(made, workspace, tmp_path, run):
+    nothing = run("synthesize", "--accepted", "--output", tmp_path / "q.jsonl")
+    assert nothing.status == 1
+    assert "no questions that are accepted" in nothing.err
+    few = run("synthesize", "--kind", "few-shot")
+    assert few.status == 2
+    assert "need 1 to 8 examples" in few.err
+    with Store.open(workspace) as store:
+        one = store.synthetic_questions.list(LOCAL_OWNER, [Outcome.NEW])[0]
+        store.synthetic_questions.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED, "What is asked here instead?")
+    accepted = run("synthesize", "--accepted", "--output", tmp_path / "q.jsonl", "--json")
+    assert accepted.data == {"questions": [], "written": 1}
+    (row,) = map(json.loads, (tmp_path / "q.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (row["question"], row["edited"], row["made_by"]) == ("What is asked here instead?", True, "rules")
+
+
+def test_wrong_examples_are_named_by_their_row(workspace, tmp_path, run):
+    file = tmp_path / "examples.jsonl"
+    file.write_text('{"question": "Who?", "passage": "Ada."}\n{"question": "What?"}\n', encoding="utf-8")
+    wrong = run("synthesize", "--kind", "few-shot", "--examples", file)
+    assert wrong.status == 2
+    assert "examples.jsonl, row 2: there is no passage" in wrong.err
+    both = run("synthesize", "--kind", "rules", "--examples", file)
+    assert (both.status, "for --kind few-shot" in both.err) == (2, True)

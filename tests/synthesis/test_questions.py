@@ -1,0 +1,174 @@
+"""Prompts, what is taken of a reply, guards, rules and draws."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from pdfqa_core.synthesis import (
+    Example,
+    Generator,
+    Reason,
+    by_rules,
+    few_shot_prompt,
+    nearly_there,
+    objection,
+    sample_passages,
+    tidy,
+    zero_shot_prompt,
+)
+from pdfqa_core.types import GREEDY, Passage, Sampling, Span
+from tests.conftest import FakeLLM
+
+FEES = "A ship pays nine crowns for each night it lies at the pier.\nLighters pay half."
+BOATS = Example("Where are boats kept in winter?", "Boats are kept in the\nhall during the winter.")
+
+
+def passage(text: str, document_id: str = "d", number: int = 1, **more: str) -> Passage:
+    return Passage(f"{document_id}-{number}", (Span(document_id, number, 0, len(text)),), text, **more)
+
+
+def test_the_prompts_are_those_of_the_seed() -> None:
+    flat = "A ship pays nine crowns for each night it lies at the pier. Lighters pay half."
+    assert zero_shot_prompt(FEES) == f"{flat} Read the passage and generate a corresponding query."
+    two = few_shot_prompt([BOATS, Example("Who reads?", "Ada reads.")], FEES)
+    assert two == (
+        "Passage: Boats are kept in the hall during the winter. Question: Where are boats kept in winter? XXX "
+        f"Passage: Ada reads. Question: Who reads? XXX Passage: {flat} Question:"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "question"),
+    [
+        ("What does a ship pay?", "What does a ship pay?"),
+        ('"What does a ship pay?"', "What does a ship pay?"),
+        ("Query: What does a ship pay? It pays nine crowns.", "What does a ship pay?"),
+        ("Here is a query:\n\n1. What does a ship pay?\n2. Who pays?", "What does a ship pay?"),
+        ("A query could be: What does a ship pay?", "What does a ship pay?"),
+        ("**Question:** What does a ship pay?", "What does a ship pay?"),
+        ("What does a ship pay? XXX Passage: other Question: what?", "What does a ship pay?"),
+        ("A ship pays.\nMore.", "A ship pays."),
+        (" \n", ""),
+    ],
+)
+def test_of_a_reply_the_first_question_is_taken(written: str, question: str) -> None:
+    assert tidy(written) == question
+
+
+class Drawing(FakeLLM):
+    """Takes down how it was asked to draw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sampled: list[Sampling] = []
+
+    def stream(self, messages, *, sampling=GREEDY, **options):  # type: ignore[no-untyped-def, override]
+        self.sampled.append(sampling)
+        yield from super().stream(messages, sampling=sampling, **options)
+
+
+def test_the_first_question_is_the_likeliest_and_the_others_are_drawn_with_seeds() -> None:
+    llm = Drawing()
+    llm.enqueue(["What does a ship pay?", "Who pays half?"])
+    assert list(Generator(llm).questions(FEES, 2, 7)) == ["What does a ship pay?", "Who pays half?"]
+    assert [(one.temperature, one.seed) for one in llm.sampled] == [(0.0, 0), (0.7, 8)]
+    assert [one[0].content for one in llm.history] == [zero_shot_prompt(FEES)] * 2
+    llm.enqueue(["What does a ship pay?"])
+    assert list(Generator(llm, (BOATS,)).questions(FEES, 1, 0)) == ["What does a ship pay?"]
+    assert llm.history[-1][0].content == few_shot_prompt([BOATS], FEES)
+
+
+def test_a_stop_ends_between_questions() -> None:
+    stop = threading.Event()
+    llm = FakeLLM()
+    llm.enqueue(["One?", "Two?"])
+    asked = Generator(llm).questions(FEES, 2, 0, stop)
+    assert next(asked) == "One?"
+    stop.set()
+    assert list(asked) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("What does a ship pay for a night at the pier?", None),
+        ("", Reason.EMPTY),
+        ("…", Reason.EMPTY),
+        ("A ship pays nine crowns.", Reason.NO_QUESTION),
+        ("Why?", Reason.VAGUE),
+        ("What does " + "very " * 50 + "old ship pay?", Reason.LONG),
+        ("What is the topic of this section?", Reason.POINTS),
+        ("Which fees are described in the given passage?", Reason.POINTS),
+        ("What are these fees for ships?", Reason.POINTS),
+        ("What does it cost a ship to stay?", Reason.POINTS),
+        ("Which of the fees mentioned above is highest?", Reason.POINTS),
+        ("What does a ship cost when it lies at the pier?", None),
+        ("A ship pays nine crowns for each night it lies at the pier?", Reason.COPY),
+        ("Where are boats kept in winter?", Reason.EXAMPLE),
+    ],
+)
+def test_guards(question: str, reason: Reason | None) -> None:
+    assert objection(question, FEES, examples=[BOATS.question]) is reason
+
+
+def test_a_german_question_is_judged_by_german_rules() -> None:
+    text = "Ein Schiff zahlt neun Kronen für jede Nacht."
+    assert objection("Was zahlt ein Schiff für jede Nacht?", text, "german") is None
+    assert objection("Was steht in diesem Abschnitt über Schiffe?", text, "german") is Reason.POINTS
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("A lighter is a flat boat that carries goods.", ["What is a lighter?"]),
+        ("Heat pumps are machines. They are the best.", []),
+        ("Quay rules are the terms of the harbour.", ["What are Quay rules?"]),
+        ("Ropewalk Court has 84 flats on four floors.", ["How many flats does Ropewalk Court have?"]),
+        ("The harbour contains 12 berths for ships.", ["How many berths does the harbour contain?"]),
+        ("It is a boat. This means the end.", []),
+        ("A winter is always a cold time.", []),
+    ],
+)
+def test_sentences_that_define_or_count_become_questions(text: str, asked: list[str]) -> None:
+    found = list(by_rules(passage(text), "Rules"))
+    assert [one for one in found if one in asked] == asked
+    assert len(found) == len(asked)
+
+
+def test_table_rows_become_questions_with_their_column() -> None:
+    table = (
+        "| Month | Heat (MWh) | 2022 |\n| --- | --- | --- |\n| March | 82.1 | 5 |\n| 7 | 1 | 2 |\n| April | none | 6 |"
+    )
+    assert list(by_rules(passage(table), "Rules")) == [
+        "What is the Heat (MWh) of March?", "What was March for 2022?", "What was April for 2022?"
+    ]  # fmt: skip
+
+
+def test_headings_are_asked_about_without_the_title() -> None:
+    found = list(by_rules(passage("Boats lie there.", heading="Rules: Winter storage of boats"), "Rules"))
+    assert found == ["What does Rules say about “Winter storage of boats”?"]
+
+
+def test_a_draw_is_the_same_again_and_a_larger_one_holds_it() -> None:
+    text = "word " * 30
+    passages = [passage(text, document, number) for document in "ab" for number in range(20)]
+    passages.append(passage("too short", "a", 99))
+    five, again, ten = (sample_passages(passages, count, 3) for count in (5, 5, 10))
+    assert [one.document_id for one in five] == ["a"] * 5 + ["b"] * 5
+    assert five == again
+    assert set(five) < set(ten)
+    assert five == sorted(five, key=passages.index)
+    assert sample_passages(passages[:20], 5, 3) == five[:5]
+    assert len(sample_passages(passages, 0, 3)) == 40
+    assert sample_passages(passages, 5, 4) != five
+
+
+def test_nearly_the_same_is_told_by_the_cosine() -> None:
+    known = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    near = np.array([0.95, np.sqrt(1 - 0.95**2)], dtype=np.float32)
+    assert nearly_there(near, known)
+    assert not nearly_there(near, known, alike=0.96)
+    assert not nearly_there(near, np.empty((0, 2), dtype=np.float32))

@@ -22,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.metrics.entailment import EntailmentItem, EntailmentScores, LLMTagger, PairScore, entailment_scores
@@ -30,6 +31,9 @@ from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import CachedLLM, Decision
 from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.models.metrics import remembering
+from pdfqa_core.protocols.answer_files import Pair
+from pdfqa_core.protocols.runs import Tools
+from pdfqa_core.protocols.runs.judging import judged
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.settings_sources import models_path
 
@@ -83,12 +87,29 @@ def judge(items: list[EntailmentItem], llm: CachedLLM) -> tuple[float, float]:
     verdicts = judge_answers([*right, *wrong], llm)
     seconds = time.perf_counter() - began
     kinds = (("its own gold answer", verdicts[: len(right)]), ("another question's", verdicts[len(right) :]))
+    strict(items, [*right, *wrong], llm)
     print(f"judge: {len(verdicts)} verdicts in {seconds:.1f} s, {_sources(verdicts)}")
     for name, part in kinds:
         probabilities = [one.probability for one in part]
         print(f"  {name:<20} said yes {shown([one.score for one in part])}; P(Yes) {shown(probabilities)}")
     yes = [summarise([one.score for one in part]).mean or 0.0 for _, part in kinds]
     return yes[0], 1 - yes[1]
+
+
+def strict(items: list[EntailmentItem], asked: list[JudgeItem], llm: CachedLLM) -> None:
+    """Print what the stricter judge is worth, its threshold from the other folds of the same items."""
+    labels = [True] * len(items) + [False] * (len(asked) - len(items))
+    tools = Tools(judge_prompt="strict", calibrate=True)
+    try:
+        pairs = [
+            Pair(str(n), one.prediction, one.references, question=one.question, human=label)
+            for n, (one, label) in enumerate(zip(asked, labels, strict=True))
+        ]
+        judged("strict judge", pairs, llm, tools)
+    except PdfQAError as error:
+        print(f"strict judge: {error}")
+        return
+    print(f"{tools.notes[-1]} Threshold {tools.settings['judge’s threshold']}")
 
 
 def _sources(decisions: tuple[Decision, ...]) -> str:

@@ -539,6 +539,139 @@ class EvaluationSummary:
     made_at: datetime
 
 
+class RunState(StrEnum):
+    """How far a run is. One that nobody works on any more but that says RUNNING was interrupted."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSystem:
+    """What answers the questions of a run.
+
+    `settings` are the system's as JSON. `evidence` says what it may read: "search" (it finds its passages), "given"
+    (those that the data set gives), "none" (closed book), "recorded" (its answers stand in the file). `history` says
+    whose answers stand in the conversation so far: "gold" or "predicted". `model_hash` is the SHA-256 of the model's
+    file, "" where it is not known.
+    """
+
+    name: str
+    settings: str = "{}"
+    settings_fingerprint: str = ""
+    evidence: str = "search"
+    history: str = "gold"
+    model: str = ""
+    model_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """Everything that decides what a run predicts and how that is scored.
+
+    `dataset` is the file's name, `data` its path when the run was begun, `data_hash` the SHA-256 of its bytes. `limit`
+    0: all questions, else so many, drawn with `seed`. `profile` "seed": scored as the sources say. `options` are the
+    protocol's own.
+    """
+
+    protocol: str
+    dataset: str
+    data: tuple[str, ...]
+    data_hash: str
+    systems: tuple[RunSystem, ...]
+    limit: int = 0
+    seed: int = 0
+    profile: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPlace:
+    """What an answer cites. `id` is what citations are compared by: "file.pdf#page=7", or a passage of the data set."""
+
+    id: str
+    filename: str = ""
+    page: int = 1
+    verified: bool = False
+    quote: str = ""
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """A passage that a system read for an answer."""
+
+    id: str
+    text: str
+    document_id: str = ""
+    page: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a system made of a question. `error` says why nothing came of it; `hint` what to do about that.
+
+    `asked` is the question that was searched for. `seconds` is None where a reply was remembered from an earlier run
+    instead of written.
+    """
+
+    item_id: str
+    answer: str = ""
+    refused: bool = False
+    citations: tuple[CitedPlace, ...] = ()
+    evidence: tuple[ReadText, ...] = ()
+    asked: str = ""
+    confidence: float | None = None
+    notes: tuple[str, ...] = ()
+    seconds: float | None = None
+    error: str = ""
+    hint: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing came of it."""
+        return bool(self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Systems that answer the questions of a data set. What they predicted is stored apart, item by item.
+
+    `total` counts the answers that are wanted, questions times systems. `results` are the scores, as soon as there are
+    any; `error` is why the run failed.
+    """
+
+    id: str
+    name: str
+    plan: RunPlan
+    state: RunState
+    total: int
+    created_at: datetime
+    changed_at: datetime
+    versions: Mapping[str, str] = field(default_factory=dict)
+    error: str = ""
+    results: Evaluation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run in a list; `done` counts its answers so far, `failed` those of which nothing came."""
+
+    id: str
+    name: str
+    protocol: str
+    dataset: str
+    state: RunState
+    total: int
+    done: int
+    failed: int
+    created_at: datetime
+    changed_at: datetime
+
+
 # ------------------------------------------------------------------ events
 
 

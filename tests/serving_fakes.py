@@ -70,6 +70,7 @@ class FakeLanguage:
     """A scripted language model that is ready, or what `status` says."""
 
     offload = None
+    file: Path | None = None
 
     def __init__(self, llm: FakeLLM | None, settings: LLMSettings, status: ModelStatus | None):
         self.settings = settings

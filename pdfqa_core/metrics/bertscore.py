@@ -72,12 +72,15 @@ class BertScores:
     encoder: str
     idf: bool = False
     baseline: Baseline | None = None
+    inner_product: bool = False
 
     @property
     def setting(self) -> str:
         """How the values came about, for tables: encoder, weights, rescaling."""
         rescaled = f"rescaled with {', '.join(f'{b:.3f}' for b in self.baseline)}" if self.baseline else ""
-        return ", ".join(part for part in (self.encoder, "idf" if self.idf else "no idf", rescaled) if part)
+        compared = "inner products" if self.inner_product else ""
+        weighed = "idf" if self.idf else "no idf"
+        return ", ".join(part for part in (self.encoder, weighed, compared, rescaled) if part)
 
     def metrics(self) -> list[dict[str, float | None]]:
         """Return the values of each item by measure."""
@@ -101,14 +104,17 @@ def greedy_match(
     reference: Floats,
     prediction_weights: Sequence[float] | None = None,
     reference_weights: Sequence[float] | None = None,
+    *,
+    inner_product: bool = False,
 ) -> Overlap | None:
     """Return P, R and F1 of two (tokens, dimension) arrays of vectors, of any length; weights are 1 if not given.
 
-    F1 is 0 where P or R is not positive. None where the weights of one side add up to 0.
+    Vectors are compared by their cosine; with `inner_product` as they are, so that values have no bounds. F1 is 0 where
+    P or R is not positive. None where the weights of one side add up to 0.
     """
     import numpy as np
 
-    ours, theirs = _unit(prediction), _unit(reference)
+    ours, theirs = (prediction, reference) if inner_product else (_unit(prediction), _unit(reference))
     cosines = ours @ theirs.T
     ours_weights = np.ones(len(ours)) if prediction_weights is None else np.asarray(prediction_weights, dtype=float)
     theirs_weights = np.ones(len(theirs)) if reference_weights is None else np.asarray(reference_weights, dtype=float)
@@ -127,10 +133,13 @@ def bertscore(
     *,
     idf: bool = False,
     baseline: Baseline | None = None,
+    inner_product: bool = False,
     stop: StopSignal | None = None,
     on_done: OnDone | None = None,
 ) -> BertScores:
     """Return P, R and F1 of each prediction against the one of its references that has the largest F1.
+
+    `inner_product` compares vectors as they are, not by their cosine.
 
     A prediction and a reference without tokens: all 1, only one of them: all 0. An item is None without references, or
     with idf where all tokens of a text are in every reference. Pairs go to the embedder sorted by length, in blocks,
@@ -156,23 +165,31 @@ def bertscore(
         texts = list(dict.fromkeys(text for row, reference in block for text in (predictions[row], reference)))
         vectors = dict(zip(texts, embedder.embed(texts), strict=True))
         for row, reference in block:
-            found = _compare(vectors[predictions[row]], vectors[reference], weights, unseen)
+            found = _compare(
+                vectors[predictions[row]], vectors[reference], weights, unseen, inner_product=inner_product
+            )
             if found is not None and (best[row] is None or found.f1 > best[row].f1):  # type: ignore[union-attr]
                 best[row] = found
         if on_done is not None:
             on_done(min(len(pairs), first + BLOCK), len(pairs))
-    return BertScores(tuple(_rescaled(item, baseline) for item in best), embedder.name, idf, baseline)
+    return BertScores(tuple(_rescaled(item, baseline) for item in best), embedder.name, idf, baseline, inner_product)
 
 
 def _compare(
-    ours: TokenVectors, theirs: TokenVectors, weights: Mapping[Hashable, float] | None, unseen: float
+    ours: TokenVectors,
+    theirs: TokenVectors,
+    weights: Mapping[Hashable, float] | None,
+    unseen: float,
+    *,
+    inner_product: bool = False,
 ) -> Overlap | None:
     if all(ours.special) or all(theirs.special):
         same = float(all(ours.special) and all(theirs.special))
         return Overlap(same, same, same)
     return greedy_match(
-        ours.vectors, theirs.vectors, _weights(ours, weights, unseen), _weights(theirs, weights, unseen)
-    )
+        ours.vectors, theirs.vectors, _weights(ours, weights, unseen), _weights(theirs, weights, unseen),
+        inner_product=inner_product,
+    )  # fmt: skip
 
 
 def _weights(text: TokenVectors, weights: Mapping[Hashable, float] | None, unseen: float) -> list[float]:

@@ -16,7 +16,9 @@ from pdfqa_core.types import Evaluation, ScoredSystem
 
 SIGNIFICANT = 0.05
 # Measures of a whole set: from which two measures of its items, and how as one value per item.
-_OF_THE_SET = {"dr": ("rouge_l_sum", "disambig_f1", linearised)}
+_OF_THE_SET = {
+    "dr": ("rouge_l_sum", "disambig_f1", linearised), "dr_rouge_l": ("rouge_l", "disambig_f1", linearised),
+}  # fmt: skip
 
 
 def item_values(system: ScoredSystem, measure: str) -> list[float | None]:

@@ -23,6 +23,15 @@ def dr(rouge_l: float, disambig_f1: float) -> float:
     return sqrt(rouge_l * disambig_f1)
 
 
+measure(
+    "dr_rouge_l",
+    "DR (ROUGE-L)",
+    "as DR, with ROUGE-L in the place of ROUGE-Lsum",
+    "rageval",
+    group=Group.ASQA,
+)(dr.compute)
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     scored = [value for value in values if value is not None]
     return sum(scored) / len(scored) if scored else None

@@ -52,6 +52,13 @@ def joint_scores(answer: Scores, facts: Scores) -> Scores:
 
 
 for _name, _pretty, _formula, _compute in (
+    ("official_answer_em", "HotpotQA answer EM", "as answer EM", answer_scores),
+    ("official_answer_f1", "HotpotQA answer F1",
+     "as answer F1; 0 where one side is yes, no or noanswer and the other is not", answer_scores),
+    ("official_answer_precision", "HotpotQA answer precision", "shared words / words of the prediction, 0 as in its F1",
+     answer_scores),
+    ("official_answer_recall", "HotpotQA answer recall", "shared words / words of the gold answer, 0 as in its F1",
+     answer_scores),
     ("answer_precision", "Answer precision", "shared words / words of the prediction", answer_scores),
     ("answer_recall", "Answer recall", "shared words / words of the gold answer", answer_scores),
     ("sp_em", "Supporting facts EM", "1 if the predicted supporting facts are exactly the gold ones, else 0",

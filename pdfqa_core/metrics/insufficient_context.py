@@ -37,3 +37,14 @@ def refusal_recall(refused: bool | None, answerable: bool) -> float | None:
 def refusal_precision(refused: bool | None, answerable: bool) -> float | None:
     """Return whether a refused question was unanswerable; None for others."""
     return float(not answerable) if refused else None
+
+
+@measure(
+    "answered",
+    "Answered",
+    "answerable questions that were answered / answerable questions",
+    group=Group.MISSING,
+)
+def answered(refused: bool | None, answerable: bool) -> float | None:
+    """Return whether an answerable question was answered; None for others, and where `refused` is not known."""
+    return None if refused is None or not answerable else float(not refused)

@@ -55,10 +55,10 @@ def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:
     """
     if settings.engine == "openai":
         result_of(llm.prepare())
-    return CachedLLM(llm, StoredReplies(workspace / FILENAME), model=_identity(settings))
+    return CachedLLM(llm, StoredReplies(workspace / FILENAME), model=identity(settings))
 
 
-def _identity(settings: LLMSettings) -> str:
+def identity(settings: LLMSettings) -> str:
     """Return what tells this model from another of the same name: 16 hex digits."""
     path = Path(settings.model).expanduser()
     file = [path.stat().st_size, path.stat().st_mtime_ns] if settings.model and path.is_file() else []

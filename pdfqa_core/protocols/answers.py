@@ -89,13 +89,14 @@ def score_meaning(
     *,
     idf: bool = False,
     baseline: Baseline | None = None,
+    inner_product: bool = False,
     stop: StopSignal | None = None,
     on_done: OnDone | None = None,
 ) -> tuple[list[Values], str]:
     """Return BERTScore by item, and how it was set (encoder, idf, rescaling). Raises ModelError, UsageError."""
     found = bertscore(
         [pair.prediction for pair in pairs], [pair.references for pair in pairs], embedder, idf=idf, baseline=baseline,
-        stop=stop, on_done=on_done,
+        inner_product=inner_product, stop=stop, on_done=on_done,
     )  # fmt: skip
     return list(found.metrics()), found.setting
 

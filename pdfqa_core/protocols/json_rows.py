@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,34 @@ def _is_row(line: bytes, within: Sequence[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     return not (isinstance(found, dict) and any(isinstance(found.get(key), list) for key in within))
+
+
+# ------------------------------------------------------------------ telling forms apart
+
+
+def peek(path: Path) -> Mapping[str, Any]:
+    """Return the first row of a JSON or JSONL file, or the object that the file is; empty where it is neither."""
+    if path.suffix.lower() not in (".json", ".jsonl", "") or not path.is_file():
+        return {}
+    stat = path.stat()
+    return _peek(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=4)
+def _peek(path: Path, changed: int, size: int) -> Mapping[str, Any]:
+    data = read_file(path).removeprefix(_BOM).lstrip()
+    try:
+        if data.startswith(b"["):
+            first, _ = json.JSONDecoder().raw_decode(data[1:].decode("utf-8").lstrip())
+        else:
+            first = _first_object(data)
+    except (ValueError, RecursionError):  # told in full by the reader that takes the file
+        return {}
+    return first if isinstance(first, Mapping) else {}
+
+
+def _first_object(data: bytes) -> Any:
+    try:
+        return json.loads(data.partition(b"\n")[0])
+    except ValueError:
+        return json.loads(data)

@@ -58,7 +58,10 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
     gold: it stays unscored. Raises UsageError if no question has any gold here.
     """
     if file.corpus:
-        return ResolvedGold(tuple(_item(q, (), tuple((p.document, 1) for p in q.places), {}) for q in file.questions))
+        asked = {question.id: question for question in file.questions}
+        return ResolvedGold(
+            tuple(_item(q, (), tuple((p.document, 1) for p in q.places), asked) for q in asked.values())
+        )
     by_name: dict[str, str] = {}
     for document in documents:
         for name in (document.id, document.filename, document.title):
@@ -126,8 +129,8 @@ def _item(
     pages: tuple[tuple[str, int], ...],
     known: Mapping[str, GoldQuestion],
 ) -> GoldItem:
-    history: list[tuple[str, str]] = []
-    before, seen, first = question.follow_up_of, {question.id}, question.id
+    history: list[tuple[str, str]] = list(question.history)
+    before, seen, first = question.follow_up_of, {question.id}, question.conversation or question.id
     while before in known and before not in seen:
         seen.add(before)
         earlier, first = known[before], before

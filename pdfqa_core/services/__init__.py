@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +35,9 @@ from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.room import Room
+from pdfqa_core.services.run_copies import RunCopies
+from pdfqa_core.services.running import Running
+from pdfqa_core.services.runs import RunRequest, RunService
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
@@ -54,11 +58,11 @@ from pdfqa_core.storage import (
     SyntheticQuestion,
 )
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.types import Document
+from pdfqa_core.types import LLM, Document
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
-    "Picture", "Preparing", "Reading", "Services", "Summary", "SyntheticQuestion", "Written",
+    "Picture", "Preparing", "Reading", "RunRequest", "Services", "Summary", "SyntheticQuestion", "Written",
 ]  # fmt: skip
 
 
@@ -91,6 +95,9 @@ class Services:
     study_reports: StudyReports
     study_files: StudyFiles
     evaluation: EvaluationService
+    runs: RunService
+    run_copies: RunCopies
+    running: Running
     synthesis: SynthesisService
     visitors: VisitorService
     housekeeping: Housekeeping
@@ -119,6 +126,11 @@ class Services:
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
 
         visitors = VisitorService(store.owners, indexes, finding, passwords, room, settings.server)
+
+        def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
+            return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)
+
+        runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, tasks)
 
         def finished(owner: str, document: Document) -> None:
             preparation.want(owner, settings, [document.id])
@@ -152,6 +164,9 @@ class Services:
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
+            runs=runs,
+            run_copies=RunCopies(workspace, store.runs),
+            running=Running(runs, demo=settings.server.demo),
             synthesis=SynthesisService(store.synthetic_questions, documents, indexes, models, tasks),
             visitors=visitors,
             housekeeping=Housekeeping(visitors.purge),
@@ -173,6 +188,8 @@ class Services:
         self.jobs.let_go()
         self.tasks.stop_all()
         self.answering.close()
+        self.running.close()
+        self.runs.close()
         self.summaries.close()
         self.jobs.close()
         self.preparation.close()

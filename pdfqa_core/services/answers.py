@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,15 +23,17 @@ from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import Models
-from pdfqa_core.pipeline import ask
+from pdfqa_core.pipeline import Plan, ask
 from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability, readers
 from pdfqa_core.reading.best_sentence import best_sentence, nearest_sentence
+from pdfqa_core.reading.closed_book import ClosedBookReader
 from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.reading.summary import SummaryReader
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services import kinds
+from pdfqa_core.services.asked import Asked, Draft
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -47,17 +49,16 @@ from pdfqa_core.types import (
     Done,
     Event,
     Hit,
+    Query,
     Reader,
-    Retrieved,
     Rewriter,
-    Rewritten,
     Sampling,
     StopSignal,
     Stored,
-    Token,
     Turn,
 )
 
+Find = Callable[[Query, int], list[Hit]]
 _THIS_ONE = re.compile(
     r"\bthis (?:document|paper|report|article|file|pdf|study|book|handbook|policy|filing)\b", re.IGNORECASE
 )
@@ -67,62 +68,14 @@ LONGEST_TITLE = 60  # characters of a question that become the title of its conv
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as it was asked, with the conversation it belongs to.
+class _Source:
+    """What finds the passages of a question, and what is known about it; see `pipeline.ask`."""
 
-    `document_ids` limits the search (empty: all documents), `scope` is what was chosen to that end, collections
-    included; `history` are the (question, answer) pairs before it, the oldest first; `shown` is the document that the
-    last answer cites most, "" where there is none; `conversation_id` is empty for the first question of a
-    conversation, `replaces` the id of the turn whose place the new one takes. `anyway`: it is answered even if the
-    evidence does not seem to.
-    """
-
-    owner: str
-    question: str
-    settings: Settings
-    history: tuple[tuple[str, str], ...] = ()
-    shown: str = ""
-    document_ids: tuple[str, ...] = ()
-    scope: tuple[str, ...] = ()
-    conversation_id: str = ""
-    replaces: str = ""
-    anyway: bool = False
-
-
-@dataclass(slots=True)
-class _Draft:
-    """An answer in the making."""
-
-    searched: str
-    settings_fingerprint: str
-    reader: str = ""
-    model: str = ""
-    notes: tuple[str, ...] = ()
-    rewriter_missing: str = ""
-    rewriting: str = ""
-    hits: tuple[Hit, ...] = ()
-    text: str = ""
-    stored: Stored | None = None
-
-    def take(self, event: Event) -> None:
-        match event:
-            case Rewritten(question=question, note=note):
-                self.searched, self.rewriting = question, note
-            case Retrieved(hits=hits):
-                self.hits = hits
-            case Token(text=piece):
-                self.text += piece
-
-    def noted(self, answer: Answer) -> Answer:
-        """Return the answer with notes on how it was made."""
-        rewriting = " ".join(part for part in (self.rewriter_missing, answer.rewriting) if part)
-        return replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
-
-    def unfinished(self, *notes: str) -> Answer:
-        return Answer(
-            self.text.strip(), hits=self.hits, stopped=True, reader=self.reader, model=self.model,
-            settings_fingerprint=self.settings_fingerprint, notes=notes,
-        )  # fmt: skip
+    find: Find
+    plan: Plan | None = None
+    language: str = ENGLISH
+    passages: int | None = None
+    note: str = ""
 
 
 def _sampling(llm: LLMSettings) -> Sampling:
@@ -134,8 +87,9 @@ class AnswerService:
 
     def __init__(
         self, store: Store, documents: DocumentService, collections: CollectionService, indexes: IndexService,
-        preparation: Preparation, models: Models, tasks: Tasks,
+        preparation: Preparation, models: Models, tasks: Tasks, remember: Callable[[LLM], LLM] | None = None,
     ) -> None:  # fmt: skip
+        self._remember = remember  # what a language model's replies are kept by, where they are
         self._conversations = store.conversations
         self._documents = documents
         self._collections = collections
@@ -152,7 +106,15 @@ class AnswerService:
         status = self._models.language.status
         if not status.state.usable:
             raise ModelError("The language model is not available.", status.detail)
-        return self._models.language.llm()
+        llm: LLM = self._models.language.llm()
+        return llm if self._remember is None else self._remember(llm)
+
+    def closed_book(self, settings: Settings) -> ClosedBookReader:
+        """Return who answers from what the model knows. Raises ModelError without a model."""
+        llm, reading = settings.llm, settings.reading
+        return ClosedBookReader(
+            self._llm(), max_tokens=llm.max_tokens, sampling=_sampling(llm), instruction=reading.instruction
+        )
 
     def _made(
         self, registry: Registry[Any], name: str, offered: Mapping[str, Any], fallback: str
@@ -276,7 +238,7 @@ class AnswerService:
             scope = self._collections.searched(owner, asked.scope)
             asked = replace(asked, scope=scope.chosen, document_ids=scope.document_ids)
             asked, about = self._about_this_one(asked)
-            draft = _Draft(question, asked.settings.fingerprint(), notes=(*scope.notes, *about))
+            draft = Draft(question, asked.settings.fingerprint(), notes=(*scope.notes, *about))
             try:
                 with (
                     self._preparation.answering(owner, asked.document_ids),
@@ -311,6 +273,17 @@ class AnswerService:
             owner, question, settings, history, shown, scope=about, conversation_id=conversation_id, replaces=replaces
         )
 
+    def answer(self, asked: Asked, stop: StopSignal, find: Find | None = None) -> Iterator[Event]:
+        """Answer a question and store nothing, Done at last; with `find` in what that finds, not in the documents.
+
+        Raises what the parts raise.
+        """
+        draft = Draft(asked.question, asked.settings.fingerprint())
+        with closing(self._events(asked, draft, stop, find)) as events:
+            for event in events:
+                draft.take(event)
+                yield replace(event, answer=draft.noted(event.answer)) if isinstance(event, Done) else event
+
     def _about_this_one(self, asked: Asked) -> tuple[Asked, tuple[str, ...]]:
         """Return a question about "this document" as one about the document that the last answer cites, and a note."""
         names = self._documents.filenames(asked.owner)
@@ -320,38 +293,9 @@ class AnswerService:
         note = f"Searched in “{names[asked.shown]}” alone, which the last answer is about."
         return replace(asked, document_ids=(asked.shown,)), (note,)
 
-    def _answered(self, asked: Asked, draft: _Draft, stop: StopSignal) -> Generator[Event, None, None]:
-        """Index what is missing, ask, and yield what happens; the finished answer is stored before it is yielded."""
-        settings = asked.settings
-        began = time.perf_counter()
-        index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
-        if by_words:
-            self._preparation.want(asked.owner, settings, asked.document_ids)
-        language = self._indexes.language(index, asked.question, settings, asked.document_ids)
-        reader, draft.reader, notes = self._reader(settings)
-        draft.notes += (*notes, by_words) if by_words else notes
-        rewriter, missing = self.rewriter(settings, language)
-        draft.rewriter_missing = missing if asked.history else ""
-        draft.model = reader.llm.name if reader.llm is not None else ""
-        turns = settings.conversation.turns
-        corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
-        planner = kinds.Planner(
-            corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
-        )
-        checker = self._checker(settings)
-        words = self._indexes.respelt(index, asked.question, settings)
-        searched = index.rows(frozenset(asked.document_ids) if asked.document_ids else None)
-        events = ask(
-            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=planner.retrieve, plan=planner.plan,
-            judge=self._judge(settings, reader), k=settings.retrieval.k,
-            threshold=settings.reading.confidence_threshold,
-            anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
-            nearest=partial(nearest_sentence, meaning=checker.meaning), passages=len(searched),
-            note=f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
-            settings_fingerprint=settings.fingerprint(), stop=stop, began=began,
-        )  # fmt: skip
-        with closing(events):
+    def _answered(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, None]:
+        """Ask, and yield what happens; the finished answer is stored before it is yielded."""
+        with closing(self._events(asked, draft, stop)) as events:
             for event in events:
                 draft.take(event)
                 if isinstance(event, Done):
@@ -361,7 +305,52 @@ class AnswerService:
                 else:
                     yield event
 
-    def _store(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
+    def _events(
+        self, asked: Asked, draft: Draft, stop: StopSignal, find: Find | None = None
+    ) -> Generator[Event, None, None]:
+        """Index what is missing, ask, and yield what happens."""
+        settings = asked.settings
+        began = time.perf_counter()
+        reader, draft.reader, notes = self._reader(settings)
+        draft.notes += notes
+        draft.model = reader.llm.name if reader.llm is not None else ""
+        checker = self._checker(settings)
+        if find is None:
+            source = yield from self._in_documents(asked, draft, stop)
+        else:
+            source = _Source(find, language=settings.retrieval.language)
+        rewriter, missing = self.rewriter(settings, source.language)
+        draft.rewriter_missing = missing if asked.history else ""
+        turns = settings.conversation.turns
+        yield from ask(
+            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
+            retrieve=source.find, plan=source.plan, judge=self._judge(settings, reader), k=settings.retrieval.k,
+            threshold=settings.reading.confidence_threshold,
+            anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
+            nearest=partial(nearest_sentence, meaning=checker.meaning), passages=source.passages, note=source.note,
+            settings_fingerprint=settings.fingerprint(), stop=stop, began=began,
+        )  # fmt: skip
+
+    def _in_documents(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, _Source]:
+        """Index what is missing, and return what finds passages for the question in the owner's documents."""
+        settings = asked.settings
+        index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
+        if by_words:
+            self._preparation.want(asked.owner, settings, asked.document_ids)
+            draft.notes += (by_words,)
+        corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
+        planner = kinds.Planner(
+            corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
+        )
+        words = self._indexes.respelt(index, asked.question, settings)
+        return _Source(
+            planner.retrieve, planner.plan,
+            self._indexes.language(index, asked.question, settings, asked.document_ids),
+            len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None)),
+            f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
+        )  # fmt: skip
+
+    def _store(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:
         """Store an answer as a turn, a first one together with its conversation; nothing is stored twice.
 
         A refusal says so if only some of the documents were searched. While another program writes to the database, it
@@ -381,7 +370,7 @@ class AnswerService:
                     raise
                 _log.warning("an answer waits to be stored: %s", error.what)
 
-    def _stored(self, asked: Asked, draft: _Draft, answer: Answer) -> Stored:
+    def _stored(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:
         turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.noted(answer))
         conversation_id = asked.conversation_id
         if not conversation_id:

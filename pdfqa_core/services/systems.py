@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, UsageError
@@ -23,6 +24,85 @@ def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> 
             strategies.check(settings)
             found[recipes.name_of(settings)] = settings
     return found
+
+
+# What a grid of a run combines: the option's name, the setting, and the kind of strategy that it chooses.
+DIMENSIONS: Mapping[str, tuple[str, str]] = {
+    "extractors": ("chunking", "read_by"), "chunkers": ("chunking", "chunker"),
+    "retrievers": ("retrieval", "retriever"),
+    "rewriters": ("conversation", "rewriter"), "readers": ("reading", "reader"), "models": ("llm", "model"),
+}  # fmt: skip
+
+
+def run_grid(base: Settings, choices: Mapping[str, Sequence[str]]) -> dict[str, Settings]:
+    """Return the systems that choices by dimension make, named by what they differ in; none chosen: `base` alone.
+
+    Raises UsageError for an unknown name.
+    """
+    dimensions = [(DIMENSIONS[name], values) for name, values in choices.items() if values]
+    found = []
+    for chosen in product(*(values for _, values in dimensions)):
+        settings = base
+        for ((section, setting), _), value in zip(dimensions, chosen, strict=True):
+            settings = settings.changed(section, **{setting: value})
+        strategies.check(settings)
+        found.append(settings)
+    return named_shortly(found)
+
+
+def described(settings: Settings) -> dict[str, str]:
+    """Return what a system is made of, in short words, by dimension."""
+    chunking = settings.chunking
+    lengths = {"windows": f" {chunking.size}/{chunking.step}", "snippets": f" {chunking.length}"}
+    return {
+        "retrievers": settings.retrieval.retriever,
+        "chunkers": f"{chunking.chunker}{lengths.get(chunking.chunker, '')}",
+        "extractors": f"read by {chunking.read_by}" if chunking.read_by else "as read",
+        "rewriters": f"rewriter {settings.conversation.rewriter}",
+        "readers": f"reader {settings.reading.reader}",
+        "models": settings.llm.model or settings.llm.url,
+    }
+
+
+def named_shortly(systems: Sequence[Settings]) -> dict[str, Settings]:
+    """Return systems by names of what they differ in: "bm25 · windows 120/60"; one alone by retriever and passages."""
+    words = [described(settings) for settings in systems]
+    differ = [name for name in words[0] if len({one[name] for one in words}) > 1] if words else []
+    shown = differ or ["retrievers", "chunkers"]
+    found: dict[str, Settings] = {}
+    for settings, one in zip(systems, words, strict=True):
+        name = " · ".join(one[part] for part in shown)
+        while name in found:
+            name += "′"
+        found[name] = settings
+    return found
+
+
+def shared_words(systems: Sequence[Settings]) -> str:
+    """Return what all systems have in common, in short words."""
+    words = [described(settings) for settings in systems]
+    same = [name for name in words[0] if len({one[name] for one in words}) == 1] if words else []
+    return " · ".join(words[0][name] for name in same)
+
+
+def system_of(text: str, base: Settings) -> tuple[str, Settings]:
+    """Return the system that "NAME: setting=value setting=value" describes; without a name the settings are it.
+
+    Raises UsageError that names the setting.
+    """
+    head, colon, tail = text.partition(":")
+    name, given = (head.strip(), tail) if colon and "=" not in head else (text.strip(), text)
+    sections = {field: section for section in Settings.model_fields if section != "server"
+                for field in type(getattr(base, section)).model_fields}  # fmt: skip
+    settings = base
+    for part in given.split():
+        key, equals, value = part.partition("=")
+        setting = key.replace("-", "_")
+        if not equals or setting not in sections:
+            raise UsageError(f"--system {text!r}: {part!r} is no setting.", "Write NAME: retriever=bm25 size=200.")
+        settings = settings.changed(sections[setting], **{setting: value})
+    strategies.check(settings)
+    return name, settings
 
 
 def read_systems(path: Path, base: Settings) -> dict[str, Settings]:

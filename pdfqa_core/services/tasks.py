@@ -41,6 +41,11 @@ class Tasks:
             if stop := self._stops.get(name):
                 stop.set()
 
+    def running(self, name: str) -> bool:
+        """Whether a task with this name is under way."""
+        with self._lock:
+            return name in self._stops
+
     def stop_all(self) -> None:
         """Stop every task."""
         with self._lock:

@@ -11,6 +11,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import collections as stored_collections
 from pdfqa_core.storage import documents as stored_documents
 from pdfqa_core.storage import evaluations as stored_evaluations
+from pdfqa_core.storage import runs as stored_runs
 from pdfqa_core.storage import studies as stored_studies
 from pdfqa_core.storage import versions as stored_versions
 from pdfqa_core.storage.columns import UtcDateTime
@@ -26,6 +27,7 @@ from pdfqa_core.storage.tables import (
     preferences,
     ratings,
     readings,
+    runs,
     studies,
     synthetic_questions,
     turns,
@@ -63,7 +65,7 @@ class Owners:
             return int(connection.scalar(query) or 0)
 
     def remove(self, owner: str) -> None:
-        """Remove all that an owner has: documents, collections, conversations, studies, evaluations, preferences."""
+        """Remove all that an owner has, from documents to preferences."""
         with self._database.write() as connection:
             _remove(connection, owner)
         self._files.remove_pending()
@@ -94,6 +96,7 @@ def _last_changes(connection: Connection) -> dict[str, datetime]:
         _changes(ratings, "rated_at", studies),
         _changes(adjudications, "decided_at", studies),
         _changes(evaluations, "created_at"),
+        _changes(runs, "changed_at"),
         _changes(preferences, "changed_at"),
         _changes(synthetic_questions, "made_at"),
     ).subquery()
@@ -114,6 +117,7 @@ def _changes(table: Table, moment: str, part_of: Table | None = None) -> Select[
 def _remove(connection: Connection, owner: str) -> None:
     stored_studies.remove_all(connection, owner)
     stored_evaluations.remove_all(connection, owner)
+    stored_runs.remove_all(connection, owner)
     connection.execute(delete(conversations).where(conversations.c.owner == owner))
     connection.execute(delete(preferences).where(preferences.c.owner == owner))
     stored_documents.remove_all(connection, owner)

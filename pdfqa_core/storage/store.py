@@ -17,6 +17,7 @@ from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.private import make_private, private_file
+from pdfqa_core.storage.runs import Runs
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
@@ -38,6 +39,7 @@ class Store:
         self.conversations = Conversations(database)
         self.studies = Studies(database)
         self.evaluations = Evaluations(database)
+        self.runs = Runs(database)
         self.summaries = Summaries(database)
         self.synthetic_questions = SyntheticQuestions(database)
         self.owners = Owners(database, self.files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Float,
     ForeignKey,
@@ -268,4 +269,35 @@ rankings = Table(
     _text("system", key=True),
     _text("item_id", key=True),
     _text("content"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    _text("id", key=True),
+    _text("owner"),
+    _text("name"),
+    _text("protocol"),
+    _text("dataset"),
+    _text("key"),
+    _text("plan"),
+    Column("versions", Json, nullable=False),
+    _text("state"),
+    _text("error"),
+    Column("total", Integer, nullable=False),
+    _text("results"),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Index(None, "owner"),
+)
+
+predictions = Table(
+    "predictions",
+    metadata,
+    Column("run_id", CleanText, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    _text("system", key=True),
+    _text("item_id", key=True),
+    Column("failed", Boolean, nullable=False),
+    _text("content"),
+    Column("made_at", UtcDateTime, nullable=False),
 )

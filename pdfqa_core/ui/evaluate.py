@@ -14,10 +14,12 @@ from pdfqa_core.services import Services
 from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
+from pdfqa_core.ui import evaluate_runs
 from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.evaluate_files import FILES, download
 from pdfqa_core.ui.evaluate_results import FILTERS, Results
+from pdfqa_core.ui.evaluate_runs import WHAT
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
@@ -89,13 +91,39 @@ class Tab:
 
 
 def build(services: Services, session: gr.State) -> Shown:
-    """Build the tab."""
-    tab = Tab(services)
+    """Build the tab: what finds pages, and behind a switch what answers questions."""
+    with gr.Column(elem_classes=["pq-part"]) as of_retrieval:
+        found, measured = build_retrieval(services, session)
+    with gr.Column(visible=False, elem_classes=["pq-part"]) as of_answers:
+        runs = evaluate_runs.build(services, session)
+    for choice, own in ((measured, WHAT[0]), (runs.what, WHAT[1])):
+        choice.input(partial(_turned, own), choice, [of_retrieval, of_answers, measured, runs.what], **AT_ONCE)
+    first = len(found.inputs)
+
+    def show(*inputs: Any) -> tuple[Any, ...]:
+        return (*found.handler(*inputs[:first]), *runs.handler(*inputs[first:]))
+
+    return Shown(
+        show, [*found.inputs, *runs.inputs], [*found.outputs, *runs.outputs], states=found.states
+    )  # fmt: skip
+
+
+def _turned(own: str, chosen: str) -> tuple[Any, ...]:
+    """Show the part that was chosen; each part's own choice stays on itself."""
+    if chosen == own:
+        return (gr.skip(),) * 4
+    answers = chosen == WHAT[1]
+    return gr.Column(visible=not answers), gr.Column(visible=answers), gr.Radio(value=WHAT[0]), gr.Radio(value=WHAT[1])
+
+
+def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Radio]:
+    """Build what measures retrieval; return what fills it, and the choice of what is measured."""
+    tab, state = Tab(services), gr.State(EvaluateState())
     setup, results = tab.setup, tab.results
-    state = gr.State(EvaluateState())
     switch("evaluate-columns", "Set-up", "Results", "Evidence")
     with gr.Row(elem_classes=["pq-columns"], elem_id="evaluate-columns"):
         with gr.Column(scale=2):
+            what = gr.Radio(list(WHAT), value=WHAT[0], label="Measure", elem_id="evaluate-what")
             source = gr.Radio(
                 [SAMPLE_QUESTIONS, OWN_FILE], value=setup.defaults[0], label="Questions", elem_id="evaluate-source"
             )
@@ -161,9 +189,10 @@ def build(services: Services, session: gr.State) -> Shown:
     for kind, button in downloads.items():
         made = button.click(partial(download, services, kind), [state, session], file, **QUIET)
         made.success(None, None, None, js=FETCH)
-    return Shown(
-        tab.show,
-        [source, upload, *chosen, state],
-        [source, upload, chunkers, retrievers, known, systems, baseline, *shown],
-        states=[state],
-    )
+    return (
+        Shown(
+            tab.show, [source, upload, *chosen, state],
+            [source, upload, chunkers, retrievers, known, systems, baseline, *shown], states=[state],
+        ),
+        what,
+    )  # fmt: skip

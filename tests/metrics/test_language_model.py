@@ -358,3 +358,13 @@ def test_an_engine_that_answers_several_at_once_is_asked_so():
             return {"Yes": 1.0, "No": 0.0}
 
     assert [decision.value for decision in judge_answers([ITEM] * 4, CachedLLM(Parallel(), {}))] == [True] * 4
+
+
+def test_the_strict_judge_takes_off_what_it_thinks_without_a_text(fake_llm):
+    fake_llm.decide(
+        {"Yes": 0.9, "No": 0.1}, {"Yes": 0.75, "No": 0.25}, {"Yes": 0.6, "No": 0.4}, {"Yes": 0.75, "No": 0.25}
+    )
+    first, second = judge_answers([ITEM, ITEM], fake_llm, prompt="strict")
+    assert (first.value, first.probability) == (True, pytest.approx(0.75))  # odds 9 / 3
+    assert (second.value, second.probability) == (False, pytest.approx(1 / 3))  # odds 1.5 / 3
+    assert "There is no text." in fake_llm.history[1][0].content

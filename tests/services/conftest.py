@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -47,3 +48,15 @@ def letter(make_pdf):
     return make_pdf(
         ["The quarry at Oldham sells granite by the tonne.", "Granite is blasted on Tuesdays."], name="letter.pdf"
     )
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a value as a JSON file."""
+
+    def go(value, name="questions.json"):
+        path = tmp_path / name
+        path.write_text(json.dumps(value), encoding="utf-8")
+        return path
+
+    return go

@@ -32,7 +32,7 @@ class LocalApps:
         """End the app if there are documents, conversations or evaluations in its workspace."""
         assert self._app is not None
         with closing(sqlite3.connect(self._app.workspace / "pdfqa.sqlite")) as database:
-            tables = ("documents", "conversations", "evaluations")
+            tables = ("documents", "conversations", "evaluations", "runs")
             if any(database.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
                 self.stop()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from pdfqa_core.cli.evaluate import answers, asqa, entailment, hotpotqa, retrieval
+from pdfqa_core.cli.evaluate import answers, asqa, entailment, hotpotqa, retrieval, run, runs
 
-PROTOCOLS = (retrieval, answers, asqa, hotpotqa, entailment)
+PROTOCOLS = (retrieval, answers, asqa, hotpotqa, entailment, run, runs)
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.files import write_file
@@ -57,10 +58,14 @@ def add_outputs(command: argparse.ArgumentParser) -> None:
     group.add_argument("--bootstrap-seed", type=int, default=0, help="seed of the intervals (default: 0)")
 
 
-def finish(arguments: argparse.Namespace, evaluation: Evaluation | None) -> int:
+def finish(
+    arguments: argparse.Namespace, evaluation: Evaluation | None, *,
+    more: Callable[[dict[str, Any]], dict[str, Any]] = lambda found: found, said: Sequence[str] = (),
+) -> int:  # fmt: skip
     """Add what --load brings, print the table or one JSON object, and write the files that were asked for.
 
-    Raises UsageError if there is nothing, or the systems do not fit together; nothing is written then.
+    `more` adds to the object, `said` are texts below the table. Raises UsageError if there is nothing, or the systems
+    do not fit together; nothing is written then.
     """
     found = added(evaluation, arguments.load)
     seed = arguments.bootstrap_seed
@@ -69,9 +74,9 @@ def finish(arguments: argparse.Namespace, evaluation: Evaluation | None) -> int:
     _write_files(arguments, found, table)
     progress.clear()
     if arguments.json:
-        print(json.dumps(results_object(found, table), ensure_ascii=False))
+        print(json.dumps(more(results_object(found, table)), ensure_ascii=False))
     else:
-        print(table_text(found, table))
+        print("\n\n".join((table_text(found, table), *said)))
     return 0
 
 

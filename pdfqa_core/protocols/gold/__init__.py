@@ -3,7 +3,19 @@
 The first reader that recognises a file reads it; `jsonl`, which takes whatever looks like JSON, is asked last.
 """
 
-from pdfqa_core.protocols.gold import beir, cited_answers, csv, financebench, pages  # noqa: F401
+from pdfqa_core.protocols.gold import (  # noqa: F401
+    asqa,
+    beir,
+    cast,
+    cited_answers,
+    clapnq,
+    csv,
+    financebench,
+    hotpotqa,
+    mtrag,
+    pages,
+    squad,
+)
 
 # isort: split
 from pdfqa_core.protocols.gold import jsonl  # noqa: F401
@@ -17,7 +29,7 @@ from pdfqa_core.protocols.gold.base import (
     read_gold,
     suffixes,
 )
-from pdfqa_core.protocols.gold.beir import corpus_passage
+from pdfqa_core.protocols.gold.texts import corpus_passage
 
 __all__ = [
     "GoldFile", "GoldPlace", "GoldQuestion", "corpus_passage", "file_readers", "forms", "place_readers",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.protocols.elsewhere import elsewhere
 from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import Passage
@@ -32,7 +33,12 @@ class GoldPlace:
 
 @dataclass(frozen=True, slots=True)
 class GoldQuestion:
-    """A question of a data set. `row` is its 1-based place in the file; `follow_up_of` the id of the turn before it."""
+    """A question of a data set. `row` is its 1-based place in the file; `follow_up_of` the id of the turn before it.
+
+    `history` are the turns before it, where the row brings them along; `conversation` the one it belongs to. `contexts`
+    are the passages that the data set gives with it. `kind` is its type. `recorded` is an answer that somebody gave to
+    it, `human` what a person thought of that.
+    """
 
     id: str
     question: str
@@ -41,6 +47,12 @@ class GoldQuestion:
     places: tuple[GoldPlace, ...] = ()
     answerable: bool = True
     follow_up_of: str = ""
+    history: tuple[tuple[str, str], ...] = ()
+    conversation: str = ""
+    contexts: tuple[Passage, ...] = ()
+    kind: str = ""
+    recorded: str | None = None
+    human: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +115,10 @@ place_readers: Registry[PlaceReader] = Registry("way to name a gold place")
 
 def read_gold(path: Path) -> GoldFile:
     """Return the questions of a file or folder. Raises UsageError that names file and row."""
+    if other := elsewhere(path):
+        raise UsageError(
+            f"{path.name}, row 1: there is no question; the file holds {other.what}.", f"It is for: {other.command}"
+        )
     readers = [file_readers.get(name) for name in file_readers.names()]
     reader = next((one for one in readers if one.recognises(path)), None)
     if reader is None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold.base import GoldFile, GoldPlace, GoldQuestion, file_readers
 from pdfqa_core.protocols.gold.rows import json_rows
-from pdfqa_core.types import Passage, Span
+from pdfqa_core.protocols.gold.texts import corpus_passage
+from pdfqa_core.types import Passage
 
 
 class BeirFolder:
@@ -40,11 +41,6 @@ class BeirFolder:
         if not questions:
             raise UsageError(f"No query of {path.name} has a relevant document in {qrels.name}.", "Check the ids.")
         return GoldFile(path.name, questions, tuple(_corpus(path / "corpus.jsonl")))
-
-
-def corpus_passage(document: str, title: str, text: str) -> Passage:
-    """Return a document of a text collection as one passage, headed by its title."""
-    return Passage(document, (Span(document, 1, 0, len(text)),), text, title)
 
 
 def _corpus(file: Path) -> list[Passage]:

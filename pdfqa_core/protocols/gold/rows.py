@@ -1,7 +1,8 @@
 """Rows to questions: what all tables of questions have in common.
 
-Understood keys, in any case: id, question, answer / answers / truth / references, answerable, follow_up_of, and those
-of the place readers.
+Understood keys, in any case: id, question, references / answers / truth / ground_truth / gold / answer, answerable,
+follow_up_of, type, context / contexts (texts that are given with the question), and those of the place readers. Beside
+a gold answer of another name, `answer` is one that somebody recorded, and `human` what a person thought of it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold.base import GoldFile, GoldQuestion, GoldRow, place_readers
+from pdfqa_core.protocols.gold.texts import corpus_passage
 from pdfqa_core.protocols.json_rows import check_ids, load_rows
+from pdfqa_core.types import Passage
 
 CITED = re.compile(r"\[([^\[\]#]+\.pdf)#page=(\d+)\]", re.IGNORECASE)
-_ANSWER_KEYS = ("references", "answers", "answer", "truth", "ground_truth", "gold")
+_GOLD_KEYS = ("references", "answers", "truth", "ground_truth", "gold_answer", "gold")
+_RECORDED_KEYS = ("answer", "prediction", "response")
+_CONTEXT_KEYS = ("contexts", "context", "passages")
+_KIND_KEYS = ("type", "kind", "question_type", "question type")
+_SAID = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
 def without_citations(text: str) -> str:
@@ -47,18 +54,44 @@ def _question(row: GoldRow) -> GoldQuestion:
     question = values.get("question") or values.get("query") or ""
     if not isinstance(question, str) or not question.strip():
         raise UsageError(f"{row.where}: there is no question.", 'Every row needs a "question".')
-    answers = next((found for key in _ANSWER_KEYS if (found := texts(row, key))), ())
+    answers = next((found for key in _GOLD_KEYS if (found := texts(row, key))), ())
+    recorded = next((found[0] for key in _RECORDED_KEYS if (found := texts(row, key))), None) if answers else None
+    answers = answers or texts(row, "answer")
     readers = (place_readers.get(name) for name in place_readers.names())
     places = tuple(dict.fromkeys(place for reader in readers for place in reader.read(row, answers)))
+    own_id = str(values.get("id") or values.get("_id") or values.get("financebench_id") or row.number)
     return GoldQuestion(
-        str(values.get("id") or values.get("_id") or values.get("financebench_id") or row.number),
+        own_id,
         question.strip(),
         row.number,
         tuple(without_citations(text) for text in answers),
         places,
         _truth(values.get("answerable", True)),
         str(values.get("follow_up_of") or ""),
+        contexts=_contexts(row, own_id),
+        kind=str(next((values[key] for key in _KIND_KEYS if values.get(key)), "")),
+        recorded=None if recorded is None else without_citations(recorded),
+        human=_human(row),
     )
+
+
+def _contexts(row: GoldRow, own_id: str) -> tuple[Passage, ...]:
+    """Return the texts that a row gives with its question. Raises UsageError for anything but texts."""
+    given: Any = next((row.values[key] for key in _CONTEXT_KEYS if row.values.get(key)), [])
+    listed = given if isinstance(given, list) else [given]
+    found = [one.get("text") if isinstance(one, Mapping) else one for one in listed]
+    if not all(isinstance(text, str) for text in found):
+        raise UsageError(f"{row.where}: the contexts are no texts.", "Give a text or a list of them.")
+    return tuple(corpus_passage(f"{own_id}.{n}", "", str(text)) for n, text in enumerate(found, start=1) if text)
+
+
+def _human(row: GoldRow) -> bool | None:
+    given = row.values.get("human")
+    if given is None or given == "" or isinstance(given, bool):
+        return given if isinstance(given, bool) else None
+    if str(given).strip().lower() not in _SAID:
+        raise UsageError(f"{row.where}: human is {given!r}.", "Write true or false.")
+    return _SAID[str(given).strip().lower()]
 
 
 def texts(row: GoldRow, key: str) -> tuple[str, ...]:

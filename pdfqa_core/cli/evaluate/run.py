@@ -1,0 +1,188 @@
+"""`pdfqa evaluate run PROTOCOL`: put questions to systems, score the answers, keep both; what is done stays done."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish
+from pdfqa_core.cli.files import write_file
+from pdfqa_core.cli.interrupt import stopping
+from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
+from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.exports.runs import groups_text, with_answers
+from pdfqa_core.metrics.groups import TURN, TYPE, ItemGroup, grouped
+from pdfqa_core.metrics.llm_judge import PROMPTS
+from pdfqa_core.protocols.gold import forms
+from pdfqa_core.protocols.runs import EVIDENCE, GOLD, PREDICTED, run_protocols
+from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
+from pdfqa_core.services.run_export import answer_files
+from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Evaluation, Prediction, Progress, Run
+
+MOST_GROUPS = 30  # of a text that items are grouped by
+
+
+def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    listed = "; ".join(f"{name}: {run_protocols.words(name)}" for name in run_protocols.names())
+    command = protocols.add_parser(
+        "run",
+        help="ask systems the questions, and score their answers",
+        description="Put the questions of a file to one or several systems, score the answers, and keep both in the "
+        "workspace. Ctrl-C stops; the same command goes on where it stopped, and nothing is asked twice.",
+        epilog=f"Protocols: {listed}. {forms()}.",
+    )
+    command.add_argument("protocol", choices=run_protocols.names(), help="what is asked and measured, see below")
+    command.add_argument("--data", type=Path, required=True, metavar="FILE", help="questions with gold answers")
+    command.add_argument(
+        "--unanswerable", type=Path, metavar="FILE", help="more questions, none of which the documents answer"
+    )
+    command.add_argument("--limit", type=int, default=0, help="ask so many questions, drawn with --seed (default: all)")
+    command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
+    command.add_argument("--name", default="", help="the run's name in the list")
+    command.add_argument("--new", action="store_true", help="begin a new run even if there is one like it")
+    command.add_argument("--retry-failures", action="store_true", help="ask again what failed, and nothing else")
+    command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
+    command.add_argument(
+        "--out", type=Path, metavar="DIR", help="write the answers of each system and the gold answers, as “evaluate "
+        "answers” reads them",
+    )  # fmt: skip
+    _add_systems(command)
+    _add_scoring(command)
+    add_outputs(command)
+    add_common(command)
+    add_settings(command, "extraction", "chunking", "retrieval", "conversation", "reading", "llm")
+    command.set_defaults(run=run)
+
+
+def _add_systems(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("systems", "Without any of these: the one that the settings describe.")
+    for name, (section, setting) in DIMENSIONS.items():
+        group.add_argument(f"--{name}", default="", metavar="A,B", help=f"each value of {section}.{setting}, in a grid")
+    group.add_argument(
+        "--system", action="append", default=[], metavar="'NAME: SETTING=VALUE …'",
+        help="one system, by the settings in which it differs; repeatable",
+    )  # fmt: skip
+    group.add_argument("--systems", type=Path, metavar="FILE.toml", help="more systems: [name.retrieval] settings …")
+    said = "; ".join(f"{name}: {words}" for name, words in EVIDENCE.items())
+    group.add_argument(
+        "--evidence", default="", metavar="A,B", help=f"what a system may read, each a system of its own. {said} "
+        "(default: as suits protocol and file)",
+    )  # fmt: skip
+    group.add_argument(
+        "--history", default="", metavar="A,B", help=f"whose answers stand in the conversation so far: {GOLD}, "
+        f"{PREDICTED} (default: {GOLD})",
+    )  # fmt: skip
+
+
+def _add_scoring(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("scoring")
+    group.add_argument(
+        "--bertscore", action=argparse.BooleanOptionalAction, default=None,
+        help="BERTScore with the bundled encoder (default: where the protocol is scored by it)",
+    )  # fmt: skip
+    group.add_argument("--judge", action="store_true", help="LLM accuracy of the answers besides")
+    group.add_argument("--judge-prompt", choices=tuple(PROMPTS), default="seed", help="(default: seed)")
+    group.add_argument(
+        "--calibrate", action="store_true", help='take the judge\'s threshold from rows with "human": true or false'
+    )
+    group.add_argument("--nli", default="", metavar="NAME", help="NLI cross-encoder that tags, by path or hub name")
+    group.add_argument(
+        "--disambig", choices=("entities", "qa"), default="entities",
+        help="ASQA's Disambig-F1 by entities, or by answers that a model reads (default: entities)",
+    )  # fmt: skip
+    group.add_argument("--qa-model", default="", metavar="NAME", help="model that reads (default: the language model)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A finished run."""
+
+    run: Run
+    evaluation: Evaluation
+    predictions: Mapping[tuple[str, str], Prediction]
+    files: Mapping[str, bytes]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run, go on, or show what is done; print the table."""
+    if arguments.limit < 0:
+        raise UsageError(f"--limit is {arguments.limit}.", "Give a number of questions, or leave it out for all.")
+    settings = settings_of(arguments)
+    systems = _systems(arguments, settings)
+    with Services.open(workspace_of(arguments), settings) as services, stopping(services):
+        request = _request(arguments, services, systems)
+        found = _done(arguments, services, request)
+    for name, data in found.files.items():
+        write_file(arguments.out / name, data)
+    measures = found.evaluation.measures
+    groups = {by: grouped(found.evaluation, by, measures, baseline=arguments.baseline) for by in (TURN, TYPE)}
+    groups = {by: parts for by, parts in groups.items() if 1 < len(parts) <= MOST_GROUPS}
+    return finish(
+        arguments, found.evaluation, said=_said(found, groups),
+        more=lambda results: with_answers(results, found.run.id, found.predictions, groups),
+    )  # fmt: skip
+
+
+def _done(arguments: argparse.Namespace, services: Services, request: RunRequest) -> _Found:
+    begun = services.runs.begin(LOCAL_OWNER, request, anew=arguments.new)
+    evaluation: Evaluation | None = None
+    try:
+        for event in services.runs.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):
+            if isinstance(event, Progress):
+                progress.show(event)
+            else:
+                evaluation = event
+    except StoppedError as error:
+        raise StoppedError(f"{error.what} The same command goes on.") from error
+    assert evaluation is not None
+    predictions = services.runs.predictions(LOCAL_OWNER, begun.id)
+    files: Mapping[str, bytes] = {}
+    if arguments.out:
+        files = answer_files(begun, services.runs.cases(LOCAL_OWNER, begun.plan), predictions)
+    return _Found(begun, evaluation, predictions, files)
+
+
+def _systems(arguments: argparse.Namespace, settings: Settings) -> dict[str, Settings]:
+    """Return the systems of the call by name. Raises UsageError."""
+    choices = {name: _listed(getattr(arguments, name)) for name in DIMENSIONS}
+    others = dict(system_of(text, settings) for text in arguments.system)
+    if arguments.systems:
+        others |= read_systems(arguments.systems, settings)
+    return {**(run_grid(settings, choices) if any(choices.values()) or not others else {}), **others}
+
+
+def _request(arguments: argparse.Namespace, services: Services, systems: dict[str, Settings]) -> RunRequest:
+    options = {
+        "judge": "yes" if arguments.judge else "", "judge_prompt": arguments.judge_prompt,
+        "calibrate": "yes" if arguments.calibrate else "", "nli": arguments.nli, "disambig": arguments.disambig,
+        "qa_model": arguments.qa_model,
+        "bertscore": {True: "yes", False: "no"}.get(arguments.bertscore, ""),
+    }  # fmt: skip
+    return RunRequest(
+        arguments.protocol, arguments.data, systems, tuple(_listed(arguments.evidence)),
+        tuple(_listed(arguments.history)), arguments.limit, getattr(arguments, "llm.seed") or 0, arguments.profile,
+        arguments.name, arguments.unanswerable, {key: value for key, value in options.items() if value},
+        services.documents.document_ids(LOCAL_OWNER, arguments.document),
+    )  # fmt: skip
+
+
+def _said(found: _Found, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[str]:
+    """Return what stands below the table: means by turn and type, notes, what failed, and the run's id."""
+    said = [groups_text(by, parts, found.evaluation.measures[0]) for by, parts in groups.items()]
+    failed = [(name, one) for (name, _), one in found.predictions.items() if one.failed]
+    if failed:
+        lines = [f"  {one.item_id} ({name}): {one.error}" for name, one in failed[:20]]
+        more = [f"  and {len(failed) - 20} more"] if len(failed) > 20 else []
+        said.append("\n".join(["Failed (again with --retry-failures):", *lines, *more]))
+    said.append(f"run {found.run.id}: {found.run.name}")
+    return said
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,117 @@
+"""How a run was made, as the paragraphs of a paper's method section, in Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pdfqa_core.exports.table import measure_of
+from pdfqa_core.types import Evaluation, Run, RunSystem
+
+_EVIDENCE = {
+    "search": "searched for its evidence", "given": "read the passages that the data set gives",
+    "none": "answered closed book", "recorded": "had answered before; its answers stand in the data",
+}  # fmt: skip
+
+_SET = ("BERTScore", "judge", "judge’s threshold", "tagged by", "entities", "Disambig-F1")  # how measures were set
+
+
+def methods_text(run: Run) -> str:
+    """Return paragraphs on data, systems, measures, statistics and software, with nothing left to guess."""
+    results = run.results
+    parts = [f"# {_plain(run.name)}", _data(run, results), *_systems(run.plan.systems)]
+    if results is not None:
+        parts += [_measures(results), _statistics(results), *_notes(results.notes)]
+    parts.append(_software(run, results))
+    return "\n\n".join(parts) + "\n"
+
+
+def _data(run: Run, results: Evaluation | None) -> str:
+    plan = run.plan
+    count = len(results.systems[0].items) if results is not None else run.total // max(1, len(plan.systems))
+    drawn = f", drawn at random with seed {plan.seed}" if plan.limit else ""
+    profile = " All choices follow the sources (profile “seed”)." if plan.profile else ""
+    return (
+        f"**Data.** Protocol *{plan.protocol}* on {_plain(plan.dataset)} (SHA-256 `{plan.data_hash}`), {count:,} "
+        f"questions{drawn}.{profile}"
+    )
+
+
+def _systems(systems: Sequence[RunSystem]) -> list[str]:
+    found = ["**Systems.**"]
+    for system in systems:
+        settings: Mapping[str, Any] = json.loads(system.settings)
+        said = f"- *{_plain(system.name)}* {_EVIDENCE.get(system.evidence, system.evidence)}"
+        if settings:
+            said += _recipe(system, settings)
+        found.append(said + ".")
+    return ["\n".join(found)]
+
+
+def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
+    chunking, retrieval, llm = settings["chunking"], settings["retrieval"], settings["llm"]
+    words = ""
+    if system.evidence == "search":
+        size = {"windows": f" of {chunking['size']} {chunking['unit']}, step {chunking['step']}",
+                "snippets": f" of {chunking['length']} {chunking['unit']}"}.get(chunking["chunker"], "")  # fmt: skip
+        encoder = retrieval["embedding_model"] or "the bundled all-MiniLM-L6-v2"
+        headed = ", indexed with title and heading" if chunking["headings"] else ""
+        words += (
+            f"; passages: {chunking['chunker']}{size}{headed}; retriever: {retrieval['retriever']} (encoder {encoder}, "
+            f"BM25 k1 = {retrieval['k1']}, b = {retrieval['b']}), k = {retrieval['k']}; follow-up questions: "
+            f"{settings['conversation']['rewriter']}"
+        )
+    if system.model:
+        hashed = f" (SHA-256 `{system.model_hash}`)" if system.model_hash else ""
+        how = "greedy" if llm["temperature"] == 0 else f"temperature {llm['temperature']}, top-p {llm['top_p']}"
+        words += (
+            f"; reader: {settings['reading']['reader']} with {system.model}{hashed}, {how}, seed {llm['seed']}, "
+            f"at most {llm['max_tokens']} tokens, context {llm['context_size']}"
+        )
+    else:
+        words += "; reader: sentences of the passages, word for word"
+    threshold = settings["reading"]["confidence_threshold"]
+    return (
+        words
+        + f"; refusal: {settings['reading']['refusal']} below {threshold} (settings `{system.settings_fingerprint}`)"
+    )
+
+
+def _measures(results: Evaluation) -> str:
+    lines = []
+    for name in results.measures:
+        one = measure_of(name)
+        source = f" ({one.source})" if one.source else ""
+        lines.append(f"- {one.pretty_name}: {one.formula or name}{source}")
+    more = [f"- {name}: {results.settings[name]}" for name in _SET if name in results.settings]
+    return "\n".join(["**Measures.**", *lines, *more])
+
+
+def _statistics(results: Evaluation) -> str:
+    several = (
+        " Systems are compared on the same questions: paired bootstrap intervals of the differences, two-sided paired "
+        "permutation tests (9,999 resamples), p-values adjusted by Holm's method, α = .05."
+        if len(results.systems) > 1 else ""
+    )  # fmt: skip
+    talks = " Questions of one conversation are resampled together where there are ten or more conversations."
+    talks = talks if any(item.conversation for item in results.systems[0].items) else ""
+    return (
+        "**Statistics.** Means with 95 % bias-corrected and accelerated bootstrap intervals over questions (9,999 "
+        f"resamples, seeded); questions that could not be scored are left out and counted.{talks}{several}"
+    )
+
+
+def _notes(notes: Sequence[str]) -> list[str]:
+    return ["\n".join(["**Notes.**", *(f"- {_plain(note)}" for note in notes)])] if notes else []
+
+
+def _software(run: Run, results: Evaluation | None) -> str:
+    used = {**run.versions, **(results.versions if results is not None else {})}
+    listed = ", ".join(f"{name} {version}" for name, version in used.items())
+    return f"**Software.** {listed}. Run of {run.created_at:%Y-%m-%d}."
+
+
+def _plain(text: str) -> str:
+    """Return a text that Markdown shows as it is."""
+    return "".join(f"\\{c}" if c in "\\`*_[]<>#|" else c for c in " ".join(text.split()))

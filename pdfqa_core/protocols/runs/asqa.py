@@ -1,0 +1,108 @@
+"""ASQA: long answers to ambiguous questions, written with the seed's length and scored beside the published rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pdfqa_core.metrics.disambig_f1 import FindEntities
+from pdfqa_core.metrics.normalisation import normalise_answer
+from pdfqa_core.metrics.rouge import rouge_l
+from pdfqa_core.protocols.asqa import AmbiguousQuestion, names_and_numbers, read_questions, score_asqa
+from pdfqa_core.protocols.runs.base import (
+    GOLD,
+    NONE,
+    SEARCH,
+    Case,
+    CaseFile,
+    Tools,
+    Values,
+    answered,
+    run_protocols,
+    scored_system,
+    seen,
+    texts_of,
+)
+from pdfqa_core.types import Prediction, ScoredSystem
+
+INSTRUCTION = (
+    "The question can be read in several ways. Write one long answer that answers every reading of it, with the names, "
+    "dates and numbers that belong to each."
+)
+MOST_TOKENS = 256  # of an answer, as in the seed
+
+
+@dataclass(frozen=True, slots=True)
+class AsqaCase(Case):
+    """An ambiguous question with its readings."""
+
+    row: AmbiguousQuestion | None = None
+
+
+class Asqa:
+    """Closed book by default, as in the seed's table."""
+
+    title: ClassVar[str] = "ASQA"
+    words: ClassVar[str] = "long answers to ambiguous questions: STR-EM, ROUGE-L, Disambig-F1, DR"
+    evidence: ClassVar[tuple[str, ...]] = (NONE, SEARCH)
+    histories: ClassVar[tuple[str, ...]] = (GOLD,)
+    overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "llm": {"max_tokens": MOST_TOKENS}, "reading": {"instruction": INSTRUCTION},
+    }  # fmt: skip
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def read(self, path: Path) -> CaseFile:
+        """Return the rows of the data set."""
+        rows = read_questions(path)
+        return CaseFile(
+            path.stem,
+            tuple(AsqaCase(row.id, row.question, row.long_answers, recorded=row.prediction, row=row) for row in rows),
+        )
+
+    def score(
+        self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
+    ) -> ScoredSystem:
+        """Return STR-EM, both ROUGE-L and Disambig-F1 of every question; DR follows from the means."""
+        there = answered(cases, predictions)
+        gold = [case.row for case, _ in there if isinstance(case, AsqaCase) and case.row is not None]
+        find = tools.find or names_and_numbers
+        found = score_asqa(
+            name, gold, {case.id: one.answer for case, one in there}, read=tools.read,
+            find=once(find) if tools.profile.entity_sets else find, on_done=tools.on_done,
+        )  # fmt: skip
+        by_entities = "each once" if tools.profile.entity_sets else "as often as they occur"
+        tools.settings["entities"] = (
+            f"{'named by the model given' if tools.find else 'names and numbers, by rule'}, {by_entities}"
+        )
+        tools.settings["Disambig-F1"] = "read by a model" if tools.read is not None else "entities of both texts"
+        values: dict[str, Values] = {item.id: item.metrics for item in found.items}
+        for case, one in there:
+            values[case.id] = {**values[case.id], "rouge_l": rouge_l(one.answer, case.references)}
+        return scored_system(name, cases, predictions, values, _texts)
+
+    def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
+        """Return the measures of the data set, those of the source first under its profile."""
+        rouge = ("rouge_l", "rouge_l_sum") if tools.profile.rouge_l else ("rouge_l_sum", "rouge_l")
+        both = ("dr_rouge_l", "dr") if tools.profile.rouge_l else ("dr", "dr_rouge_l")
+        return (*seen(systems, ("str_em", *rouge, "disambig_f1", "disambig_f1_entities")), *both)
+
+
+def once(find: FindEntities) -> FindEntities:
+    """Return a finder of entities that names each of them once, normalised ones compared."""
+
+    def found(text: str) -> list[str]:
+        return list({normalise_answer(name): name for name in find(text)}.values())
+
+    return found
+
+
+def _texts(case: Case, prediction: Prediction | None) -> dict[str, str]:
+    texts = texts_of(case, prediction)
+    if isinstance(case, AsqaCase) and case.row is not None:
+        texts["short_answers"] = " · ".join(" / ".join(short) for _, short in case.row.pairs)
+    return texts
+
+
+run_protocols.register("asqa", Asqa.words)(Asqa())

@@ -1,0 +1,114 @@
+"""A language model as judge of answers: with the seed's prompt, or with a threshold from labelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.against_people import LEAST, Trust, against_people, best_threshold
+from pdfqa_core.metrics.agreement import Agreement
+from pdfqa_core.metrics.llm_judge import PROMPTS, JudgeItem, agreement_with_people, judge_answers
+from pdfqa_core.metrics.replies import Decision
+from pdfqa_core.protocols.answer_files import Pair
+from pdfqa_core.protocols.answers import JUDGED, Values
+from pdfqa_core.protocols.runs.base import Tools
+from pdfqa_core.types import LLM
+
+PROBABILITY = "judge_probability"
+
+
+def judged(name: str, pairs: Sequence[Pair], llm: LLM, tools: Tools) -> list[Values]:
+    """Return the judge's verdict and its probability of Yes by pair.
+
+    With `tools.calibrate` the threshold comes from the rows that people judged: an item of theirs is decided by the
+    threshold of the other folds, all others by the median of those. Without, Yes is what is more probable than No.
+    Beside it stands how far the verdicts agree with people, where there are any. Raises UsageError where there is
+    nothing to calibrate on, for an unknown prompt, and for an item without a question.
+    """
+    if tools.judge_prompt not in PROMPTS:
+        raise UsageError(f"There is no judge's prompt called {tools.judge_prompt!r}.", f"Choose: {', '.join(PROMPTS)}.")
+    if missing := next((pair.id for pair in pairs if not pair.question.strip()), ""):
+        raise UsageError(f"Item {missing!r} has no question, which the judge must know.", "Give every row one.")
+    items = [JudgeItem(pair.question, pair.references, pair.prediction) for pair in pairs]
+    verdicts: Sequence[Decision] = judge_answers(
+        items, llm, prompt=tools.judge_prompt, stop=tools.stop, on_done=tools.on_done
+    )
+    labels = [pair.human for pair in pairs]
+    tools.settings["judge"] = f"{llm.name}, prompt “{tools.judge_prompt}”"
+    if tools.calibrate:
+        verdicts = calibrated(name, verdicts, labels, tools)
+    if any(label is not None for label in labels):
+        people = agreement_with_people(verdicts, labels, seed=tools.seed)
+        tools.notes.append(f"{name}: {with_people(people)}{_balanced(verdicts, labels)}")
+    else:
+        tools.notes.append(f"{name}: no row says what a person thought, so nothing tells whether the judge is right.")
+    return [{JUDGED: one.score, PROBABILITY: one.probability} for one in verdicts]
+
+
+def calibrated(
+    name: str, verdicts: Sequence[Decision], labels: Sequence[bool | None], tools: Tools
+) -> Sequence[Decision]:
+    """Return the verdicts with a threshold on the probability of Yes that is taken from labelled rows."""
+    scores = [one.probability for one in verdicts]
+    trust: Trust = against_people(
+        JUDGED, scores, [None if label is None else float(label) for label in labels], seed=tools.seed
+    )
+    if trust.threshold is None:
+        raise UsageError(
+            f"{name}: the judge cannot be calibrated. {trust.note}",
+            f'Give at least {LEAST} rows with "human": true or false, some of each; or leave out --calibrate.',
+        )
+    auroc = "" if trust.auroc.value is None else f", AUROC {trust.auroc.value:.3f}"
+    tools.settings["judge’s threshold"] = f"{trust.threshold:.3f} from {trust.n} labelled rows, in five folds{auroc}"
+    held_out = _held_out(scores, labels, tools.seed)
+    found = []
+    for place, one in enumerate(verdicts):
+        threshold = held_out.get(place, trust.threshold)
+        value = None if one.probability is None else one.probability >= threshold
+        found.append(Decision(value, one.probability, one.source, one.reason))
+    return found
+
+
+def _held_out(scores: Sequence[float | None], labels: Sequence[bool | None], seed: int) -> dict[int, float]:
+    """Return for each labelled row the threshold that agrees best with the rows of the other folds."""
+    import random
+
+    places = [n for n, (s, label) in enumerate(zip(scores, labels, strict=True)) if s is not None and label is not None]
+    shuffled = list(places)
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 - folds
+    folds = {place: n % 5 for n, place in enumerate(shuffled)}
+    found: dict[int, float] = {}
+    for fold in range(5):
+        others = [place for place in places if folds[place] != fold]
+        own = [place for place in places if folds[place] == fold]
+        if own and others:
+            x = [float(scores[place] or 0.0) for place in others]
+            found |= dict.fromkeys(own, best_threshold(x, [int(bool(labels[place])) for place in others]))
+    return found
+
+
+def _balanced(verdicts: Sequence[Decision], labels: Sequence[bool | None]) -> str:
+    """Return the mean of the shares of right verdicts on answers that people call right and wrong, in words."""
+    shares = []
+    for wanted in (True, False):
+        said = [
+            v.value == wanted
+            for v, label in zip(verdicts, labels, strict=True)
+            if label is wanted and v.value is not None
+        ]
+        if not said:
+            return ""
+        shares.append(sum(said) / len(said))
+    return f" Balanced accuracy {sum(shares) / 2:.3f} (right answers {shares[0]:.1%}, wrong ones {shares[1]:.1%})."
+
+
+def with_people(found: Agreement) -> str:
+    """Return the judge's agreement with people as a sentence."""
+    if found.agreement is None:
+        return f"the judge and people share no item. {found.note}"
+    kappa = "undefined" if found.kappa is None else f"{found.kappa:.3f}"
+    bounds = "" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]"
+    return (
+        f"the judge agrees with people on {found.agreement:.1%} of {found.n} items, Cohen's kappa {kappa}{bounds}. "
+        f"{found.note}"
+    ).strip()

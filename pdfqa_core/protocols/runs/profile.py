@@ -1,0 +1,74 @@
+"""How the sources compute their measures, where the defaults here differ, and what to say about that in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pdfqa_core.errors import UsageError
+
+SEED = "seed"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The choices of a profile. The default ones are those of the field's own tools.
+
+    `idf` and `inner_product` concern BERTScore; `rouge_l` takes ROUGE-L in the place of ROUGE-Lsum for ASQA;
+    `entity_sets` counts an entity once; `empty_citations` scores citations where neither side has any; `zero_missing`
+    counts insufficient context that applies to no item as 0; `unusable_as_zero` counts a segment without a usable reply
+    as 0. `settings` are those of the systems, by section, unless they say otherwise.
+    """
+
+    name: str = ""
+    idf: bool = False
+    inner_product: bool = False
+    rouge_l: bool = False
+    entity_sets: bool = False
+    empty_citations: bool = False
+    zero_missing: bool = False
+    unusable_as_zero: bool = False
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+DEFAULT = Profile()
+AS_IN_THE_SOURCES = Profile(
+    SEED, idf=True, inner_product=True, rouge_l=True, entity_sets=True, empty_citations=True, zero_missing=True,
+    unusable_as_zero=True, settings={"chunking": {"chunker": "paragraphs"}},
+)  # fmt: skip
+PROFILES: Mapping[str, Profile] = {"": DEFAULT, SEED: AS_IN_THE_SOURCES}
+
+# What a report says beside a measure that is computed in another way than in its source.
+DEVIATIONS: Mapping[str, str] = {
+    "bertscore_f1": "BERTScore: every token counts the same and vectors are compared by their cosine; the source "
+    "weighs tokens by idf and takes plain inner products.",
+    "rouge_l_sum": "ROUGE-Lsum and DR: sentences are matched one by one, as ASQA's authors do; rageval's page says "
+    "ROUGE-L.",
+    "disambig_f1": "Disambig-F1: entities count as often as they occur; the source compares sets.",
+    "entailment_gold_answer": "Entailment: a segment without a usable reply is left out; the source counts it as 0.",
+}
+# And where a measure of answers is not there, because it is not scored.
+NOT_SCORED: Mapping[str, str] = {
+    "citation_f1": "Citations: no gold answer has any, so they are not scored; the source scores 1 where neither side "
+    "has any.",
+    "insufficient_context_detection": "Insufficient context: it applies to no question, so it is not scored; the "
+    "source's table says 0.",
+}
+
+
+def profile_named(name: str) -> Profile:
+    """Return the profile of a name, "" for the default. Raises UsageError for an unknown one."""
+    if name not in PROFILES:
+        raise UsageError(f"There is no profile called {name!r}.", f"Choose: {SEED}, or leave it out.")
+    return PROFILES[name]
+
+
+def deviations(measures: tuple[str, ...], profile: Profile) -> tuple[str, ...]:
+    """Return a sentence for each of these measures that is computed in another way than in its source."""
+    if profile.name == SEED:
+        return ()
+    told = [text for name, text in DEVIATIONS.items() if name in measures]
+    if "answer_em" in measures:
+        told += [text for name, text in NOT_SCORED.items() if name not in measures]
+    return tuple(f"{text} (--profile seed)" for text in told)

@@ -1,0 +1,110 @@
+"""Refusal: of answerable and unanswerable questions, are the latter turned away, and only they."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.metrics.insufficient_context import answered as was_answered
+from pdfqa_core.metrics.insufficient_context import refusal_precision, refusal_recall
+from pdfqa_core.metrics.token_f1 import token_f1
+from pdfqa_core.protocols.runs.base import (
+    GIVEN,
+    GOLD,
+    SEARCH,
+    Case,
+    CaseFile,
+    Tools,
+    Values,
+    answered,
+    run_protocols,
+    scored_system,
+    seen,
+    texts_of,
+)
+from pdfqa_core.protocols.runs.reading import read_cases
+from pdfqa_core.reading.declining import declines
+from pdfqa_core.types import Prediction, ScoredSystem
+
+MEASURES = ("refusal_recall", "refusal_precision", "answered", "answer_f1")
+UNANSWERABLE = "unanswerable"  # the option that names a file none of whose questions can be answered
+
+
+class Refusal:
+    """Refused means: the system says so, or its answer begins by declining."""
+
+    title: ClassVar[str] = "Refusal"
+    words: ClassVar[str] = "answerable and unanswerable questions: are the latter refused, and only they?"
+    evidence: ClassVar[tuple[str, ...]] = (SEARCH, GIVEN)
+    histories: ClassVar[tuple[str, ...]] = (GOLD,)
+    overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def read(self, path: Path) -> CaseFile:
+        """Return the questions of a file."""
+        return read_cases(path)
+
+    def score(
+        self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
+    ) -> ScoredSystem:
+        """Return recall and precision of refusals, the share of answerable questions answered, and answer F1 of those.
+
+        Raises UsageError where all questions are of one kind.
+        """
+        if len({case.answerable for case in cases}) < 2:
+            kind = "answerable" if cases[0].answerable else "unanswerable"
+            raise UsageError(
+                f"All questions are {kind}.",
+                'Say "answerable": false in the rows, or name a file of questions without an answer: --unanswerable.',
+            )
+        values: dict[str, Values] = {}
+        for case, one in answered(cases, predictions):
+            refused = one.refused or not one.answer.strip() or declines(one.answer)
+            values[case.id] = {
+                "refusal_recall": refusal_recall(refused, case.answerable),
+                "refusal_precision": refusal_precision(refused, case.answerable),
+                "answered": was_answered(refused, case.answerable),
+                "answer_f1": token_f1(one.answer, case.references) if case.answerable and case.references else None,
+            }
+        tools.notes += [f"{name}: {words}" for words in (_balanced(values),) if words]
+        return scored_system(name, cases, predictions, values, _texts)
+
+    def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
+        """Return the measures that have a value."""
+        return seen(systems, MEASURES)
+
+
+def with_unanswerable(file: CaseFile, other: CaseFile) -> CaseFile:
+    """Return both files' questions; those of the other one cannot be answered, whatever it says."""
+    taken = {case.id for case in file.cases}
+    added = tuple(
+        replace(
+            case, id=case.id if case.id not in taken else f"{other.name}.{case.id}", answerable=False, references=(),
+            gold_citations=None,
+        )
+        for case in other.cases
+    )  # fmt: skip
+    return replace(file, name=f"{file.name} + {other.name}", cases=(*file.cases, *added))
+
+
+def _balanced(values: Mapping[str, Values]) -> str:
+    shares = []
+    for measure in ("refusal_recall", "answered"):
+        scored = [float(value) for one in values.values() if (value := one[measure]) is not None]
+        if not scored:
+            return ""
+        shares.append(sum(scored) / len(scored))
+    return f"balanced accuracy {sum(shares) / 2:.3f}, the mean of the shares refused and answered rightly."
+
+
+def _texts(case: Case, prediction: Prediction | None) -> dict[str, str]:
+    texts = texts_of(case, prediction) | {"answerable": "yes" if case.answerable else "no"}
+    if prediction is not None and prediction.confidence is not None:
+        texts["confidence"] = f"{prediction.confidence:.2f}"
+    return texts
+
+
+run_protocols.register("refusal", Refusal.words)(Refusal())

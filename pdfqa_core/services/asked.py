@@ -1,0 +1,69 @@
+"""A question as it was asked, and its answer in the making."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Answer, Event, Hit, Retrieved, Rewritten, Stored, Token
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it was asked, with the conversation it belongs to.
+
+    `document_ids` limits the search (empty: all documents), `scope` is what was chosen to that end, collections
+    included; `history` are the (question, answer) pairs before it, the oldest first; `shown` is the document that the
+    last answer cites most, "" where there is none; `conversation_id` is empty for the first question of a
+    conversation, `replaces` the id of the turn whose place the new one takes. `anyway`: it is answered even if the
+    evidence does not seem to.
+    """
+
+    owner: str
+    question: str
+    settings: Settings
+    history: tuple[tuple[str, str], ...] = ()
+    shown: str = ""
+    document_ids: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    conversation_id: str = ""
+    replaces: str = ""
+    anyway: bool = False
+
+
+@dataclass(slots=True)
+class Draft:
+    """An answer in the making."""
+
+    searched: str
+    settings_fingerprint: str
+    reader: str = ""
+    model: str = ""
+    notes: tuple[str, ...] = ()
+    rewriter_missing: str = ""
+    rewriting: str = ""
+    hits: tuple[Hit, ...] = ()
+    text: str = ""
+    stored: Stored | None = None
+
+    def take(self, event: Event) -> None:
+        """Note what has happened."""
+        match event:
+            case Rewritten(question=question, note=note):
+                self.searched, self.rewriting = question, note
+            case Retrieved(hits=hits):
+                self.hits = hits
+            case Token(text=piece):
+                self.text += piece
+
+    def noted(self, answer: Answer) -> Answer:
+        """Return the answer with notes on how it was made."""
+        rewriting = " ".join(part for part in (self.rewriter_missing, answer.rewriting) if part)
+        return replace(answer, notes=(*self.notes, *answer.notes), rewriting=rewriting)
+
+    def unfinished(self, *notes: str) -> Answer:
+        """Return the answer as far as it is written."""
+        return Answer(
+            self.text.strip(), hits=self.hits, stopped=True, reader=self.reader, model=self.model,
+            settings_fingerprint=self.settings_fingerprint, notes=notes,
+        )  # fmt: skip

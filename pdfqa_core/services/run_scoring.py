@@ -1,0 +1,102 @@
+"""The scores of a run: what its protocol makes of the predictions, with everything a report has to say beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+from pdfqa_core.background import in_background
+from pdfqa_core.metrics.bertscore import TokenEmbedder
+from pdfqa_core.models.metrics import nli_tagger, span_reader
+from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
+from pdfqa_core.protocols.runs import EVIDENCE, RECORDED, CaseFile, RunProtocol, Tools
+from pdfqa_core.protocols.runs.profile import deviations, profile_named
+from pdfqa_core.services.run_systems import load_settings
+from pdfqa_core.services.systems import shared_words
+from pdfqa_core.services.versions import MODELS, STATISTICS, versions
+from pdfqa_core.types import LLM, Evaluation, Prediction, Progress, Run, RunPlan, ScoredSystem, StopSignal
+
+YES = "yes"
+
+
+def tools_of(
+    plan: RunPlan, llm: Callable[[], LLM], embedder: Callable[[], TokenEmbedder], needs: frozenset[str],
+    stop: StopSignal,
+) -> Tools:  # fmt: skip
+    """Return what the plan's options say is measured with. Raises ModelError where a model is missing."""
+    options = plan.options
+    asked = "llm" in needs or options.get("judge") == YES or options.get("disambig") == "qa"
+    tools = Tools(
+        profile=profile_named(plan.profile),
+        embedder=embedder() if options.get("bertscore", YES if "embedder" in needs else "") == YES else None,
+        llm=llm() if asked else None,
+        judge=options.get("judge") == YES,
+        judge_prompt=options.get("judge_prompt") or "seed",
+        calibrate=options.get("calibrate") == YES,
+        tagger=nli_tagger(options["nli"]) if options.get("nli") else None,
+        seed=plan.seed,
+        stop=stop,
+    )
+    if options.get("disambig") == "qa":
+        model = options.get("qa_model", "")
+        tools.read = span_reader(model) if model else ReadingLLM(llm(), stop=stop)
+    return tools
+
+
+def scored(
+    run: Run, protocol: RunProtocol, file: CaseFile, predictions: Mapping[tuple[str, str], Prediction], tools: Tools
+) -> Generator[Progress, None, Evaluation]:
+    """Yield progress and return the scores of all systems. Raises ModelError, UsageError, StoppedError."""
+    systems: list[ScoredSystem] = []
+    for system in run.plan.systems:
+        own = {item: one for (name, item), one in predictions.items() if name == system.name}
+
+        def work(
+            report: Callable[[Progress], None], name: str = system.name, given: Mapping[str, Prediction] = own
+        ) -> ScoredSystem:
+            tools.on_done = lambda done, total: report(Progress(f"scoring {name}", done, total))
+            return protocol.score(name, file.cases, given, tools)
+
+        yield Progress(f"scoring {system.name}")
+        found = yield from in_background(work)
+        systems.append(ScoredSystem(found.name, found.items, system.settings_fingerprint, system.settings))
+    measures = protocol.measures(systems, tools)
+    notes = (*file.notes, *tools.notes, *_counted(run, predictions), *deviations(measures, tools.profile))
+    return Evaluation(
+        run.plan.protocol, run.plan.dataset, measures, tuple(systems), {**_settings(run), **tools.settings},
+        versions((*STATISTICS, *MODELS)), tuple(dict.fromkeys(notes)),
+        PUBLISHED if run.plan.protocol == "asqa" else {},
+    )  # fmt: skip
+
+
+def _settings(run: Run) -> dict[str, str]:
+    plan = run.plan
+    found = {
+        "data": f"{plan.dataset}, SHA-256 {plan.data_hash}",
+        "questions": f"{plan.limit} drawn with seed {plan.seed}" if plan.limit else "all",
+        "seed": str(plan.seed),
+        "profile": "as in the sources" if plan.profile else "default",
+    }
+    searching = [load_settings(system) for system in plan.systems if system.evidence != RECORDED]
+    if len(searching) > 1 and (shared := shared_words(searching)):
+        found["all systems"] = shared
+    for system in plan.systems:
+        hashed = f", SHA-256 {system.model_hash}" if system.model_hash else ""
+        model = f"{system.model}{hashed}; " if system.model else ""
+        found[f"system, {system.name}"] = f"{model}reads: {EVIDENCE[system.evidence]}"
+        found[f"settings fingerprint, {system.name}"] = system.settings_fingerprint
+    return found
+
+
+def _counted(run: Run, predictions: Mapping[tuple[str, str], Prediction]) -> Sequence[str]:
+    """Return sentences on what failed, and on answers whose seconds are not known."""
+    notes = []
+    failed = [one for one in predictions.values() if one.failed]
+    if failed:
+        notes.append(
+            f"{len(failed)} of {run.total} answers failed and are unscored; the first: {failed[0].error} "
+            "They are asked again with --retry-failures."
+        )
+    unmeasured = sum(one.seconds is None and not one.failed for one in predictions.values())
+    if unmeasured and any(system.evidence != "recorded" for system in run.plan.systems):
+        notes.append(f"{unmeasured} answers were remembered from an earlier run; their seconds are not counted.")
+    return notes

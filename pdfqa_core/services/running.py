@@ -1,0 +1,93 @@
+"""Runs under way, each in a thread of its own: one goes on whether or not a page looks on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.services.runs import RunRequest, RunService
+from pdfqa_core.types import Progress, Run
+
+PATIENCE = 10.0  # seconds that the end of the program waits for a run to stop
+_log = logging.getLogger(__name__)
+
+
+class Running:
+    """The runs under way, one at a time for all owners: they share the language model."""
+
+    def __init__(self, runs: RunService, *, demo: bool = False) -> None:
+        self._runs = runs
+        self._demo = demo
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._run: tuple[str, str] = ("", "")  # owner, run
+        self._progress: Progress | None = None
+        self._ended: dict[str, str] = {}  # what ended a run, by its id; "" where it was finished
+
+    def start(self, owner: str, run_id: str, *, retry: bool = False) -> None:
+        """Go on with a run. Raises PdfQAError while another one is under way, and on a demo."""
+        self._check()
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                raise PdfQAError("Another run is under way.", "Wait for it, or stop it.")
+            self._run, self._progress = (owner, run_id), Progress("getting ready")
+            self._ended.pop(run_id, None)
+            self._thread = threading.Thread(target=self._work, args=(owner, run_id, retry), name="run", daemon=True)
+            self._thread.start()
+
+    def begin(self, owner: str, request: RunRequest) -> Run:
+        """Begin the run that was asked for, or go on with it, and return it. Raises as `start` does, and UsageError."""
+        self._check()
+        run = self._runs.begin(owner, request)
+        self.start(owner, run.id)
+        return run
+
+    def _check(self) -> None:
+        if self._demo:
+            raise PdfQAError(
+                "Visitors of a demo cannot run evaluations: they share its model.",
+                "Run the app on your own computer.",
+            )
+
+    def _work(self, owner: str, run_id: str, retry: bool) -> None:
+        ended = ""
+        try:
+            for event in self._runs.go(owner, run_id, retry=retry):
+                if isinstance(event, Progress):
+                    self._progress = event
+        except StoppedError as error:
+            ended = error.what
+        except PdfQAError as error:
+            ended = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
+            _log.exception("a run ended unexpectedly")
+            ended = f"Something unexpected happened ({type(error).__name__}); the program's log says more."
+        finally:
+            with self._lock:
+                self._ended[run_id] = ended
+                self._run, self._progress = ("", ""), None
+
+    def of(self, owner: str) -> tuple[str, Progress | None]:
+        """Return the owner's run that is under way with its progress; "" and None without one."""
+        with self._lock:
+            return (self._run[1], self._progress) if self._run[0] == owner and self._run[1] else ("", None)
+
+    def said(self, run_id: str) -> str:
+        """Return what ended a run before it was finished; "" where nothing did."""
+        return self._ended.get(run_id, "")
+
+    def stop(self, owner: str) -> None:
+        """Stop the owner's run; what is done stays."""
+        run_id, _ = self.of(owner)
+        if run_id:
+            self._runs.stop(run_id)
+
+    def close(self) -> None:
+        """Stop, and wait until what is done is stored."""
+        with self._lock:
+            thread, run_id = self._thread, self._run[1]
+        if run_id:
+            self._runs.stop(run_id)
+        if thread is not None:
+            thread.join(PATIENCE)

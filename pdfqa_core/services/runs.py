@@ -1,0 +1,442 @@
+"""Runs of evaluations: questions go through systems, their answers are scored; what is done stays done.
+
+A run goes on behind the last stored answer, whatever ended it. Replies of the language model are kept by prompt, model
+and sampling, so that the same prompt is answered once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pdfqa_core import __version__
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.json_codec import encode
+from pdfqa_core.metrics.bertscore import TokenEmbedder
+from pdfqa_core.metrics.replies import FAILURES_IN_A_ROW, CachedLLM
+from pdfqa_core.models import Models
+from pdfqa_core.models.language import engine_settings
+from pdfqa_core.models.metrics import identity, token_embedder
+from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, Case, CaseFile, RunProtocol, drawn, run_protocols
+from pdfqa_core.protocols.runs.profile import profile_named
+from pdfqa_core.protocols.runs.reading import with_gold
+from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
+from pdfqa_core.retrieval import Index
+from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.run_files import RunFiles, model_hash
+from pdfqa_core.services.run_scoring import scored, tools_of
+from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, with_defaults
+from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
+from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.storage.replies import FILENAME, StoredReplies
+from pdfqa_core.storage.runs import Runs
+from pdfqa_core.types import (
+    LLM,
+    Evaluation,
+    Page,
+    Prediction,
+    Progress,
+    Run,
+    RunPlan,
+    RunState,
+    RunSummary,
+    RunSystem,
+    StopSignal,
+)
+
+MODEL_SECONDS = 600.0  # that a model may take to be loaded
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What somebody wants to be run. `evidence` and `histories` empty: the protocol's default for this file.
+
+    `systems` are settings by name. `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate",
+    "nli", "disambig", "qa_model"); `unanswerable` is a file none of whose questions can be answered.
+    """
+
+    protocol: str
+    data: Path
+    systems: Mapping[str, Settings]
+    evidence: tuple[str, ...] = ()
+    histories: tuple[str, ...] = ()
+    limit: int = 0
+    seed: int = 0
+    profile: str = ""
+    name: str = ""
+    unanswerable: Path | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    document_ids: tuple[str, ...] = ()
+
+
+class RunService:
+    """The runs of each owner. `answers` makes the service that answers, given what keeps a model's replies."""
+
+    def __init__(
+        self, workspace: Path, store: Runs, documents: DocumentService, indexes: IndexService,
+        answers: Callable[[Callable[[LLM], LLM]], AnswerService], models: Models, tasks: Tasks,
+        embedder: Callable[[], TokenEmbedder] = token_embedder,
+    ) -> None:  # fmt: skip
+        self._workspace = workspace
+        self._store = store
+        self._files = RunFiles(workspace / "run_data")
+        self._documents = documents
+        self._indexes = indexes
+        self._answers = answers(self._remembering)
+        self._models = models
+        self._tasks = tasks
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._replies: StoredReplies | None = None
+        self._llms: dict[str, CachedLLM] = {}
+        self._llm: CachedLLM | None = None
+
+    # ------------------------------------------------------------ what was run
+
+    def list(self, owner: str) -> tuple[RunSummary, ...]:
+        """Return the owner's runs, newest first; one that says it is running while nobody works on it was stopped."""
+        return tuple(
+            replace(one, state=RunState.STOPPED)
+            if one.state is RunState.RUNNING and not self._tasks.running(task_of(one.id)) else one
+            for one in self._store.list(owner)
+        )  # fmt: skip
+
+    def get(self, owner: str, run_id: str) -> Run:
+        """Return one run. Raises UsageError if the owner has no such one."""
+        return self._store.get(owner, run_id)
+
+    def predictions(self, owner: str, run_id: str) -> dict[tuple[str, str], Prediction]:
+        """Return what was predicted so far, by system and item."""
+        return self._store.predictions(owner, run_id)
+
+    def rename(self, owner: str, run_id: str, name: str) -> None:
+        """Give a run another name."""
+        self._store.rename(owner, run_id, name)
+
+    def remove(self, owner: str, run_id: str) -> None:
+        """Stop a run and delete it."""
+        run = self._store.get(owner, run_id)
+        self._tasks.stop(task_of(run_id))
+        self._store.remove(owner, run_id)
+        kept = {path for one in self._store.list(owner) for path in self._store.get(owner, one.id).plan.data}
+        self._files.remove(path for path in run.plan.data if path not in kept)
+
+    def stop(self, run_id: str) -> None:
+        """Stop a run; what is done stays."""
+        self._tasks.stop(task_of(run_id))
+
+    def seconds_per_answer(self, owner: str) -> float | None:
+        """Return the mean seconds of an answer in the owner's newest run that measured any; None without one."""
+        for one in self._store.list(owner)[:5]:
+            seconds = [p.seconds for p in self._store.predictions(owner, one.id).values() if p.seconds is not None]
+            if seconds:
+                return sum(seconds) / len(seconds)
+        return None
+
+    def cases(self, owner: str, plan: RunPlan) -> CaseFile:
+        """Return the questions of a run with their gold. Raises UsageError that names file and row."""
+        protocol = run_protocols.get(plan.protocol)
+        paths = [Path(path) for path in plan.data]
+        file = replace(protocol.read(paths[0]), name=plan.dataset)
+        if plan.options.get(UNANSWERABLE):
+            file = with_unanswerable(file, replace(protocol.read(paths[1]), name=plan.options[UNANSWERABLE]))
+        file = drawn(file, plan.limit, plan.seed)
+        return self._with_gold(owner, file, paths[0], plan)
+
+    def _with_gold(self, owner: str, file: CaseFile, path: Path, plan: RunPlan) -> CaseFile:
+        if all(system.evidence == RECORDED for system in plan.systems):
+            return file
+        settings = load_settings(plan.systems[0])
+        found = self._documents.readable(owner, settings)
+        read: dict[str, dict[int, Page]] = {}
+
+        def page(document_id: str, number: int) -> Page | None:
+            if document_id not in read:
+                read[document_id] = {one.number: one for one in self._documents.pages(owner, document_id, settings)}
+            return read[document_id].get(number)
+
+        return with_gold(file, path, [document for document, _ in found], page, self._documents.filenames(owner))
+
+    # ------------------------------------------------------------ planning
+
+    def begin(self, owner: str, request: RunRequest, *, anew: bool = False) -> Run:
+        """Return the run that was asked for: the one begun earlier with the same data and systems, or a new one.
+
+        `anew`: a new one in any case. Raises UsageError (no system, nothing to read, an unknown name, a wrong file).
+        """
+        plan = self._plan(owner, request)
+        key = key_of(plan)
+        if not anew and (known := self._store.newest(owner, key)):
+            return self._store.get(owner, known)
+        file = self.cases(owner, plan)
+        now = datetime.now(UTC)
+        name = request.name or f"{run_protocols.get(plan.protocol).title}: {plan.dataset}"
+        run = Run(
+            uuid.uuid4().hex, name, plan, RunState.STOPPED, len(file.cases) * len(plan.systems), now, now,
+            versions(dict.fromkeys((*RETRIEVAL, *MODELS))),
+        )  # fmt: skip
+        self._store.add(owner, run, key)
+        return run
+
+    def _plan(self, owner: str, request: RunRequest) -> RunPlan:
+        protocol = run_protocols.get(request.protocol)
+        profile = profile_named(request.profile)
+        file = protocol.read(request.data)
+        data, digest, name = self._files.kept(request.data)
+        paths, options, hashes = [data], dict(request.options), [digest]
+        if request.document_ids:
+            options["documents"] = " ".join(request.document_ids)
+        if request.unanswerable is not None:
+            protocol.read(request.unanswerable)
+            other, other_digest, other_name = self._files.kept(request.unanswerable)
+            paths.append(other)
+            hashes.append(other_digest)
+            options[UNANSWERABLE] = other_name
+            name = f"{name} + {other_name}"
+        evidence = request.evidence or (self._evidence(owner, protocol, file),)
+        _check("evidence", evidence, protocol.evidence, request.protocol)
+        histories = request.histories or protocol.histories[:1]
+        _check("history", histories, protocol.histories, request.protocol)
+        if not request.systems:
+            raise UsageError("There is no system to run.", "Choose at least one.")
+        several = (len(evidence) > 1, len(histories) > 1)
+        systems: list[RunSystem] = []
+        for label, settings in request.systems.items():
+            made = self._system(label, settings, protocol, profile.settings, request.seed)
+            ways = ((one, history) for one in evidence if one != RECORDED for history in histories)
+            for one, history in ways:
+                asks = one == NONE or self._answers.reader_name(load_settings(made)) != "extractive"
+                known = made if asks else replace(made, model="", model_hash="")
+                system = named(known, settings, one, history, several=several)
+                if all(system.name != other.name for other in systems):  # those that do not search may be the same
+                    systems.append(system)
+        if RECORDED in evidence:
+            systems.insert(0, RunSystem("recorded answers", evidence=RECORDED))
+        self._check_documents(owner, systems, file)
+        return RunPlan(
+            request.protocol, name, tuple(map(str, paths)), " ".join(hashes), tuple(systems), request.limit,
+            request.seed, request.profile, options,
+        )  # fmt: skip
+
+    def _evidence(self, owner: str, protocol: RunProtocol, file: CaseFile) -> str:
+        """Return what suits a file where nobody said: recorded answers where all are there, passages that it brings."""
+        if RECORDED in protocol.evidence and all(case.recorded is not None for case in file.cases):
+            return RECORDED
+        first = protocol.evidence[0]
+        searched = file.corpus or self._documents.list(owner)
+        if first == SEARCH and not searched and GIVEN in protocol.evidence and any(c.contexts for c in file.cases):
+            return GIVEN
+        if first == GIVEN and not any(case.contexts or case.gold_citations for case in file.cases):
+            return SEARCH
+        return first
+
+    def _system(
+        self, name: str, settings: Settings, protocol: RunProtocol, profile: Mapping[str, Mapping[str, object]],
+        seed: int,
+    ) -> RunSystem:  # fmt: skip
+        settings = with_defaults(with_defaults(settings, profile), protocol.overrides)
+        if seed:
+            settings = settings.changed("llm", seed=seed)
+        llm = settings.llm
+        return RunSystem(
+            name, settings.model_dump_json(exclude={"server": True, "llm": {"models_folder"}}), settings.fingerprint(),
+            model=llm.model or llm.url, model_hash=model_hash(llm, self._models.language.file),
+        )  # fmt: skip
+
+    def _check_documents(self, owner: str, systems: Sequence[RunSystem], file: CaseFile) -> None:
+        if not file.corpus and any(system.evidence == SEARCH for system in systems):
+            self._documents.require_documents(owner)
+
+    # ------------------------------------------------------------ running
+
+    def go(self, owner: str, run_id: str, *, retry: bool = False) -> Iterator[Progress | Evaluation]:
+        """Answer what is not answered yet, score all, and yield progress and at last the scores.
+
+        `retry`: what failed is asked again. Raises StoppedError when the task is stopped, ModelError where the model
+        does not work, PdfQAError if the run is under way already; what is done is stored in any case.
+        """
+        run = self._store.get(owner, run_id)
+        with self._tasks.start(task_of(run_id)) as stop:
+            if retry:
+                self._store.forget_failures(owner, run_id)
+            self._store.set_state(run_id, RunState.RUNNING)
+            state, error = RunState.STOPPED, ""
+            try:
+                file = self.cases(owner, run.plan)
+                yield from self._predicted(owner, run, file, stop)
+                results = yield from self._scored(owner, run, file, stop)
+                self._store.set_results(run_id, results)
+                state = RunState.DONE
+            except StoppedError as stopped:
+                done = len(self._store.predictions(owner, run_id))
+                raise StoppedError(f"Stopped after {done} of {run.total} answers; what is done is kept.") from stopped
+            except PdfQAError as failure:
+                state, error = RunState.FAILED, str(failure)
+                raise
+            finally:
+                self._store.set_state(run_id, state, error)
+            yield results
+
+    def _predicted(self, owner: str, run: Run, file: CaseFile, stop: StopSignal) -> Generator[Progress, None, None]:
+        """Put every question that is open to every system; one model after the other, each loaded once."""
+        known = self._store.predictions(owner, run.id)
+        by_model: dict[str, list[RunSystem]] = {}
+        for system in run.plan.systems:
+            by_model.setdefault(encode(engine_settings(load_settings(system).llm)), []).append(system)
+        corpora: dict[str, Index] = {}
+        pace = _Pace(run.total - len(known), self.seconds_per_answer(owner))
+        before = self._models.language.settings
+        try:
+            for systems in by_model.values():
+                wanted = [one for one in systems if any((one.name, case.id) not in known for case in file.cases)]
+                if not wanted:
+                    continue
+                if any(system.model for system in wanted):
+                    yield from self._use(load_settings(wanted[0]).llm, stop)
+                for system in wanted:
+                    yield from self._asked(owner, run, system, file, known, corpora, pace, stop)
+        finally:
+            if engine_settings(self._models.language.settings) != engine_settings(before):
+                self._models.language.use(before)
+
+    def _asked(
+        self, owner: str, run: Run, system: RunSystem, file: CaseFile, known: Mapping[tuple[str, str], Prediction],
+        corpora: dict[str, Index], pace: _Pace, stop: StopSignal,
+    ) -> Generator[Progress, None, None]:  # fmt: skip
+        settings = self._models.language.running(load_settings(system))
+        asked = AskedSystem(
+            system, settings, file, owner, self._answers, self._indexes, self._documents.filenames(owner),
+            lambda: self._llm, run.plan.options.get("documents", "").split(),
+        )  # fmt: skip
+        yield Progress(f"{system.name}: getting ready")
+        yield from asked.prepared(corpora, stop)
+        earlier = {item: one for (name, item), one in known.items() if name == system.name}
+        unconfirmed: list[Prediction] = []
+        for number, case in enumerate(file.cases, start=1):
+            if case.id in earlier:
+                continue
+            yield Progress(f"{system.name}: question {number}", number - 1, len(file.cases), pace.left())
+            try:
+                made = self._one(asked, case, earlier, stop)
+            except ModelError as error:
+                unconfirmed.append(Prediction(case.id, error=error.what, hint=error.hint))
+                if len(unconfirmed) >= FAILURES_IN_A_ROW:
+                    raise  # the model does not work: these questions are asked again when the run goes on
+                continue
+            for one in (*unconfirmed, made):
+                self._store.put(run.id, system.name, one)
+                earlier[one.item_id] = one
+                pace.step()
+            unconfirmed = []
+        for one in unconfirmed:
+            self._store.put(run.id, system.name, one)
+
+    @staticmethod
+    def _one(asked: AskedSystem, case: Case, earlier: Mapping[str, Prediction], stop: StopSignal) -> Prediction:
+        """Return what a system makes of a question; what is wrong with the question alone is its failure.
+
+        Raises StoppedError, ModelError.
+        """
+        if stop.is_set():
+            raise StoppedError
+        try:
+            return asked.predict(case, earlier, stop)
+        except (StoppedError, ModelError):
+            raise
+        except PdfQAError as error:
+            return Prediction(case.id, error=error.what, hint=error.hint)
+
+    def _scored(self, owner: str, run: Run, file: CaseFile, stop: StopSignal) -> Generator[Progress, None, Evaluation]:
+        protocol = run_protocols.get(run.plan.protocol)
+        tools = tools_of(run.plan, self._language_model, self._embedder, protocol.needs, stop)
+        return (yield from scored(run, protocol, file, self._store.predictions(owner, run.id), tools))
+
+    # ------------------------------------------------------------ models
+
+    def _language_model(self) -> LLM:
+        status = self._models.language.status
+        if not status.state.usable:
+            raise ModelError("The language model is not available.", status.detail)
+        return self._remembering(self._models.language.llm())
+
+    def _remembering(self, llm: LLM) -> LLM:
+        """Return the language model as it is now with its replies kept in the workspace."""
+        settings: LLMSettings = self._models.language.settings
+        with self._lock:
+            if self._replies is None:
+                self._replies = StoredReplies(self._workspace / FILENAME)
+            key = identity(settings)
+            if key not in self._llms:
+                self._llms[key] = CachedLLM(llm, self._replies, model=key)
+            self._llm = self._llms[key]
+            return self._llm
+
+    def _use(self, wanted: LLMSettings, stop: StopSignal) -> Generator[Progress, None, None]:
+        """Put the model of a system into use, and wait until it is there. Raises ModelError, StoppedError."""
+        language = self._models.language
+        if engine_settings(language.settings) == engine_settings(wanted):
+            return
+        language.use(wanted)
+        until = time.monotonic() + MODEL_SECONDS
+        while language.status.state.loading and time.monotonic() < until:
+            if stop.is_set():
+                language.stop_loading()
+                raise StoppedError
+            yield Progress(language.status.words)
+            time.sleep(0.2)
+        if engine_settings(language.settings) != engine_settings(language.named(wanted)):
+            raise ModelError(f"{wanted.model} is not in use.", language.note or language.status.detail)
+
+    def close(self) -> None:
+        """Close the file of replies."""
+        with self._lock:
+            if self._replies is not None:
+                self._replies.close()
+                self._replies = None
+
+
+class _Pace:
+    """How long the open answers still take, by the mean of those of this time; before, by what is `expected`."""
+
+    def __init__(self, open_: int, expected: float | None) -> None:
+        self._open = open_
+        self._expected = expected
+        self._done = 0
+        self._began = time.monotonic()
+
+    def step(self) -> None:
+        """Note that one more is done."""
+        self._done += 1
+
+    def left(self) -> float | None:
+        """Return the seconds that are left, at the pace of an earlier run while nothing is done; None: not known."""
+        if not self._done:
+            return None if self._expected is None else self._expected * self._open
+        return (time.monotonic() - self._began) / self._done * max(0, self._open - self._done)
+
+
+def task_of(run_id: str) -> str:
+    """Return the name of the task that a run goes on under."""
+    return f"run {run_id}"
+
+
+def key_of(plan: RunPlan) -> str:
+    """Return what is the same for runs that would predict the same."""
+    return hashlib.sha256(f"{__version__} {encode(replace(plan, data=()))}".encode()).hexdigest()
+
+
+def _check(what: str, given: Sequence[str], known: Sequence[str], protocol: str) -> None:
+    wrong = next((one for one in given if one not in known), "")
+    if wrong:
+        raise UsageError(f"{protocol} knows no {what} called {wrong!r}.", f"Choose among: {', '.join(known)}.")

@@ -1,0 +1,106 @@
+"""`pdfqa evaluate run` from the command line: JSON, files that are scored again, going on, wrong calls."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.services.test_runs import QUESTIONS, SQUAD
+
+LITERAL = (
+    "--retriever", "bm25", "--reader", "extractive", "--confidence-threshold", "0", "--no-bertscore", "--json",
+)  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps(QUESTIONS))
+    return path
+
+
+def test_a_run_prints_what_was_answered_and_goes_on_as_the_same(run, workspace, data, tmp_path):
+    done = run("evaluate", "run", "answers", "--data", data, "--out", tmp_path / "out", *LITERAL)
+    assert done.status == 0
+    (system,) = done.data["systems"]
+    assert system["name"] == "bm25 · windows 120/60"
+    assert set(system["metrics"]["answer_f1"]) == {"mean", "low", "high", "n", "unscored"}
+    item = system["items"][0]
+    assert item["id"] == "a"
+    assert set(item) >= {"answer", "refused", "citations", "seconds", "metrics", "texts"}
+    assert set(item["citations"][0]) >= {"filename", "page", "verified"}
+    assert set(system["groups"]["type"]) == {"fact", "person"}
+    again = run("evaluate", "run", "answers", "--data", data, *LITERAL)
+    assert (again.data["run"], again.data["systems"]) == (done.data["run"], done.data["systems"])
+    new = run("evaluate", "run", "answers", "--data", data, "--new", *LITERAL)
+    assert new.data["run"] != done.data["run"]
+    assert [i["answer"] for i in new.data["systems"][0]["items"]] == [i["answer"] for i in system["items"]]
+    predictions = tmp_path / "out" / "bm25_windows_120_60.json"
+    scored = run("evaluate", "answers", "--data", predictions, "--gold", tmp_path / "out" / "gold.json", "--json")
+    again = scored.data["systems"][0]["metrics"]
+    same = again.keys() & system["metrics"].keys()
+    assert {"answer_f1", "citation_f1", "rouge_l"} <= same
+    assert {name: again[name] for name in same} == {name: system["metrics"][name] for name in same}
+
+
+def test_a_grid_and_single_systems_are_compared(run, workspace, data, tmp_path):
+    done = run(
+        "evaluate", "run", "answers", "--data", data, "--chunkers", "windows,paragraphs", "--system",
+        "small: size=60 step=30", "--baseline", "small", "--limit", "2", "--html", tmp_path / "r.html", *LITERAL,
+    )  # fmt: skip
+    names = [system["name"] for system in done.data["systems"]]
+    assert names == ["windows 120/60", "paragraphs", "small"]
+    assert {len(system["items"]) for system in done.data["systems"]} == {2}
+    assert {one["baseline"] for one in done.data["comparisons"]} == {"small"}
+    assert b"<table" in (tmp_path / "r.html").read_bytes()
+
+
+def test_a_data_set_is_run_without_any_document(run, empty, tmp_path):
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps(SQUAD))
+    done = run("evaluate", "run", "answers", "--data", path, "--evidence", "given", *LITERAL)
+    assert done.data["systems"][0]["metrics"]["citation_f1"]["mean"] == 1.0
+    shown = run("evaluate", "run", "answers", "--data", path, "--evidence", "given", *LITERAL[:-1])
+    assert "Answer F1" in shown.out
+    assert f"run {done.data['run']}" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("answers", "--data", "absent.json"), "absent.json"),
+        (("conversations", "--data", "QUESTIONS", "--evidence", "recorded"), "no evidence called 'recorded'"),
+        (("answers", "--data", "QUESTIONS", "--limit", "-1"), "--limit is -1"),
+        (("answers", "--data", "QUESTIONS", "--system", "a: colour=red"), "'colour=red' is no setting"),
+        (("answers", "--data", "QUESTIONS", "--retrievers", "guess"), "no retriever called 'guess'"),
+        (("nothing", "--data", "QUESTIONS"), "invalid choice: 'nothing'"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(run, workspace, data, options, message):
+    wrong = run("evaluate", "run", *(data if one == "QUESTIONS" else one for one in options), *LITERAL)
+    assert wrong.status == 2
+    assert message in wrong.data["error"]["what"]
+
+
+def test_predictions_are_told_where_they_belong(run, workspace, tmp_path):
+    path = tmp_path / "predictions.json"
+    path.write_text('[{"answer": "x", "citations": []}]')
+    wrong = run("evaluate", "run", "answers", "--data", path, *LITERAL)
+    assert wrong.status == 2
+    assert "pdfqa evaluate answers --data predictions.json" in wrong.data["error"]["hint"]
+
+
+def test_runs_are_listed_named_taken_along_and_deleted(run, workspace, data, tmp_path):
+    made = run("evaluate", "run", "answers", "--data", data, *LITERAL).data["run"]
+    assert "There are no runs" not in run("evaluate", "runs").out
+    assert run("evaluate", "runs", "rename", made[:8], "Mine").status == 0
+    (listed,) = run("evaluate", "runs", "--json").data["runs"]
+    assert (listed["id"], listed["name"], listed["done"], listed["state"]) == (made, "Mine", 3, "done")
+    assert run("evaluate", "runs", "export", made, tmp_path / "run.zip").status == 0
+    assert "**Measures.**" in run("evaluate", "runs", "methods", made).out
+    assert run("evaluate", "runs", "delete", made, "--json").data["runs"] == []
+    brought = run("evaluate", "runs", "import", tmp_path / "run.zip", "--json")
+    assert (brought.data["run"], brought.data["runs"][0]["name"]) == (made, "Mine")
+    assert "No run begins with 'x'" in run("evaluate", "runs", "delete", "x", "--json").data["error"]["what"]
+    assert run("evaluate", "runs", "rename", made, "--json").status == 2

@@ -1,0 +1,148 @@
+"""What protocols make of predictions: questions read, answers scored, by hand-computed values."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.metrics.comparison import compare
+from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
+from pdfqa_core.protocols.runs.asqa import once
+from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, deviations
+from pdfqa_core.protocols.runs.reading import cited_id
+from pdfqa_core.protocols.runs.refusal import with_unanswerable
+from pdfqa_core.types import CitedPlace, Evaluation, Prediction
+from tests.protocols.test_data_sets import ASQA, CLAPNQ, COQA, HOTPOT, MTRAG, SQUAD
+
+
+@pytest.fixture
+def read(tmp_path):
+    def go(protocol, value, name="data.json"):
+        path = tmp_path / name
+        path.write_text(json.dumps(value), encoding="utf-8")
+        return run_protocols.get(protocol).read(path)
+
+    return go
+
+
+def score(protocol, file, answers, tools=None):
+    """Score answers by id, which are texts or predictions."""
+    given = {key: one if isinstance(one, Prediction) else Prediction(key, one) for key, one in answers.items()}
+    return run_protocols.get(protocol).score("system", file.cases, given, tools or Tools())
+
+
+def test_hotpotqa_has_the_six_measures_and_the_official_ones(read):
+    file = read("hotpotqa", HOTPOT)
+    (case,) = file.cases
+    assert case.gold_citations == ("1", "2")
+    cited = case.cited((CitedPlace("T", start=6, end=9), CitedPlace("V", start=0, end=5)))
+    assert [one.id for one in cited] == ["1", "3"]
+    (item,) = score("hotpotqa", file, {"h": Prediction("h", "Ann", citations=cited)}).items
+    halves = ("citation_precision", "citation_recall", "sp_precision", "sp_recall", "joint_f1")
+    assert (item.metrics["answer_em"], *(item.metrics[name] for name in halves)) == (1.0, *(0.5 for _ in halves))
+    assert item.texts["predicted_facts"] == "T 1; V 0"
+    assert item.texts["gold_facts"] == "T 1; U 0"
+    yes = [{**HOTPOT[0], "answer": "yes"}]
+    (item,) = score("hotpotqa", read("hotpotqa", yes, "yes.json"), {"h": "Yes, they are"}).items
+    assert (round(item.metrics["answer_f1"], 3), item.metrics["official_answer_f1"]) == (0.5, 0.0)
+
+
+def test_asqa_is_scored_beside_the_source_s_way(read):
+    file = read("asqa", ASQA)
+    tools = Tools()
+    system = score("asqa", file, {"s": "It was Ann."}, tools)
+    assert system.items[0].metrics["str_em"] == 1.0
+    assert system.items[0].metrics["rouge_l"] == 1.0
+    measures = run_protocols.get("asqa").measures([system], tools)
+    assert measures[:2] == ("str_em", "rouge_l_sum")
+    found = compare(Evaluation("asqa", "x", measures, (system,)))
+    cells = found.cells["system"]
+    assert cells["dr_rouge_l"].summary.mean == pytest.approx((1.0 * cells["disambig_f1"].summary.mean) ** 0.5)
+    seeds = run_protocols.get("asqa").measures([system], Tools(profile=AS_IN_THE_SOURCES))
+    assert (seeds[1], seeds[-2]) == ("rouge_l", "dr_rouge_l")
+    assert once(lambda text: text.split())("the USA USA Paris") == ["the", "USA", "Paris"]
+    assert run_protocols.get("asqa").overrides["llm"]["max_tokens"] == 256
+
+
+def test_refusals_of_answerable_and_unanswerable_questions(read):
+    file = read("refusal", SQUAD)
+    tools = Tools()
+    system = score("refusal", file, {"a": "frogs", "b": Prediction("b", "Insufficient context.", True)}, tools)
+    first, second = system.items
+    assert (first.metrics["answered"], first.metrics["refusal_recall"], first.metrics["answer_f1"]) == (1.0, None, 1.0)
+    assert (second.metrics["refusal_recall"], second.metrics["refusal_precision"]) == (1.0, 1.0)
+    assert tools.notes == ["system: balanced accuracy 1.000, the mean of the shares refused and answered rightly."]
+    declined = score("refusal", file, {"a": "The passages do not mention it.", "b": "Storks."}).items
+    assert [item.metrics["answered"] for item in declined] == [0.0, None]
+    only = read("refusal", CLAPNQ, "only.json")
+    with pytest.raises(UsageError, match="All questions are unanswerable"):
+        score("refusal", only, {"c": ""})
+    both = with_unanswerable(
+        file, read("refusal", [{"id": "a", "question": "Why?", "answer": "Placeholder."}], "b.json")
+    )
+    assert [(case.id, case.answerable) for case in both.cases] == [("a", True), ("b", False), ("b.a", False)]
+    assert both.cases[2].references == ()
+
+
+def test_an_unanswerable_question_s_gold_answer_is_the_phrase(read):
+    file = read("answers", SQUAD)
+    system = score("answers", file, {"a": "frogs", "b": "Insufficient context."})
+    assert [item.metrics["answer_em"] for item in system.items] == [1.0, 1.0]
+    assert [item.metrics["insufficient_context_detection"] for item in system.items] == [None, 1.0]
+
+
+def test_the_profile_of_the_sources_scores_what_does_not_apply(read):
+    rows = [{"question": "What?", "answer": "frogs"}]
+    plain = score("answers", read("answers", rows), {"1": "frogs"}).items[0].metrics
+    assert "citation_f1" not in plain
+    assert plain["insufficient_context_detection"] is None
+    seeds = score("answers", read("answers", rows), {"1": "frogs"}, Tools(profile=AS_IN_THE_SOURCES)).items[0].metrics
+    assert (seeds["citation_f1"], seeds["insufficient_context_detection"]) == (1.0, 0.0)
+    told = deviations(("answer_em", "bertscore_f1", "citation_f1"), Tools().profile)
+    assert [one.partition(":")[0] for one in told] == ["BERTScore", "Insufficient context"]
+    assert deviations(("citation_f1",), AS_IN_THE_SOURCES) == ()
+
+
+def test_entailment_and_judge_need_a_model_and_take_recorded_answers(read):
+    file = read("entailment", {"results": [
+        {"query_id": "1", "query": "q?", "gt_answer": "g", "response": "r", "retrieved_context": [{"text": "t"}]}
+    ]})  # fmt: skip
+    (case,) = file.cases
+    assert (case.recorded, case.references, case.contexts[0].text) == ("r", ("g",), "t")
+    for name in ("entailment", "judge"):
+        with pytest.raises(ModelError, match="language model"):
+            score(name, file, {"1": "r"})
+        assert "llm" in run_protocols.get(name).needs
+
+
+def test_conversations_have_turns(read):
+    file = read("conversations", COQA)
+    assert [(case.turn, case.history, case.follow_ups) for case in file.cases] == [
+        (1, (), ()), (2, (("Who?", "Anna"),), ("s.1",)),
+    ]  # fmt: skip
+    assert [case.conversation for case in file.cases] == ["s.1", "s.1"]
+    (case,) = read("conversations", MTRAG, "m.json").cases
+    assert (case.turn, case.follow_ups, case.conversation) == (2, (), "t")
+    with pytest.raises(UsageError, match="no question follows up another"):
+        read("conversations", HOTPOT, "h.json")
+
+
+def test_a_draw_keeps_the_order_and_conversations_together(read):
+    rows = [{"id": f"{n}", "question": "?" * (n + 1), "answer": "x"} for n in range(20)]
+    rows += [{"id": f"f{n}", "question": "And?", "answer": "y", "follow_up_of": f"{n}"} for n in range(20)]
+    file = read("answers", rows)
+    some = drawn(file, 8, 1)
+    ids = [case.id for case in some.cases]
+    assert (len(ids), ids) == (8, [case.id for case in file.cases if case.id in ids])
+    assert {one.removeprefix("f") for one in ids if one.startswith("f")} == {one for one in ids if one[0] != "f"}
+    assert [case.id for case in drawn(file, 8, 1).cases] == ids != [case.id for case in drawn(file, 8, 2).cases]
+    assert drawn(file, 0, 1) is file
+    with pytest.raises(UsageError, match="no questions"):
+        drawn(type(file)("empty", ()), 3, 0)
+
+
+def test_citations_of_pages_have_one_form():
+    assert cited_id("a.pdf", 3) == cited_id("a", 3) == "a.pdf#page=3"
+    assert cited_id("Storks", None) == "Storks"

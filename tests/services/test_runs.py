@@ -1,0 +1,403 @@
+"""Runs: questions through systems, stored answer by answer, scored; stopped, resumed, failed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.metrics.bertscore import TokenVectors
+from pdfqa_core.metrics.groups import grouped
+from pdfqa_core.protocols.answer_files import match, read_rows
+from pdfqa_core.protocols.answers import score_answers
+from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
+from pdfqa_core.services.run_export import answer_files
+from pdfqa_core.services.running import Running
+from pdfqa_core.types import Evaluation, RunState
+from tests.conftest import FakeLLM
+from tests.services.helpers import BM25, LITERAL
+from tests.serving_fakes import FakeModels
+
+QUESTIONS = [
+    {"id": "a", "question": "When are the meters read?", "answer": "Every 15 minutes.", "document": "harbour-heat.pdf",
+     "page": 2, "type": "fact"},
+    {"id": "b", "question": "Who cleaned the intake screen?", "answer": "A diver.", "document": "harbour-heat.pdf",
+     "page": 3, "type": "person"},
+    {"id": "c", "question": "And before?", "answer": "Nobody.", "follow_up_of": "b", "document": "harbour-heat.pdf",
+     "page": 3, "type": "person"},
+]  # fmt: skip
+SQUAD = {"data": [{"title": "Storks", "paragraphs": [{"context": "Storks eat frogs. They nest on roofs.", "qas": [
+    {"id": "x", "question": "What do storks eat?", "answers": [{"text": "frogs"}]},
+    {"id": "y", "question": "Where do storks nest?", "answers": [{"text": "on roofs"}]},
+]}]}]}  # fmt: skip
+
+
+def request(protocol, data, *, systems=None, **more):
+    return RunRequest(protocol, data, systems or {"literal": LITERAL}, options={"bertscore": "no"}, **more)
+
+
+def done(services, wanted, **how):
+    """Run to the end; return the run's id and its scores."""
+    run = services.runs.begin(LOCAL_OWNER, wanted)
+    *_, last = services.runs.go(LOCAL_OWNER, run.id, **how)
+    assert isinstance(last, Evaluation)
+    return run.id, last
+
+
+def by_id(evaluation, place=0):
+    return {item.id: item for item in evaluation.systems[place].items}
+
+
+class DyingLLM(FakeLLM):
+    """Answers so many questions, then works no more until `alive` is set again."""
+
+    def __init__(self, answers):
+        super().__init__()
+        self.left, self.asked = answers, 0
+
+    def write(self, schema, stop):
+        if self.left <= 0:
+            raise ModelError("The model died.", "Start it again.")
+        self.left -= 1
+        self.asked += 1
+        yield from ("Storks ", "eat ", "frogs.")
+
+
+def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services, write):
+    run_id, found = done(services, request("answers", write(QUESTIONS), seed=3))
+    run = services.runs.get(LOCAL_OWNER, run_id)
+    assert (run.state, run.total, run.name) == (RunState.DONE, 3, "Answers: questions.json")
+    assert run.results == found
+    assert len(run.plan.data_hash) == 64
+    assert run.versions["pdfqa"]
+    (system,) = run.plan.systems
+    assert (system.evidence, system.model) == ("search", "")
+    assert json.loads(system.settings)["llm"]["seed"] == 3
+    items = by_id(found)
+    assert set(items["a"].metrics) >= {"answer_f1", "answer_em", "rouge_l", "citation_recall"}
+    assert items["a"].texts["gold_citations"] == "harbour-heat.pdf#page=2"
+    assert items["a"].seconds > 0
+    assert items["c"].texts["searched_for"] != "And before?"
+    predictions = services.runs.predictions(LOCAL_OWNER, run_id)
+    assert predictions["literal", "a"].evidence[0].text
+    assert {place.filename for place in predictions["literal", "a"].citations} == {"harbour-heat.pdf"}
+    assert found.settings["seed"] == "3"
+
+
+def test_the_same_request_goes_on_with_its_run_and_another_one_begins_a_new_one(services, write):
+    data = write(QUESTIONS)
+    first = services.runs.begin(LOCAL_OWNER, request("answers", data))
+    assert services.runs.begin(LOCAL_OWNER, request("answers", data)).id == first.id
+    others = [
+        request("answers", data, seed=1), request("answers", data, limit=2), request("answers", data, profile="seed"),
+        request("answers", write(QUESTIONS[:2], "other.json")),
+        request("answers", data, systems={"literal": LITERAL.changed("retrieval", k=2)}),
+    ]  # fmt: skip
+    ids = [services.runs.begin(LOCAL_OWNER, one).id for one in others]
+    assert len({first.id, *ids}) == 6
+    assert services.runs.begin(LOCAL_OWNER, request("answers", data), anew=True).id not in {first.id, *ids}
+
+
+def test_a_stopped_run_keeps_what_is_done_and_goes_on_with_the_rest(services, write):
+    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    events = services.runs.go(LOCAL_OWNER, run.id)
+    for event in events:
+        if "question 3" in event.phase:
+            services.runs.stop(run.id)
+            break
+    with pytest.raises(StoppedError, match="Stopped after 2 of 3 answers"):
+        list(events)
+    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+    before = services.runs.predictions(LOCAL_OWNER, run.id)
+    assert list(before) == [("literal", "a"), ("literal", "b")]
+    asked = [event.phase for event in services.runs.go(LOCAL_OWNER, run.id) if not isinstance(event, Evaluation)]
+    assert [phase for phase in asked if "question" in phase] == ["literal: question 3"]
+    after = services.runs.predictions(LOCAL_OWNER, run.id)
+    assert {key: after[key] for key in before} == before
+    whole, other = done(services, request("answers", write(QUESTIONS), name="again"))
+    assert (whole, services.runs.get(LOCAL_OWNER, run.id).results.systems) == (run.id, other.systems)
+
+
+def test_a_run_that_is_left_without_being_stopped_counts_as_stopped(services, write):
+    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    events = services.runs.go(LOCAL_OWNER, run.id)
+    next(event for event in events if "question 2" in event.phase)
+    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.RUNNING
+    events.close()
+    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+    services.runs._store.set_state(run.id, RunState.RUNNING)  # as a killed program leaves it
+    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
+
+
+def test_a_run_is_not_begun_twice_at_once(services, write):
+    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    events = services.runs.go(LOCAL_OWNER, run.id)
+    next(events)
+    with pytest.raises(Exception, match="still busy"):
+        next(iter(services.runs.go(LOCAL_OWNER, run.id)))
+    events.close()
+
+
+def test_what_they_write_is_scored_again_with_the_same_numbers(services, write, tmp_path):
+    run_id, found = done(services, request("answers", write(QUESTIONS)))
+    run = services.runs.get(LOCAL_OWNER, run_id)
+    predictions = services.runs.predictions(LOCAL_OWNER, run_id)
+    files = answer_files(run, services.runs.cases(LOCAL_OWNER, run.plan), predictions)
+    assert set(files) == {"gold.json", "literal.json"}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    pairs = match(read_rows(tmp_path / "literal.json", several=False), read_rows(tmp_path / "gold.json", several=True))
+    again = score_answers("literal", pairs)
+    for one, other in zip(again.items, found.systems[0].items, strict=True):
+        assert {name: other.metrics[name] for name in one.metrics} == one.metrics
+
+
+def test_a_model_that_dies_keeps_what_was_answered_and_the_run_goes_on(open_services, write):
+    llm = DyingLLM(1)
+    services = open_services(BM25, llm)
+    rows = [{"question": f"What is number {n}?", "answer": "frogs"} for n in range(5)]
+    wanted = request("answers", write(rows), systems={"model": BM25}, evidence=("none",))
+    run = services.runs.begin(LOCAL_OWNER, wanted)
+    with pytest.raises(ModelError, match="died"):
+        list(services.runs.go(LOCAL_OWNER, run.id))
+    kept = services.runs.get(LOCAL_OWNER, run.id)
+    assert (kept.state, kept.error) == (RunState.FAILED, "The model died. Start it again.")
+    assert [item for _, item in services.runs.predictions(LOCAL_OWNER, run.id)] == ["1"]
+    llm.left = 9
+    list(services.runs.go(LOCAL_OWNER, run.id))
+    assert len(services.runs.predictions(LOCAL_OWNER, run.id)) == 5
+    assert llm.asked == 5
+    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
+
+
+def test_what_fails_alone_is_counted_and_asked_again_on_demand(open_services, write):
+    llm = FakeLLM()
+    services = open_services(BM25, llm)
+    llm.enqueue(["Frogs."])
+    rows = [{"question": "What? " * 2100, "answer": "x"}, {"question": "What do storks eat?", "answer": "Frogs."}]
+    wanted = request("answers", write(rows), systems={"model": BM25}, evidence=("search", "none"))
+    run = services.runs.begin(LOCAL_OWNER, wanted)
+    llm.enqueue(["Frogs."] * 9)
+    *_, found = services.runs.go(LOCAL_OWNER, run.id)
+    failed = [key for key, one in services.runs.predictions(LOCAL_OWNER, run.id).items() if one.failed]
+    assert failed == [("model · search", "1")]
+    assert by_id(found)["1"].metrics["answer_f1"] is None
+    assert "2,100 words" in by_id(found)["1"].texts["error"]
+    assert any("1 of 4 answers failed" in note for note in found.notes)
+    assert services.runs.list(LOCAL_OWNER)[0].failed == 1
+    phases = [e.phase for e in services.runs.go(LOCAL_OWNER, run.id, retry=True) if not isinstance(e, Evaluation)]
+    assert [one for one in phases if "question" in one] == ["model · search: question 1"]
+
+
+def test_the_same_prompt_is_answered_once(open_services, write):
+    llm = FakeLLM()
+    services = open_services(BM25, llm)
+    llm.enqueue(["Frogs."])
+    rows = [{"id": n, "question": "What do storks eat?", "answer": "Frogs."} for n in ("a", "b")]
+    wanted = request("answers", write(rows), systems={"model": BM25}, evidence=("none",))
+    run_id, found = done(services, wanted)
+    assert len(llm.history) == 1
+    assert [item.metrics["answer_em"] for item in found.systems[0].items] == [1.0, 1.0]
+    assert found.systems[0].items[1].seconds is None
+    assert any("remembered" in note for note in found.notes)
+    again = services.runs.begin(LOCAL_OWNER, wanted, anew=True)
+    *_, other = services.runs.go(LOCAL_OWNER, again.id)
+    assert (again.id != run_id, len(llm.history)) == (True, 1)
+    assert [i.texts["prediction"] for i in other.systems[0].items] == ["Frogs.", "Frogs."]
+
+
+def test_a_data_set_with_its_own_texts_is_searched_or_given(services, write):
+    _, found = done(services, request("answers", write(SQUAD), evidence=("search", "given")))
+    assert [system.name for system in found.systems] == ["literal · search", "literal · given passages"]
+    for place in (0, 1):
+        items = by_id(found, place)
+        assert items["x"].texts["prediction"] == "Storks eat frogs."
+        assert items["x"].metrics["citation_f1"] == 1.0
+
+
+class WordLengths:
+    """Token vectors made of nothing but the words' lengths."""
+
+    name = "word lengths"
+
+    def token_ids(self, texts):
+        return [tuple(text.lower().split()) for text in texts]
+
+    def embed(self, texts):
+        words = [text.lower().split() for text in texts]
+        return [TokenVectors(tuple(w), np.array([[1.0, len(x)] for x in w]), (False,) * len(w)) for w in words]
+
+
+def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
+    llm = FakeLLM()
+    services = open_services(BM25, llm)
+    services.runs._embedder = WordLengths
+    llm.enqueue(["At noon.", "A robot.", "A boat.", "A fish."])
+    wanted = RunRequest(
+        "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted")
+    )
+    _, found = done(services, wanted)
+    names = [system.name for system in found.systems]
+    assert names == ["model · gold answers so far", "model · own answers so far"]
+    assert found.measures[0] == "bertscore_f1"
+    assert found.settings["BERTScore"] == "word lengths, no idf"
+    assert any("plain inner products" in note for note in found.notes)
+    assert {item.texts["turn"] for item in found.systems[0].items} == {"1", "2"}
+    follow_ups = [prompt[0].content for prompt in llm.history if "And before?" in prompt[0].content]
+    assert ["Answer given: A diver." in one for one in follow_ups] == [True, False]
+    assert "Answer given: A robot." in follow_ups[1]
+    turns = grouped(found, "turn", ("bertscore_f1",))
+    assert [(group.value, group.n) for group in turns] == [("1", 2), ("2", 1)]
+    assert turns[1].cells[names[1]]["bertscore_f1"].difference.n == 1
+    as_in_sources = RunRequest(**{**{f: getattr(wanted, f) for f in wanted.__dataclass_fields__}, "profile": "seed"})
+    _, found = done(services, as_in_sources)
+    assert found.settings["BERTScore"] == "word lengths, idf, inner products"
+    assert not any("--profile seed" in note for note in found.notes)
+
+
+def test_recorded_answers_are_scored_without_a_system(open_services, write):
+    llm = FakeLLM()
+    services = open_services(BM25, llm)
+    rows = [
+        {"question": f"{n}?", "truth": "gold", "answer": "right" if n % 2 else "wrong", "human": bool(n % 2)}
+        for n in range(10)
+    ]
+    prior = {"Yes": 0.5, "No": 0.5}
+    llm.decide({"Yes": 0.6, "No": 0.4}, prior, {"Yes": 0.8, "No": 0.2})  # wrong, no text, right: all else is remembered
+    wanted = RunRequest("judge", write(rows), {"model": BM25}, options={"judge_prompt": "strict", "calibrate": "yes"})
+    _, found = done(services, wanted)
+    assert [system.name for system in found.systems] == ["recorded answers"]
+    assert [item.metrics["llm_accuracy"] for item in found.systems[0].items] == [0.0, 1.0] * 5
+    assert any("kappa 1.000" in note and "Balanced accuracy 1.000" in note for note in found.notes)
+    plain = RunRequest("judge", write(rows), {"model": BM25}, options={"judge_prompt": "strict"})
+    _, found = done(services, plain)
+    assert [item.metrics["llm_accuracy"] for item in found.systems[0].items] == [1.0] * 10
+    assert any("Balanced accuracy 0.500" in note for note in found.notes)
+    assert len(llm.history) == 3
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"systems": {}}, "no system"),
+        ({"evidence": ("guess",)}, "no evidence called 'guess'"),
+        ({"histories": ("predicted",)}, "no history called 'predicted'"),
+        ({"profile": "mine"}, "no profile called 'mine'"),
+    ],
+)
+def test_a_wrong_request_is_refused_before_anything_is_stored(services, write, wanted, message):
+    more = {"systems": {"literal": LITERAL}} | wanted
+    with pytest.raises(UsageError, match=message):
+        services.runs.begin(LOCAL_OWNER, RunRequest("answers", write(QUESTIONS), **more))
+    assert services.runs.list(LOCAL_OWNER) == ()
+
+
+def test_a_run_in_a_thread_can_be_stopped_from_another(services, write):
+    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS * 1)))
+    ended = []
+
+    def work():
+        try:
+            for event in services.runs.go(LOCAL_OWNER, run.id):
+                if not isinstance(event, Evaluation) and "question 2" in event.phase:
+                    services.runs.stop(run.id)
+        except StoppedError as error:
+            ended.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(60)
+    assert ended == ["Stopped after 1 of 3 answers; what is done is kept."]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
+from tests.services.helpers import LITERAL
+from tests.serving_fakes import FakeModels
+workspace, data, answers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+with Services.open(workspace, LITERAL, FakeModels()) as services:
+    wanted = RunRequest("answers", data, {"literal": LITERAL}, options={"bertscore": "no"})
+    run = services.runs.begin(LOCAL_OWNER, wanted)
+    for event in services.runs.go(LOCAL_OWNER, run.id):
+        if f"question {answers + 1}" in getattr(event, "phase", ""):
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
+def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(open_services, write, tmp_path, read_workspace):
+    data, folder = write(QUESTIONS), tmp_path / "killed"
+    shutil.copytree(read_workspace, folder)
+    for answers in (1, 2):
+        command = [sys.executable, "-c", KILLED, str(folder), str(data), str(answers)]
+        ended = subprocess.run(command, check=False, cwd=Path(__file__).parents[2], capture_output=True, timeout=300)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+    with Services.open(folder, LITERAL, FakeModels()) as services:
+        (listed,) = services.runs.list(LOCAL_OWNER)
+        assert (listed.state, listed.done) == (RunState.STOPPED, 2)
+        before = services.runs.predictions(LOCAL_OWNER, listed.id)
+        run_id, found = done(services, request("answers", data))
+        assert run_id == listed.id
+        after = services.runs.predictions(LOCAL_OWNER, listed.id)
+        assert {key: after[key] for key in before} == before
+    _, straight = done(open_services(), request("answers", data))
+    assert [i.metrics for i in found.systems[0].items] == [i.metrics for i in straight.systems[0].items]
+    assert [i.texts for i in found.systems[0].items] == [i.texts for i in straight.systems[0].items]
+
+
+def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
+    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
+    services.running.start(LOCAL_OWNER, run.id)
+    with pytest.raises(PdfQAError, match="Another run is under way"):
+        services.running.start(LOCAL_OWNER, run.id)
+    assert services.running.of(LOCAL_OWNER)[0] == run.id
+    assert services.running.of("visitor") == ("", None)
+    services.running._thread.join(60)
+    assert services.running.of(LOCAL_OWNER) == ("", None)
+    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
+    assert services.running.said(run.id) == ""
+    assert services.runs.seconds_per_answer(LOCAL_OWNER) > 0
+    other = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD, "other.json")))
+    services.runs._store.remove(LOCAL_OWNER, other.id)
+    services.running.start(LOCAL_OWNER, other.id)
+    services.running._thread.join(60)
+    assert "no such run" in services.running.said(other.id)
+
+
+def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services, write):
+    both = {f"{name} · windows 120/60": LITERAL.changed("retrieval", retriever=name) for name in ("bm25", "dense")}
+    wanted = request("answers", write(SQUAD), systems=both, evidence=("given", "search"))
+    plan = services.runs.begin(LOCAL_OWNER, wanted).plan
+    assert [system.name for system in plan.systems] == [
+        "given passages", "bm25 · windows 120/60 · search", "dense · windows 120/60 · search",
+    ]  # fmt: skip
+    alone = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("given",))
+    assert [(one.name, one.model) for one in services.runs.begin(LOCAL_OWNER, alone).plan.systems] == [("quotes", "")]
+    closed = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("none",))
+    (system,) = services.runs.begin(LOCAL_OWNER, closed).plan.systems
+    assert system.name == system.model != ""
+
+
+def test_data_goes_with_the_last_run_that_needs_it_and_a_demo_runs_nothing(services, write):
+    first = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD)))
+    second = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD), seed=1))
+    (kept,) = map(Path, first.plan.data)
+    services.runs.remove(LOCAL_OWNER, first.id)
+    assert kept.is_file()
+    services.runs.remove(LOCAL_OWNER, second.id)
+    assert not kept.exists()
+    demo = Running(services.runs, demo=True)
+    with pytest.raises(PdfQAError, match="Visitors of a demo"):
+        demo.begin("visitor", request("answers", write(SQUAD)))
+    assert services.runs.list("visitor") == ()

@@ -1,0 +1,85 @@
+"""Runs in the page: from a file of questions to its answers, scores and files; left and found again."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.services.test_runs import SQUAD
+from tests.ui.serving import WAIT, open_tab
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_path) -> None:
+    data = tmp_path / "storks.json"
+    data.write_text(json.dumps(SQUAD))
+    open_tab(page, "Evaluate")
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
+    expect(page.locator("#runs-list")).to_contain_text("Choose questions and systems")
+    expect(page.locator("#runs-questions")).to_contain_text("add it on the Documents tab")
+    page.locator("#runs-source").get_by_label("My file").check()
+    expect(page.locator("#runs-questions")).to_contain_text("Bring a file of questions")
+    page.locator("#runs-file input[type=file]").set_input_files(data)
+    expect(page.locator("#runs-questions")).to_contain_text("2 questions, 2 with a gold answer")
+    page.locator("#runs-readers").get_by_label("extractive").check()
+    page.locator("#runs-readers").get_by_label("auto").uncheck()
+    page.locator("#runs-retrievers").get_by_label("bm25", exact=True).check()
+    page.locator("#runs-retrievers").get_by_label("hybrid", exact=True).uncheck()
+    page.locator("#runs-chunkers").get_by_label("paragraphs").check()
+    expect(page.locator("#runs-systems .chip")).to_have_count(2)
+    expect(page.locator("#runs-systems")).to_contain_text("4 answers")
+    page.locator("button#runs-go").click()
+    results = page.locator("#runs-results")
+    expect(results.locator("tr.chosen")).to_contain_text("baseline", timeout=2 * WAIT)
+    expect(results).to_contain_text("All systems: bm25")
+    expect(page.locator("#runs-list tr.chosen")).to_contain_text("4 answers")
+    page.locator("#runs-items tr[data-action]").filter(has_text="What do storks eat?").click()
+    answers = page.locator("#runs-item .run-answer")
+    expect(answers).to_have_count(2)
+    expect(answers.first).to_contain_text("Storks eat frogs.")
+    expect(answers.first.locator("mark.other").first).to_have_text("Storks")
+    results.get_by_role("button", name="Answer F1").click()
+    expect(results.locator("th[aria-sort=descending]")).to_contain_text("Answer F1")
+    page.locator("#runs-only").get_by_label("better").check()
+    expect(page.locator("#runs-items")).to_contain_text("No question of this kind.")
+    files = {}
+    for name in ("html", "latex", "json", "answers", "zip", "methods"):
+        with page.expect_download() as download:
+            page.locator(f"button#runs-{name}").click()
+        files[name] = download.value.path()
+    assert b"What do storks eat?" in files["html"].read_bytes()
+    assert b"\\toprule" in files["latex"].read_bytes()
+    found = json.loads(files["json"].read_text("utf-8"))
+    assert found["systems"][0]["items"][0]["answer"] == "Storks eat frogs."
+    assert b"**Measures.**" in files["methods"].read_bytes()
+    assert "gold.json" in zipfile.ZipFile(files["answers"]).namelist()
+    page.reload()
+    open_tab(page, "Evaluate")
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
+    expect(page.locator("#runs-results tr.chosen")).to_contain_text("baseline")
+    page.locator("#runs-list").get_by_role("button", name="delete").click()  # the page asks, the fixture says yes
+    expect(page.locator("#runs-list")).to_contain_text("Choose questions and systems")
+    (tmp_path / "run.zip").write_bytes(files["zip"].read_bytes())
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Bring in a run").click()
+    chooser.value.set_files(tmp_path / "run.zip")
+    expect(page.locator("#runs-results tr.chosen")).to_contain_text("baseline")
+    page.locator("#runs-what").get_by_text("Retrieval", exact=True).click()
+    expect(page.locator("#evaluate-source")).to_be_visible()
+
+
+def test_a_wrong_file_says_which_row_and_which_command(page: Page, tmp_path) -> None:
+    open_tab(page, "Evaluate")
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
+    page.locator("#runs-source").get_by_label("My file").check()
+    wrong = tmp_path / "predictions.json"
+    wrong.write_text('[{"answer": "x", "citations": []}]')
+    page.locator("#runs-file input[type=file]").set_input_files(wrong)
+    expect(page.locator("#runs-questions [role=alert]")).to_contain_text("pdfqa evaluate answers")
+    page.locator("button#runs-go").click()
+    expect(page.locator("#runs-work")).to_contain_text("row 1: there is no question")
+    expect(page.locator("button#runs-go")).to_be_visible()

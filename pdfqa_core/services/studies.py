@@ -304,6 +304,8 @@ class StudyService:
         """
         whole = self.rated(owner, study_id)
         found = whole.counted
+        if whole.study.revealed_at is None and whole.open_to(viewer):
+            self._studies.reveal(study_id)
         by_name = annotation.by_annotator(found.visible(viewer))
         names = [name for name in found.progress if name in by_name]
         steps = tuple(found.progress.items())

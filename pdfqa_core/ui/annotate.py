@@ -99,7 +99,7 @@ class Handlers(Rating):
             parts.sign_in: gr.Group(visible=not signed_in and not work.deciding),
             parts.rating: gr.Group(visible=signed_in and not work.deciding),
             parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in),
-            parts.results: self._results(work, session),
+            parts.results: "" if work.deciding else self._results(work, session),  # it names those who differ
             parts.dispute: "",
         }
         if study and not signed_in:

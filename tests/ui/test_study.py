@@ -224,6 +224,7 @@ def test_a_passage_opens_by_its_key_and_nothing_of_the_machine_shows(page: Page)
     expect(item.locator(".passage.chosen")).to_have_count(0)
     assert not re.search("fake|bm25|confidence|supported", item.inner_text())
     assert item.locator(".weak, .badge, .refused").count() == 0
+    assert findings(page) == []
 
 
 def test_where_people_differ_it_is_decided_without_names(page: Page) -> None:

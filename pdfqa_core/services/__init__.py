@@ -14,6 +14,7 @@ from typing import Self
 
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
+from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.answering import Answering
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.collections import CollectionService
@@ -41,7 +42,9 @@ from pdfqa_core.services.runs import RunRequest, RunService
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
+from pdfqa_core.services.study_pages import StudyPages
 from pdfqa_core.services.study_reports import StudyReports
+from pdfqa_core.services.study_setup import StudySetup
 from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.synthesis import SynthesisService
 from pdfqa_core.services.tasks import Tasks
@@ -54,6 +57,7 @@ from pdfqa_core.storage import (
     Outcome,
     Reading,
     Store,
+    StudyTurn,
     Summary,
     SyntheticQuestion,
 )
@@ -62,7 +66,7 @@ from pdfqa_core.types import LLM, Document
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
-    "Picture", "Preparing", "Reading", "RunRequest", "Services", "Summary", "SyntheticQuestion", "Written",
+    "Picture", "Preparing", "Reading", "RunRequest", "Services", "StudyTurn", "Summary", "SyntheticQuestion", "Written",
 ]  # fmt: skip
 
 
@@ -92,6 +96,9 @@ class Services:
     conversations: Conversations
     conversation_files: ConversationFileService
     studies: StudyService
+    study_setup: StudySetup
+    study_pages: StudyPages
+    adjudication: AdjudicationService
     study_reports: StudyReports
     study_files: StudyFiles
     evaluation: EvaluationService
@@ -123,6 +130,8 @@ class Services:
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
         studies = StudyService(store.studies, store.conversations)
+        study_pages = StudyPages(store.study_changes, pages)
+        documents.while_whole(study_pages.before_removal)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
 
         visitors = VisitorService(store.owners, indexes, finding, passwords, room, settings.server)
@@ -161,6 +170,9 @@ class Services:
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
             studies=studies,
+            study_setup=StudySetup(store.studies, store.study_changes, studies, documents),
+            study_pages=study_pages,
+            adjudication=AdjudicationService(studies, store.study_changes),
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),

@@ -19,6 +19,7 @@ from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.private import make_private, private_file
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.storage.studies import Studies
+from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.storage.versions import Versions
@@ -38,6 +39,7 @@ class Store:
         self.versions = Versions(database)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
+        self.study_changes = StudyChanges(database)
         self.evaluations = Evaluations(database)
         self.runs = Runs(database)
         self.summaries = Summaries(database)

@@ -401,6 +401,13 @@ class Study:
     seed: int = 0
 
 
+class Role(StrEnum):
+    """What somebody who is invited to a study does there: rate, or look at what came of it."""
+
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
 @dataclass(frozen=True, slots=True)
 class Rating:
     """One judgement. `item_id` is a turn's id, or "TURN#RANK" for the passage with that rank.

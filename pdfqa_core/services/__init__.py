@@ -24,6 +24,7 @@ from pdfqa_core.services.first_questions import FirstQuestions
 from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.invitations import InvitationService
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.overview import OverviewService
 from pdfqa_core.services.page_ocr import PageOcr
@@ -78,6 +79,7 @@ class Services:
     studies: StudyService
     study_reports: StudyReports
     study_files: StudyFiles
+    invitations: InvitationService
     evaluation: EvaluationService
     visitors: VisitorService
     _opened_with: Settings
@@ -134,6 +136,7 @@ class Services:
             studies=studies,
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
+            invitations=InvitationService(store.invitations, store.studies),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,

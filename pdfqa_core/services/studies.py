@@ -14,9 +14,9 @@ from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Disagreement, Given
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.records import StudyTurn
+from pdfqa_core.storage.records import Seat, StudyTurn
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import Adjudication, Criterion, Rating, Study
+from pdfqa_core.types import Adjudication, Criterion, Rating, Role, Study
 
 LONGEST_NAME = 100  # characters of a question that names a study
 
@@ -60,13 +60,17 @@ class RatingsFile:
 
 @dataclass(frozen=True, slots=True)
 class RatedStudy:
-    """A study with its turns, the ratings and adjudications that count, and the progress of each annotator."""
+    """A study with its turns, the ratings and adjudications that count, and the progress of each annotator.
+
+    Annotators are those who have signed in or are invited. `seat` is that of the invited person who asks.
+    """
 
     study: Study
     turns: tuple[StudyTurn, ...]
     ratings: tuple[Rating, ...]
     adjudications: tuple[Adjudication, ...]
     progress: Mapping[str, AnnotationProgress]
+    seat: Seat | None = None
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -76,10 +80,10 @@ class RatedStudy:
     def open_to(self, viewer: str | None) -> bool:
         """Return whether a viewer may see everybody's ratings, and numbers made of them.
 
-        Everybody may once two or more have signed in and all of them have finished. None is the owner at the command
-        line, who always may.
+        Everybody may once there are two or more and all of them have finished. None is the owner at the command line,
+        who always may.
         """
-        return viewer is None or (len(self.progress) > 1 and not self.waiting)
+        return (viewer is None and self.seat is None) or (len(self.progress) > 1 and not self.waiting)
 
     def visible(self, viewer: str | None) -> tuple[Rating, ...]:
         """Return the ratings that a viewer may see. This alone decides it, for results and for files.
@@ -88,7 +92,14 @@ class RatedStudy:
         """
         if self.open_to(viewer):
             return self.ratings
+        if self.seat is not None and viewer != own_name(self.seat):
+            return ()
         return tuple(rating for rating in self.ratings if rating.annotator == viewer)
+
+
+def own_name(seat: Seat) -> str:
+    """Return the name that an invited person rates under; empty for who only looks on."""
+    return seat.name if seat.role is Role.ANNOTATOR else ""
 
 
 class StudyService:
@@ -148,7 +159,16 @@ class StudyService:
         """Return the annotator's name as it was first spelled. Raises UsageError for names that cannot be."""
         if not study_id:
             raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
-        return self._studies.sign_in(self._studies.get(owner, study_id).id, name)
+        study_id = self._studies.get(owner, study_id).id
+        seat = self._studies.seat(owner)
+        if seat is not None and own_name(seat) != name:
+            raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
+        return self._studies.sign_in(study_id, name)
+
+    def page_owner(self, owner: str, study_id: str) -> str:
+        """Return whose documents the pages of a study's passages are, for somebody who may read the study."""
+        study, seat = self._studies.get(owner, study_id), self._studies.seat(owner)
+        return seat.owner if seat is not None and seat.study_id == study.id else owner
 
     def item(self, owner: str, study_id: str, annotator: str, turn_id: str) -> RatingItem:
         """Return an item of the study for its annotator, no item if there is no such turn."""
@@ -239,7 +259,8 @@ class StudyService:
             name: annotation.progress(plain, given.get(name, {}), self.criteria)
             for name in self._studies.annotators(study_id)
         }
-        return RatedStudy(study, turns, ratings, self._studies.adjudications(study_id), progress)
+        seat = self._studies.seat(owner)
+        return RatedStudy(study, turns, ratings, self._studies.adjudications(study_id), progress, seat)
 
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
         """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.
@@ -276,7 +297,10 @@ class StudyService:
         return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
 
     def _own(self, owner: str, study_id: str, annotator: str) -> tuple[tuple[StudyTurn, ...], Given]:
-        """Return the turns of a study and the annotator's own ratings."""
+        """Return the turns of a study and the annotator's own ratings. An invited person has no others' name."""
+        seat = self._studies.seat(owner)
+        if seat is not None and annotator != own_name(seat):
+            raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
         ratings = self._studies.ratings(study_id, annotator)
         return self._studies.turns(owner, study_id), annotation.by_annotator(ratings).get(annotator, {})
 

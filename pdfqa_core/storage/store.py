@@ -15,6 +15,7 @@ from pdfqa_core.storage.documents import Documents
 from pdfqa_core.storage.evaluations import Evaluations
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
+from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.summaries import Summaries
@@ -35,6 +36,7 @@ class Store:
         self.versions = Versions(database)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
+        self.invitations = Invitations(database)
         self.evaluations = Evaluations(database)
         self.summaries = Summaries(database)
         self.owners = Owners(database, self.files)

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-import unicodedata
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
 from pdfqa_core.storage.database import Database, record, row_of
-from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
-from pdfqa_core.storage.tables import adjudications, annotators, conversations, ratings, studies, study_turns, turns
-from pdfqa_core.types import Adjudication, Rating, Study
+from pdfqa_core.storage.names import LONGEST_NAME as _LONGEST_NAME
+from pdfqa_core.storage.names import name_key as _key
+from pdfqa_core.storage.names import one_line as _one_line
+from pdfqa_core.storage.records import SEAT, Annotator, Seat, StudyCopy, StudyTurn
+from pdfqa_core.storage.tables import (
+    adjudications,
+    annotators,
+    conversations,
+    invitations,
+    ratings,
+    studies,
+    study_turns,
+    turns,
+)
+from pdfqa_core.types import Adjudication, Rating, Role, Study
 
-_LONGEST_NAME = 80
+ONLY_OWNER = ("Only the owner of the study may do this.", "Ask them.")
+NO_STUDY = ("There is no such study here.", "It may have been removed.")
 
 
 class Studies:
     """The studies of each owner with their annotators, ratings and adjudications.
 
     Methods that take an `owner` see only that owner's studies. The others take a study's id: it cannot be guessed
-    and comes from one of the former. All raise StorageError, and UsageError where there is no such study.
+    and comes from one of the former. An owner that begins with SEAT is somebody who was invited to one study: they may
+    `list` and `get` it and its `turns`, and change nothing. All raise StorageError, and UsageError where there is no
+    such study.
     """
 
     def __init__(self, database: Database) -> None:
@@ -36,6 +50,7 @@ class Studies:
 
         Raises UsageError if the name is empty or taken, a conversation is not the owner's, or there is no turn.
         """
+        _refuse_seat(owner)
         name = _one_line(name)
         if not name:
             raise UsageError("A study needs a name.")
@@ -76,6 +91,7 @@ class Studies:
         Its turns come along; their conversations stay out of the owner's list, for they were held elsewhere. Raises
         UsageError if its name is empty or taken, or the study or one of its conversations is here already.
         """
+        _refuse_seat(owner)
         study = replace(copy.study, owner=owner, name=_one_line(copy.study.name))
         if not study.name:
             raise UsageError("A study needs a name.")
@@ -101,14 +117,30 @@ class Studies:
 
     def list(self, owner: str) -> tuple[Study, ...]:
         """Return the owner's studies, newest first."""
-        query = select(studies).where(studies.c.owner == owner).order_by(studies.c.created_at.desc(), studies.c.id)
+        query = select(studies).where(_readable(owner)).order_by(studies.c.created_at.desc(), studies.c.id)
         with self._database.read() as connection:
-            return tuple(_study(connection, row) for row in connection.execute(query).all())
+            return tuple(_seen(connection, row, owner) for row in connection.execute(query).all())
 
     def get(self, owner: str, study_id: str) -> Study:
         """Return one study."""
         with self._database.read() as connection:
-            return _require_study(connection, owner, study_id)
+            row = connection.execute(select(studies).where(_readable(owner), studies.c.id == study_id)).one_or_none()
+            if row is None:
+                raise UsageError(*NO_STUDY)
+            return _seen(connection, row, owner)
+
+    def seat(self, owner: str) -> Seat | None:
+        """Return what somebody who came in by an invitation may read; None for any other owner, or no longer."""
+        if not owner.startswith(SEAT):
+            return None
+        query = (
+            select(studies.c.owner, invitations.c.study_id, invitations.c.name, invitations.c.role)
+            .join(studies, studies.c.id == invitations.c.study_id)
+            .where(invitations.c.session_hash == owner.removeprefix(SEAT))
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else Seat(row.owner, row.study_id, row.name, Role(row.role))
 
     def turns(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
         """Return the turns of a study in its own order, also of conversations that were deleted since."""
@@ -117,7 +149,7 @@ class Studies:
             .join(study_turns, study_turns.c.turn_id == turns.c.id)
             .join(studies, studies.c.id == study_turns.c.study_id)
             .join(conversations, conversations.c.id == turns.c.conversation_id)
-            .where(studies.c.id == study_id, studies.c.owner == owner)
+            .where(studies.c.id == study_id, _readable(owner))
             .order_by(study_turns.c.position)
         )
         with self._database.read() as connection:
@@ -256,8 +288,26 @@ def remove_all(connection: Connection, owner: str) -> None:
 def _require_study(connection: Connection, owner: str, study_id: str) -> Study:
     row = connection.execute(select(studies).where(studies.c.owner == owner, studies.c.id == study_id)).one_or_none()
     if row is None:
-        raise UsageError("There is no such study here.", "It may have been removed.")
+        raise UsageError(*NO_STUDY)
     return _study(connection, row)
+
+
+def _refuse_seat(owner: str) -> None:
+    if owner.startswith(SEAT):
+        raise UsageError(*ONLY_OWNER)
+
+
+def _readable(owner: str) -> ColumnElement[bool]:
+    """Return what is true of the studies that an owner may read: their own, or the one that a seat is in."""
+    if not owner.startswith(SEAT):
+        return studies.c.owner == owner
+    taken = select(invitations.c.study_id).where(invitations.c.session_hash == owner.removeprefix(SEAT))
+    return studies.c.id.in_(taken)
+
+
+def _seen(connection: Connection, row: Row[Any], owner: str) -> Study:
+    """Return a study as who reads it knows it: who else owns it is not told, for that lets visitors of a demo in."""
+    return replace(_study(connection, row), owner=owner)
 
 
 def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:
@@ -270,15 +320,6 @@ def _require_annotator(connection: Connection, study_id: str, key: str) -> None:
     query = select(annotators.c.name).where(annotators.c.study_id == study_id, annotators.c.name_key == key)
     if connection.scalar(query) is None:
         raise UsageError(f"{key!r} has not signed in to this study.", "Sign in first.")
-
-
-def _one_line(name: str) -> str:
-    visible = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", name))
-    return " ".join(visible.split())
-
-
-def _key(name: str) -> str:
-    return unicodedata.normalize("NFKC", _one_line(name)).casefold()
 
 
 def _study(connection: Connection, row: Row[Any]) -> Study:

@@ -18,6 +18,10 @@ class UsageError(PdfQAError):
     """The call itself is wrong: an unknown name, a value out of range, a missing field."""
 
 
+class ConflictError(UsageError):
+    """Something was changed elsewhere since it was shown; nothing was overwritten."""
+
+
 class DocumentError(PdfQAError):
     """A PDF cannot be used; `state` is the one it ends in."""
 

@@ -364,8 +364,8 @@ class AppliesTo(StrEnum):
 class Criterion:
     """A question that annotators answer about an item by choosing a value of the scale.
 
-    `scale` holds the values as they are stored and `labels` what their buttons say, both in the order of the buttons.
-    `keys` are the keys of those buttons; of a criterion for passages each of them holds one letter for each passage, by
+    `scale` holds the values as they are stored and `labels` what their buttons say, both in the order of the buttons;
+    without a scale it is answered in words, and may be left out. `keys` are the keys of those buttons; of a criterion for passages each of them holds one letter for each passage, by
     rank, and may end early. `title` and `help` are shown with the buttons. `rest_key` is for passages: the key that
     gives the last value of the scale to all passages without a value.
     """
@@ -379,6 +379,11 @@ class Criterion:
     help: str = ""
     rest_key: str = ""
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is answered in words."""
+        return not self.scale
+
     def buttons(self, rank: int = 0) -> tuple[tuple[str, str, str], ...]:
         """Return value, label and key of each button; `rank` is that of the passage they are for."""
         keys = [key[rank - 1 : rank] if rank else key for key in self.keys]
@@ -389,9 +394,23 @@ class Criterion:
         return self.labels[self.scale.index(value)] if value in self.scale else value
 
 
+class StudyState(StrEnum):
+    """What can be done with a study: rate; look at it; find it again; bring it back or delete it for good."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    ARCHIVED = "archived"
+    DELETED = "deleted"
+
+
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A set of finished turns that annotators rate. `turn_ids` is the set; each annotator has their own order."""
+    """A set of finished turns that annotators rate. `turn_ids` is the set; each annotator has their own order.
+
+    `preset` names what it was made from, `criteria` are what it asks (empty: those of MaHuEval), `guideline` is the
+    text that annotators are given. `invited`: only the annotators that it names may sign in. `revealed_at` is when its
+    agreement could be seen first: what is changed from then on is a revision.
+    """
 
     id: str
     name: str
@@ -399,6 +418,54 @@ class Study:
     owner: str
     turn_ids: tuple[str, ...]
     seed: int = 0
+    preset: str = ""
+    criteria: tuple[Criterion, ...] = ()
+    guideline: str = ""
+    state: StudyState = StudyState.OPEN
+    invited: bool = False
+    revealed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPassage:
+    """Where a gold answer stands: the text, the file's name, its 1-based page (0: not known), and its document.
+
+    `document_id` is empty where the file is not in the workspace.
+    """
+
+    text: str
+    filename: str = ""
+    page: int = 0
+    document_id: str = ""
+
+
+class ItemRole(StrEnum):
+    """What an item is for. Only those without a role are part of agreement and results."""
+
+    RATED = ""
+    TRAINING = "training"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDetails:
+    """What belongs to an item of a study beside its turn.
+
+    `references` are gold answers, `gold` the passages that they stand in. `expected` are the right values by item and
+    criterion ("answer", or "passage#2" for the second passage) of a training or check item, `explanation` says why.
+    `system` and `document` are what a sample was stratified by. `second` is the other answer of a pair, given by
+    `second_system`. The systems' names are never shown to annotators.
+    """
+
+    references: tuple[str, ...] = ()
+    gold: tuple[GoldPassage, ...] = ()
+    role: ItemRole = ItemRole.RATED
+    expected: Mapping[str, str] = field(default_factory=dict)
+    explanation: str = ""
+    system: str = ""
+    document: str = ""
+    second: str = ""
+    second_system: str = ""
 
 
 class Role(StrEnum):
@@ -412,8 +479,9 @@ class Role(StrEnum):
 class Rating:
     """One judgement. `item_id` is a turn's id, or "TURN#RANK" for the passage with that rank.
 
-    Ratings are appended, never overwritten: of several with the same item, annotator and criterion the last counts.
-    `seconds` is the time the annotator looked at the item.
+    Ratings are appended, never overwritten: of several with the same item, annotator and criterion the last counts,
+    but for drafts (not submitted yet) and revisions (made after agreement could be seen). `seconds` is the time the
+    annotator looked at the item.
     """
 
     study_id: str
@@ -424,6 +492,8 @@ class Rating:
     comment: str
     seconds: float
     rated_at: datetime
+    draft: bool = False
+    revision: bool = False
 
     @property
     def turn_id(self) -> str:
@@ -432,8 +502,23 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
+class Skip:
+    """An item that an annotator could not judge, and why."""
+
+    study_id: str
+    turn_id: str
+    annotator: str
+    reason: str
+    seconds: float
+    skipped_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Adjudication:
-    """The agreed value of an item on which the annotators differed."""
+    """The agreed value of an item on which the annotators differed.
+
+    `category` is the kind of error that was found, `decided_by` who decided: a third person, or both together.
+    """
 
     study_id: str
     item_id: str
@@ -441,6 +526,8 @@ class Adjudication:
     value: str
     reason: str
     decided_at: datetime
+    category: str = ""
+    decided_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

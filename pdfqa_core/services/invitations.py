@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.records import LINK_USED, SEAT, Invitation, Seat
-from pdfqa_core.storage.studies import ONLY_OWNER, Studies
+from pdfqa_core.storage.seats import ONLY_OWNER
+from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import Role
 
 if TYPE_CHECKING:

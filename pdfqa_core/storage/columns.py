@@ -11,7 +11,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.types import DocumentState, Thumb
+from pdfqa_core.json_codec import plain, restore
+from pdfqa_core.types import Criterion, DocumentState, ItemDetails, StudyState, Thumb
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -69,6 +70,46 @@ class Thumbs(TypeDecorator[Thumb]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> Thumb | None:
         """Return the thumb of this value."""
         return None if value is None else Thumb(value)
+
+
+class StudyStates(TypeDecorator[StudyState]):
+    """What can be done with a study, as its value."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> StudyState | None:
+        """Return the state of this value."""
+        return None if value is None else StudyState(value)
+
+
+class Typed(TypeDecorator[Any]):
+    """Values of the program's own types as JSON text; a `kind()` without arguments is stored as nothing."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, hint: Any, kind: Any) -> None:
+        super().__init__()
+        self.hint, self.kind = hint, kind
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        """Return the value as ASCII, which every database takes."""
+        return "" if value == self.kind() else json.dumps(plain(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        """Return the value as its type."""
+        return restore(self.hint, json.loads(value)) if value else self.kind()
+
+
+def criteria_list() -> Typed:
+    """Return the type of a column that holds criteria."""
+    return Typed(tuple[Criterion, ...], tuple)
+
+
+def item_details() -> Typed:
+    """Return the type of a column that holds what belongs to an item."""
+    return Typed(ItemDetails, ItemDetails)
 
 
 class Json(TypeDecorator[Any]):

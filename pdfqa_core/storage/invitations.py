@@ -14,8 +14,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database, record
-from pdfqa_core.storage.names import LONGEST_NAME, name_key, one_line
 from pdfqa_core.storage.records import LINK_USED, Invitation
+from pdfqa_core.storage.studies import add_annotator, checked_name, name_key
 from pdfqa_core.storage.tables import annotators, invitations, ratings
 from pdfqa_core.types import Role
 
@@ -34,10 +34,8 @@ class Invitations:
 
         Raises UsageError if the name is empty, too long, or invited already.
         """
-        name, now = one_line(name), datetime.now(UTC)
-        if not 0 < len(name) <= LONGEST_NAME:
-            raise UsageError(f"A name has 1 to {LONGEST_NAME} characters, this one has {len(name)}.")
-        invited = Invitation(uuid.uuid4().hex, study_id, name, role, link_hash, "", now)
+        name = checked_name(name)
+        invited = Invitation(uuid.uuid4().hex, study_id, name, role, link_hash, "", datetime.now(UTC))
         row = {column: getattr(invited, column) for column in Invitation.__dataclass_fields__}
         with self._database.write() as connection:
             if _found(connection, study_id, name) is not None:
@@ -47,9 +45,11 @@ class Invitations:
                 raise UsageError(f"“{name}” rates in this study already, so they cannot be a viewer.")
             row["name"] = known or name
             connection.execute(insert(invitations).values(**row, name_key=name_key(name)))
-            if known is None and role is Role.ANNOTATOR:
-                rater = {"study_id": study_id, "name_key": name_key(name), "name": name, "joined_at": now}
-                connection.execute(insert(annotators).values(rater))
+            if known is not None:
+                where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
+                connection.execute(update(annotators).where(*where).values(removed_at=None))
+            elif role is Role.ANNOTATOR:
+                add_annotator(connection, study_id, name)
             return _require(connection, study_id, name)
 
     def list(self, study_id: str) -> tuple[Invitation, ...]:
@@ -117,7 +117,7 @@ def _found(connection: Connection, study_id: str, name: str) -> Invitation | Non
 def _require(connection: Connection, study_id: str, name: str) -> Invitation:
     found = _found(connection, study_id, name)
     if found is None:
-        raise UsageError(f"“{one_line(name)}” is not invited to this study.", "Open the list of people again.")
+        raise UsageError(f"“{name.strip()}” is not invited to this study.", "Open the list of people again.")
     return found
 
 

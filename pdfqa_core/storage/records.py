@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from pdfqa_core.types import Adjudication, Answer, DocumentState, Rating, Role, Study, Turn
+from pdfqa_core.types import Adjudication, Answer, DocumentState, ItemDetails, Rating, Role, Skip, Study, Turn
 
 SEAT = "seat-"  # how the owner is called that an invited person's browser reads a study as; the hash of a token follows
 LINK_USED = "used:"  # stands before the hash of a link that has let somebody in
@@ -100,14 +100,32 @@ class StudyTurn:
     conversation_id: str
     conversation_title: str
     filenames: Mapping[str, str]
+    details: ItemDetails = field(default_factory=ItemDetails)
 
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """Somebody who rates, by the name that they first signed in with."""
+    """Somebody who rates, by the name that they first signed in with, or were invited by.
+
+    `drawn_as` is the name that their order of the items is drawn from, where they were called otherwise first.
+    `removed_at`: they were taken out of the study, and what they rated does not count.
+    """
 
     name: str
     joined_at: datetime
+    drawn_as: str = ""
+    removed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPicture:
+    """The picture of a page under an item, kept when its document was removed; `passage_id` is what is marked on it."""
+
+    document_id: str
+    page: int
+    passage_id: str
+    mime: str
+    image: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +163,15 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class StudyCopy:
-    """A study with everything in it, as it goes from one workspace to another; of ratings those that count."""
+    """A study with everything in it, as it goes from one workspace to another; of ratings those that count.
+
+    `revisions` are what was changed after agreement could be seen, oldest first.
+    """
 
     study: Study
     turns: tuple[StudyTurn, ...]
     annotators: tuple[Annotator, ...]
     ratings: tuple[Rating, ...]
     adjudications: tuple[Adjudication, ...] = ()
+    revisions: tuple[Rating, ...] = ()
+    skips: tuple[Skip, ...] = ()

@@ -18,6 +18,7 @@ from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.studies import Studies
+from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.versions import Versions
 
@@ -37,6 +38,7 @@ class Store:
         self.conversations = Conversations(database)
         self.studies = Studies(database)
         self.invitations = Invitations(database)
+        self.study_changes = StudyChanges(database)
         self.evaluations = Evaluations(database)
         self.summaries = Summaries(database)
         self.owners = Owners(database, self.files)

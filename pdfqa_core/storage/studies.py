@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import unicodedata
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, not_, select
 
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import ConflictError, UsageError
 from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
 from pdfqa_core.storage.database import Database, record, row_of
-from pdfqa_core.storage.names import LONGEST_NAME as _LONGEST_NAME
-from pdfqa_core.storage.names import name_key as _key
-from pdfqa_core.storage.names import one_line as _one_line
-from pdfqa_core.storage.records import SEAT, Annotator, Seat, StudyCopy, StudyTurn
+from pdfqa_core.storage.records import Annotator, Seat, StudyCopy, StudyTurn
+from pdfqa_core.storage.seats import find_seat, readable, refuse_seat
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
     conversations,
-    invitations,
     ratings,
+    skips,
     studies,
+    study_pictures,
     study_turns,
     turns,
 )
-from pdfqa_core.types import Adjudication, Rating, Role, Study
+from pdfqa_core.types import Adjudication, Rating, Skip, Study
 
-ONLY_OWNER = ("Only the owner of the study may do this.", "Ask them.")
-NO_STUDY = ("There is no such study here.", "It may have been removed.")
+_LONGEST_NAME = 80
+_COUNTS = and_(not_(ratings.c.draft), not_(ratings.c.revision))
+_HERE = annotators.c.removed_at.is_(None)
 
 
 class Studies:
@@ -50,7 +51,7 @@ class Studies:
 
         Raises UsageError if the name is empty or taken, a conversation is not the owner's, or there is no turn.
         """
-        _refuse_seat(owner)
+        refuse_seat(owner)
         name = _one_line(name)
         if not name:
             raise UsageError("A study needs a name.")
@@ -72,18 +73,13 @@ class Studies:
         return study
 
     def copy(self, owner: str, study_id: str) -> StudyCopy:
-        """Return a study with everything in it."""
-        query = (
-            select(annotators.c.name, annotators.c.joined_at)
-            .where(annotators.c.study_id == study_id)
-            .order_by(annotators.c.joined_at, annotators.c.name_key)
-        )
+        """Return a study with everything in it, but for drafts and for those who were taken out of it."""
         study = self.get(owner, study_id)
-        with self._database.read() as connection:
-            people = tuple(record(Annotator, row) for row in connection.execute(query))
+        people = tuple(one for one in self.people(study_id) if one.removed_at is None)
         return StudyCopy(
-            study, self.turns(owner, study_id), people, self.ratings(study_id), self.adjudications(study_id)
-        )
+            study, self.turns(owner, study_id), people, self.ratings(study_id), self.adjudications(study_id),
+            self.revisions(study_id), self.skips(study_id),
+        )  # fmt: skip
 
     def put(self, owner: str, copy: StudyCopy) -> Study:
         """Store a whole study from elsewhere for this owner, all or nothing, and return it.
@@ -91,7 +87,7 @@ class Studies:
         Its turns come along; their conversations stay out of the owner's list, for they were held elsewhere. Raises
         UsageError if its name is empty or taken, or the study or one of its conversations is here already.
         """
-        _refuse_seat(owner)
+        refuse_seat(owner)
         study = replace(copy.study, owner=owner, name=_one_line(copy.study.name))
         if not study.name:
             raise UsageError("A study needs a name.")
@@ -102,12 +98,18 @@ class Studies:
                 raise UsageError(f"“{study.name}” is in this workspace already.", "Open it here.")
             put_turns(connection, owner, copy.turns, study.created_at)
             connection.execute(insert(studies).values(row_of(studies, study)))
-            rows = [{"study_id": study.id, "turn_id": one, "position": i} for i, one in enumerate(study.turn_ids)]
+            details = {one.turn.id: one.details for one in copy.turns}
+            rows = [
+                {"study_id": study.id, "turn_id": one, "position": i, "details": details[one]}
+                for i, one in enumerate(study.turn_ids)
+            ]
             connection.execute(insert(study_turns), rows)
             for table, found in (
-                (annotators, [{**row_of(annotators, one), "study_id": study.id, "name_key": _key(one.name)}
+                (annotators, [{**row_of(annotators, one), "study_id": study.id, "name_key": name_key(one.name)}
                               for one in copy.annotators]),
-                (ratings, [{**row_of(ratings, one), "annotator_key": _key(one.annotator)} for one in copy.ratings]),
+                (ratings, [{**row_of(ratings, one), "annotator_key": name_key(one.annotator)}
+                           for one in (*copy.ratings, *copy.revisions)]),
+                (skips, [{**row_of(skips, one), "annotator_key": name_key(one.annotator)} for one in copy.skips]),
                 (adjudications, [{**row_of(adjudications, one), "turn_id": one.item_id.partition("#")[0]}
                                  for one in copy.adjudications]),
             ):  # fmt: skip
@@ -117,44 +119,33 @@ class Studies:
 
     def list(self, owner: str) -> tuple[Study, ...]:
         """Return the owner's studies, newest first."""
-        query = select(studies).where(_readable(owner)).order_by(studies.c.created_at.desc(), studies.c.id)
+        query = select(studies).where(readable(owner)).order_by(studies.c.created_at.desc(), studies.c.id)
         with self._database.read() as connection:
-            return tuple(_seen(connection, row, owner) for row in connection.execute(query).all())
+            return tuple(_study(connection, row, owner) for row in connection.execute(query).all())
 
     def get(self, owner: str, study_id: str) -> Study:
         """Return one study."""
         with self._database.read() as connection:
-            row = connection.execute(select(studies).where(_readable(owner), studies.c.id == study_id)).one_or_none()
-            if row is None:
-                raise UsageError(*NO_STUDY)
-            return _seen(connection, row, owner)
+            return require_study(connection, owner, study_id, readable(owner))
 
     def seat(self, owner: str) -> Seat | None:
         """Return what somebody who came in by an invitation may read; None for any other owner, or no longer."""
-        if not owner.startswith(SEAT):
-            return None
-        query = (
-            select(studies.c.owner, invitations.c.study_id, invitations.c.name, invitations.c.role)
-            .join(studies, studies.c.id == invitations.c.study_id)
-            .where(invitations.c.session_hash == owner.removeprefix(SEAT))
-        )
         with self._database.read() as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else Seat(row.owner, row.study_id, row.name, Role(row.role))
+            return find_seat(connection, owner)
 
     def turns(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
         """Return the turns of a study in its own order, also of conversations that were deleted since."""
         query = (
-            select(turns, conversations.c.title)
+            select(turns, conversations.c.title, study_turns.c.details)
             .join(study_turns, study_turns.c.turn_id == turns.c.id)
             .join(studies, studies.c.id == study_turns.c.study_id)
             .join(conversations, conversations.c.id == turns.c.conversation_id)
-            .where(studies.c.id == study_id, _readable(owner))
+            .where(studies.c.id == study_id, readable(owner))
             .order_by(study_turns.c.position)
         )
         with self._database.read() as connection:
             return tuple(
-                StudyTurn(turn_of(row), row.conversation_id, row.title, row.filenames)
+                StudyTurn(turn_of(row), row.conversation_id, row.title, row.filenames, row.details)
                 for row in connection.execute(query)
             )
 
@@ -169,14 +160,14 @@ class Studies:
             .where(turns.c.id == turn_id, conversations.c.owner == owner)
         )
         with self._database.write() as connection:
-            study = _require_study(connection, owner, study_id)
+            study = require_study(connection, owner, study_id)
             if connection.scalar(mine) is None:
                 raise UsageError("There is no such answer here.", "Its conversation may have been deleted.")
             if turn_id not in study.turn_ids:
                 last = select(func.max(study_turns.c.position)).where(study_turns.c.study_id == study_id)
                 place = {"study_id": study_id, "turn_id": turn_id, "position": (connection.scalar(last) or 0) + 1}
                 connection.execute(insert(study_turns).values(place))
-            return _require_study(connection, owner, study_id)
+            return require_study(connection, owner, study_id)
 
     def take_out(self, owner: str, study_id: str, turn_ids: Sequence[str]) -> None:
         """Take turns out of a study; with the last one the study goes too.
@@ -184,8 +175,8 @@ class Studies:
         Raises UsageError if somebody has rated one of them: ratings are never deleted.
         """
         with self._database.write() as connection:
-            study = _require_study(connection, owner, study_id)
-            for table in (ratings, adjudications):
+            study = require_study(connection, owner, study_id)
+            for table in (ratings, skips, adjudications):
                 rated = select(table.c.id).where(table.c.study_id == study_id, table.c.turn_id.in_(turn_ids))
                 if connection.scalar(rated.limit(1)) is not None:
                     raise UsageError(
@@ -201,42 +192,56 @@ class Studies:
     def sign_in(self, study_id: str, name: str) -> str:
         """Return the annotator's name as it was first spelled; case and width of letters make no difference.
 
-        Raises UsageError if the name is empty, over 80 characters, or the study does not exist.
+        Raises UsageError if the name is empty, over 80 characters, not one of those that the study names where it
+        names them, that of somebody who was taken out, or if the study does not exist.
         """
-        name = _one_line(name)
-        if not 0 < len(name) <= _LONGEST_NAME:
-            raise UsageError(f"A name has 1 to {_LONGEST_NAME} characters, this one has {len(name)}.")
-        where = (annotators.c.study_id == study_id, annotators.c.name_key == _key(name))
+        name = checked_name(name)
+        where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
         with self._database.write() as connection:
-            if not connection.scalar(select(studies.c.id).where(studies.c.id == study_id)):
+            study = connection.execute(
+                select(studies.c.name, studies.c.invited).where(studies.c.id == study_id)
+            ).first()
+            if study is None:
                 raise UsageError("There is no such study.", "It may have been removed.")
-            known = connection.scalar(select(annotators.c.name).where(*where))
+            known = connection.execute(select(annotators.c.name, annotators.c.removed_at).where(*where)).first()
+            if known is not None and known.removed_at is not None:
+                raise UsageError(f"{known.name} was taken out of “{study.name}”.", "Its owner can bring them back.")
             if known is not None:
-                return str(known)
-            connection.execute(
-                insert(annotators).values(
-                    study_id=study_id, name_key=_key(name), name=name, joined_at=datetime.now(UTC)
+                return str(known.name)
+            if study.invited:
+                names = connection.scalars(select(annotators.c.name).where(annotators.c.study_id == study_id, _HERE))
+                raise UsageError(
+                    f"Nobody called {name!r} is asked to rate “{study.name}”.",
+                    f"Choose one of: {', '.join(sorted(names))}. Its owner can add a name.",
                 )
-            )
+            add_annotator(connection, study_id, name)
         return name
 
-    def annotators(self, study_id: str) -> tuple[str, ...]:
-        """Return the names of those who signed in, in the order they first did."""
+    def people(self, study_id: str) -> tuple[Annotator, ...]:
+        """Return who was invited or signed in, in this order, also those who were taken out."""
         query = (
-            select(annotators.c.name)
+            select(annotators)
             .where(annotators.c.study_id == study_id)
             .order_by(annotators.c.joined_at, annotators.c.name_key)
         )
         with self._database.read() as connection:
-            return tuple(connection.scalars(query))
+            return tuple(record(Annotator, row) for row in connection.execute(query))
 
-    def save_ratings(self, new: Sequence[Rating]) -> None:
+    def annotators(self, study_id: str) -> tuple[str, ...]:
+        """Return the names of those who were invited or signed in, in this order, but for those taken out."""
+        return tuple(one.name for one in self.people(study_id) if one.removed_at is None)
+
+    def save_ratings(self, new: Sequence[Rating], *, seen: int | None = None) -> None:
         """Append ratings, all or none; when this returns they are on the disk.
 
-        Raises UsageError if an annotator has not signed in or an item is not part of the study.
+        `seen` is the `last_id` that the one who rates saw. Raises UsageError if an annotator has not signed in or an
+        item is not part of the study, or (ConflictError) if the same annotator has given one of the items another
+        value since then, in another window.
         """
         with self._database.write() as connection:
-            rows = [{**row_of(ratings, rating), "annotator_key": _key(rating.annotator)} for rating in new]
+            for rating in new if seen is not None else ():
+                _require_seen(connection, rating, seen or 0)
+            rows = [{**row_of(ratings, rating), "annotator_key": name_key(rating.annotator)} for rating in new]
             for study_id, turn_id in {(row["study_id"], row["turn_id"]) for row in rows}:
                 _require_item(connection, study_id, turn_id)
             for study_id, key in {(row["study_id"], row["annotator_key"]) for row in rows}:
@@ -247,23 +252,70 @@ class Studies:
     def ratings(self, study_id: str, annotator: str | None = None) -> tuple[Rating, ...]:
         """Return the ratings that count, of one annotator or of all: the last per annotator, item and criterion.
 
-        Who may see them is not decided here but in `services.studies`.
+        Drafts and revisions do not count, nor does what somebody rated who was taken out. Who may see them is not
+        decided here but in `services.studies`.
         """
+        return self._last(study_id, annotator, _COUNTS)
+
+    def own_ratings(self, study_id: str, annotator: str) -> tuple[Rating, ...]:
+        """Return what an annotator said last of each item and criterion, also drafts and revisions."""
+        return self._last(study_id, annotator)
+
+    def revisions(self, study_id: str) -> tuple[Rating, ...]:
+        """Return every revision, oldest first."""
+        query = (
+            select(ratings, annotators.c.name.label("annotator"))
+            .join(annotators)
+            .where(ratings.c.study_id == study_id, ratings.c.revision, not_(ratings.c.draft), _HERE)
+            .order_by(ratings.c.id)
+        )
+        with self._database.read() as connection:
+            return tuple(record(Rating, row) for row in connection.execute(query))
+
+    def last_id(self, study_id: str, annotator: str) -> int:
+        """Return a number that grows whenever the annotator's ratings change."""
+        where = (ratings.c.study_id == study_id, ratings.c.annotator_key == name_key(annotator))
+        with self._database.read() as connection:
+            return int(connection.scalar(select(func.max(ratings.c.id)).where(*where)) or 0)
+
+    def _last(self, study_id: str, annotator: str | None, *which: ColumnElement[bool]) -> tuple[Rating, ...]:
+        where = [ratings.c.study_id == study_id, *which]
+        if annotator is not None:
+            where.append(ratings.c.annotator_key == name_key(annotator))
         counting = (
             select(func.max(ratings.c.id))
-            .where(ratings.c.study_id == study_id)
+            .where(*where)
             .group_by(ratings.c.annotator_key, ratings.c.item_id, ratings.c.criterion)
         )
         query = (
             select(ratings, annotators.c.name.label("annotator"))
             .join(annotators)
-            .where(ratings.c.id.in_(counting))
+            .where(ratings.c.id.in_(counting), _HERE)
             .order_by(ratings.c.id)
         )
-        if annotator is not None:
-            query = query.where(ratings.c.annotator_key == _key(annotator))
         with self._database.read() as connection:
             return tuple(record(Rating, row) for row in connection.execute(query))
+
+    def skip(self, new: Skip) -> None:
+        """Note that an annotator cannot judge an item. Raises UsageError as `save_ratings`."""
+        with self._database.write() as connection:
+            _require_item(connection, new.study_id, new.turn_id)
+            _require_annotator(connection, new.study_id, name_key(new.annotator))
+            connection.execute(insert(skips).values({**row_of(skips, new), "annotator_key": name_key(new.annotator)}))
+
+    def skips(self, study_id: str) -> tuple[Skip, ...]:
+        """Return what could not be judged, oldest first; of several by the same annotator the last of each item."""
+        last = select(func.max(skips.c.id)).where(skips.c.study_id == study_id).group_by(
+            skips.c.annotator_key, skips.c.turn_id
+        )  # fmt: skip
+        query = (
+            select(skips, annotators.c.name.label("annotator"))
+            .join(annotators)
+            .where(skips.c.id.in_(last), _HERE)
+            .order_by(skips.c.id)
+        )
+        with self._database.read() as connection:
+            return tuple(record(Skip, row) for row in connection.execute(query))
 
     def adjudications(self, study_id: str) -> tuple[Adjudication, ...]:
         """Return the adjudications that count: the last per item and criterion."""
@@ -280,34 +332,28 @@ class Studies:
 def remove_all(connection: Connection, owner: str) -> None:
     """Delete an owner's studies with everything in them, within a transaction."""
     own = select(studies.c.id).where(studies.c.owner == owner)
-    for table in (adjudications, ratings, annotators, study_turns):
-        connection.execute(delete(table).where(table.c.study_id.in_(own)))
+    _remove(connection, own)
     connection.execute(delete(studies).where(studies.c.owner == owner))
 
 
-def _require_study(connection: Connection, owner: str, study_id: str) -> Study:
-    row = connection.execute(select(studies).where(studies.c.owner == owner, studies.c.id == study_id)).one_or_none()
+def remove_study(connection: Connection, study_id: str) -> None:
+    """Delete a study with everything in it but its turns, within a transaction."""
+    _remove(connection, [study_id])
+    connection.execute(delete(studies).where(studies.c.id == study_id))
+
+
+def _remove(connection: Connection, study_ids: Any) -> None:
+    for table in (adjudications, skips, ratings, annotators, study_turns, study_pictures):
+        connection.execute(delete(table).where(table.c.study_id.in_(study_ids)))
+
+
+def require_study(connection: Connection, owner: str, study_id: str, whose: ColumnElement[bool] | None = None) -> Study:
+    """Return a study of this owner, or one for which `whose` holds. Raises UsageError where there is none."""
+    mine = studies.c.owner == owner if whose is None else whose
+    row = connection.execute(select(studies).where(mine, studies.c.id == study_id)).one_or_none()
     if row is None:
-        raise UsageError(*NO_STUDY)
-    return _study(connection, row)
-
-
-def _refuse_seat(owner: str) -> None:
-    if owner.startswith(SEAT):
-        raise UsageError(*ONLY_OWNER)
-
-
-def _readable(owner: str) -> ColumnElement[bool]:
-    """Return what is true of the studies that an owner may read: their own, or the one that a seat is in."""
-    if not owner.startswith(SEAT):
-        return studies.c.owner == owner
-    taken = select(invitations.c.study_id).where(invitations.c.session_hash == owner.removeprefix(SEAT))
-    return studies.c.id.in_(taken)
-
-
-def _seen(connection: Connection, row: Row[Any], owner: str) -> Study:
-    """Return a study as who reads it knows it: who else owns it is not told, for that lets visitors of a demo in."""
-    return replace(_study(connection, row), owner=owner)
+        raise UsageError("There is no such study here.", "It may have been removed.")
+    return _study(connection, row, owner)
 
 
 def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:
@@ -322,6 +368,46 @@ def _require_annotator(connection: Connection, study_id: str, key: str) -> None:
         raise UsageError(f"{key!r} has not signed in to this study.", "Sign in first.")
 
 
-def _study(connection: Connection, row: Row[Any]) -> Study:
+def _require_seen(connection: Connection, new: Rating, seen: int) -> None:
+    """Raise ConflictError if what the annotator said last of this is newer than what they saw, and another value."""
+    where = (
+        ratings.c.study_id == new.study_id, ratings.c.annotator_key == name_key(new.annotator),
+        ratings.c.item_id == new.item_id, ratings.c.criterion == new.criterion,
+    )  # fmt: skip
+    query = select(ratings.c.id, ratings.c.value).where(*where).order_by(ratings.c.id.desc()).limit(1)
+    last = connection.execute(query).first()
+    if last is not None and last.id > seen and last.value != new.value:
+        raise ConflictError(
+            "You have rated this in another window meanwhile; nothing was overwritten.",
+            "The form shows now what you said there. Choose again if that is not what you mean.",
+        )
+
+
+def add_annotator(connection: Connection, study_id: str, name: str) -> None:
+    """Put somebody on a study's list, within a transaction."""
+    row = {"study_id": study_id, "name_key": name_key(name), "name": name, "joined_at": datetime.now(UTC)}
+    connection.execute(insert(annotators).values(row))
+
+
+def checked_name(name: str) -> str:
+    """Return a name in one line. Raises UsageError if it is empty or too long."""
+    name = _one_line(name)
+    if not 0 < len(name) <= _LONGEST_NAME:
+        raise UsageError(f"A name has 1 to {_LONGEST_NAME} characters, this one has {len(name)}.")
+    return name
+
+
+def _one_line(name: str) -> str:
+    visible = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", name))
+    return " ".join(visible.split())
+
+
+def name_key(name: str) -> str:
+    """Return what a name is known by, however it is spelled."""
+    return unicodedata.normalize("NFKC", _one_line(name)).casefold()
+
+
+def _study(connection: Connection, row: Row[Any], reader: str) -> Study:
+    """Return a study as its reader knows it: who else owns it is not told, for that lets visitors of a demo in."""
     query = select(study_turns.c.turn_id).where(study_turns.c.study_id == row.id).order_by(study_turns.c.position)
-    return record(Study, row, turn_ids=tuple(connection.scalars(query)))
+    return record(Study, row, turn_ids=tuple(connection.scalars(query)), owner=reader)

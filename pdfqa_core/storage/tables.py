@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Float,
     ForeignKey,
@@ -14,9 +15,19 @@ from sqlalchemy import (
     MetaData,
     Table,
     UniqueConstraint,
+    false,
 )
 
-from pdfqa_core.storage.columns import CleanText, Json, State, Thumbs, UtcDateTime
+from pdfqa_core.storage.columns import (
+    CleanText,
+    Json,
+    State,
+    StudyStates,
+    Thumbs,
+    UtcDateTime,
+    criteria_list,
+    item_details,
+)
 
 metadata = MetaData(
     naming_convention={
@@ -30,6 +41,15 @@ metadata = MetaData(
 
 def _text(name: str, *, key: bool = False) -> Column[str]:
     return Column(name, CleanText, primary_key=key, nullable=False)
+
+
+def _later(name: str) -> Column[str]:
+    """Return a text column that came after its table."""
+    return Column(name, CleanText, nullable=False, server_default="")
+
+
+def _flag(name: str) -> Column[bool]:
+    return Column(name, Boolean, nullable=False, server_default=false())
 
 
 documents = Table(
@@ -164,6 +184,12 @@ studies = Table(
     _text("name"),
     Column("created_at", UtcDateTime, nullable=False),
     Column("seed", BigInteger, nullable=False),
+    _later("preset"),
+    Column("criteria", criteria_list(), nullable=False, server_default=""),
+    _later("guideline"),
+    Column("state", StudyStates, nullable=False, server_default="open"),
+    _flag("invited"),
+    Column("revealed_at", UtcDateTime),
     UniqueConstraint("owner", "name"),
 )
 
@@ -173,6 +199,7 @@ study_turns = Table(
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("turn_id", CleanText, ForeignKey("turns.id"), primary_key=True),
     Column("position", Integer, nullable=False),
+    Column("details", item_details(), nullable=False, server_default=""),
     Index(None, "turn_id"),
 )
 
@@ -183,6 +210,8 @@ annotators = Table(
     _text("name_key", key=True),
     _text("name"),
     Column("joined_at", UtcDateTime, nullable=False),
+    _later("drawn_as"),
+    Column("removed_at", UtcDateTime),
 )
 
 ratings = Table(
@@ -198,6 +227,8 @@ ratings = Table(
     _text("comment"),
     Column("seconds", Float, nullable=False),
     Column("rated_at", UtcDateTime, nullable=False),
+    _flag("draft"),
+    _flag("revision"),
     ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
     ForeignKeyConstraint(["study_id", "annotator_key"], ["annotators.study_id", "annotators.name_key"]),
     Index(None, "study_id", "annotator_key"),
@@ -214,6 +245,8 @@ adjudications = Table(
     _text("value"),
     _text("reason"),
     Column("decided_at", UtcDateTime, nullable=False),
+    _later("category"),
+    _later("decided_by"),
     ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
     Index(None, "study_id"),
 )
@@ -251,6 +284,32 @@ held_conversations = Table(
     _text("conversation_id"),
     _text("first_question"),
     Column("finished_at", UtcDateTime),
+)
+
+skips = Table(
+    "skips",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _text("study_id"),
+    _text("turn_id"),
+    _text("annotator_key"),
+    _text("reason"),
+    Column("seconds", Float, nullable=False),
+    Column("skipped_at", UtcDateTime, nullable=False),
+    ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
+    ForeignKeyConstraint(["study_id", "annotator_key"], ["annotators.study_id", "annotators.name_key"]),
+    Index(None, "study_id"),
+)
+
+study_pictures = Table(
+    "study_pictures",
+    metadata,
+    Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    _text("document_id", key=True),
+    Column("page", Integer, primary_key=True, autoincrement=False),
+    _text("passage_id", key=True),
+    _text("mime"),
+    Column("image", LargeBinary, nullable=False),
 )
 
 preferences = Table(

@@ -8,7 +8,7 @@ from alembic import op
 from pdfqa_core.storage.migrations.columns import moment, texts
 
 revision = "0012"
-down_revision = "0010"
+down_revision = "0011"
 
 
 def upgrade() -> None:

@@ -22,6 +22,8 @@ from pdfqa_core.storage.seats import ONLY_OWNER
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import Role
 
+__all__ = ["NOBODY", "Entry", "Invitation", "InvitationService", "Seat", "is_seat"]
+
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
@@ -66,7 +68,7 @@ class InvitationService:
         return self._invitations.list(self._own(owner, study_id))
 
     def invite(self, owner: str, study_id: str, name: str, role: Role = Role.ANNOTATOR) -> str:
-        """Invite somebody and return the query of their link, "?study=…&invite=…", which cannot be asked for again.
+        """Invite somebody and return the query of their link, "?tab=annotate&study=…&invite=…"; it is not kept.
 
         Raises UsageError if the name is empty, too long, or invited already.
         """
@@ -145,7 +147,12 @@ class InvitationService:
 
 
 def _link(study_id: str, token: str) -> str:
-    return f"?study={study_id}&invite={token}"
+    return f"?tab=annotate&study={study_id}&invite={token}"
+
+
+def entrance(study_id: str) -> str:
+    """Return the query of the address at which those who have a password come in."""
+    return f"?tab=annotate&study={study_id}&enter=1"
 
 
 def _hash(token: str) -> str:

@@ -14,10 +14,12 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
-from pdfqa_core.services.studies import RatingItem
+from pdfqa_core.services.invitations import is_seat
+from pdfqa_core.services.studies import RatingItem, own_name
 from pdfqa_core.ui import annotate_view, downloads
 from pdfqa_core.ui.annotate_results import ResultParts, measured, measures_html, report
 from pdfqa_core.ui.components import AT_ONCE, QUIET, Click, clicked, error_html, live_html, render, switch
+from pdfqa_core.ui.invite import People
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session, Shown
 
@@ -71,6 +73,7 @@ class Parts:
                             "Bring a study from another workspace (ZIP)", file_types=[".zip"], size="sm",
                             elem_id="annotate-bring",
                         )  # fmt: skip
+                    self.people = People()
                 with gr.Group(visible=False) as self.rating:
                     self.form = live_html(elem_id="annotate-form", padding=True)
                     self.comment = gr.Textbox(
@@ -118,6 +121,7 @@ def build(services: Services, session: gr.State) -> Shown:
     for kind, button in parts.files.items():
         made = button.click(partial(handlers.export, kind), state, [parts.file, parts.message], **AT_ONCE)
         made.success(None, parts.message, None, js=fetch)
+    parts.people.wire(services, parts.study, session)
     reports = parts.reports
     reports.gold.upload(handlers.gold, [reports.gold, *state], [reports.measures, parts.message], **QUIET)
     chosen = [reports.choice, reports.gold, *state]
@@ -148,6 +152,7 @@ class Handlers:
         """Return the whole tab."""
         parts = self.parts
         studies = self.services.studies.list(session.owner)
+        work = self._seated(work, session)
         if work.study_id not in {one.id for one in studies}:
             work = Work(studies[0].id if studies else "")
         conversations = [c for c in self.services.conversations.list(session.owner) if c.turn_count]
@@ -159,9 +164,9 @@ class Handlers:
             parts.message: "",
             parts.page: "",
             parts.name: gr.Textbox(value=""),
-            parts.sign_in: gr.Group(visible=not signed_in),
+            parts.sign_in: gr.Group(visible=not signed_in and not is_seat(session.owner)),
             parts.rating: gr.Group(visible=signed_in),
-            parts.who: gr.Button(f"{work.annotator}: sign out"),
+            parts.who: gr.Button(f"{work.annotator}: sign out", visible=not is_seat(session.owner)),
             parts.results: self._results(work, session),
         }
         if signed_in:
@@ -171,6 +176,14 @@ class Handlers:
         else:
             update[parts.item] = annotate_view.no_item_html(START if studies or conversations else NO_TURNS)
         return update | self._reports(work, session)
+
+    def _seated(self, work: Work, session: Session) -> Work:
+        """Return the work of who came by an invitation: signed in to its study, or looking on."""
+        seat = self.services.invitations.seat(session.owner)
+        if seat is None or (work.study_id, work.annotator) == (seat.study_id, own_name(seat)):
+            return work
+        work = Work(seat.study_id, own_name(seat))
+        return self._next(work, session) if work.annotator else work
 
     def _reports(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return the tables of the study, in whose place an item stands while one is open."""
@@ -321,8 +334,9 @@ class Handlers:
         if hit is None:
             return ""
         passage = hit.passage
+        owner = self.services.studies.page_owner(session.owner, work.study_id)
         return show_page(
-            self.services, session.owner, passage.document_id, main_page(passage), settings=session.settings,
+            self.services, owner, passage.document_id, main_page(passage), settings=session.settings,
             passage=passage, request=request, filename=item.filenames.get(passage.document_id, REMOVED) if item else "",
         ).html  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,11 @@ def rating_rows(
         for one in turns
         for rating in by_turn.get(one.turn.id, ())
     )
+
+
+def blinded(row: RatingRow) -> RatingRow:
+    """Return the row without what tells which system answered, or what the one who asked thought of it."""
+    return replace(row, reader="", model="", settings_fingerprint="", thumb="")
 
 
 def ratings_frame(rows: Iterable[RatingRow]) -> DataFrame:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.records import LINK_USED, SEAT, Invitation, Seat
-from pdfqa_core.storage.seats import ONLY_OWNER
+from pdfqa_core.storage.seats import ONLY_OWNER, OVER
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import Role
 
-__all__ = ["NOBODY", "Entry", "Invitation", "InvitationService", "Seat", "is_seat"]
+__all__ = ["NOBODY", "OVER", "Entry", "Invitation", "InvitationService", "Seat", "is_seat"]
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

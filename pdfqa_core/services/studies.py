@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from itertools import count
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.ratings import FORMATS, rating_rows, write_ratings
+from pdfqa_core.exports.ratings import FORMATS, blinded, rating_rows, write_ratings
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Disagreement, Given
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.records import Seat, StudyTurn
+from pdfqa_core.storage.records import SEAT, Seat, StudyTurn
+from pdfqa_core.storage.seats import OVER
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import Adjudication, Criterion, Rating, Role, Study
 
@@ -62,7 +63,8 @@ class RatingsFile:
 class RatedStudy:
     """A study with its turns, the ratings and adjudications that count, and the progress of each annotator.
 
-    Annotators are those who have signed in or are invited. `seat` is that of the invited person who asks.
+    Annotators are those who have signed in or are invited. `seat` is that of the invited person who asks, `closed` are
+    the names that only others have.
     """
 
     study: Study
@@ -71,6 +73,7 @@ class RatedStudy:
     adjudications: tuple[Adjudication, ...]
     progress: Mapping[str, AnnotationProgress]
     seat: Seat | None = None
+    closed: frozenset[str] = frozenset()
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -92,7 +95,7 @@ class RatedStudy:
         """
         if self.open_to(viewer):
             return self.ratings
-        if self.seat is not None and viewer != own_name(self.seat):
+        if viewer in self.closed or (self.seat is not None and viewer != own_name(self.seat)):
             return ()
         return tuple(rating for rating in self.ratings if rating.annotator == viewer)
 
@@ -160,9 +163,7 @@ class StudyService:
         if not study_id:
             raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
         study_id = self._studies.get(owner, study_id).id
-        seat = self._studies.seat(owner)
-        if seat is not None and own_name(seat) != name:
-            raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
+        self._check_name(owner, study_id, name)
         return self._studies.sign_in(study_id, name)
 
     def page_owner(self, owner: str, study_id: str) -> str:
@@ -260,7 +261,10 @@ class StudyService:
             for name in self._studies.annotators(study_id)
         }
         seat = self._studies.seat(owner)
-        return RatedStudy(study, turns, ratings, self._studies.adjudications(study_id), progress, seat)
+        closed = {name for name in progress if seat is None and self._studies.came_by_link(study_id, name)}
+        return RatedStudy(
+            study, turns, ratings, self._studies.adjudications(study_id), progress, seat, frozenset(closed)
+        )
 
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
         """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.
@@ -292,17 +296,28 @@ class StudyService:
                 "All ratings can be seen once two people or more have signed in and rated everything.",
                 "Sign in to download your own, or use: pdfqa export ratings",
             )
-        rows = rating_rows(found.study, found.turns, ratings, found.adjudications)
+        blind = not found.open_to(viewer)
+        rows = rating_rows(found.study, found.turns, ratings, () if blind else found.adjudications)
+        if blind:
+            rows = tuple(blinded(row) for row in rows)
         name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
         return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
 
     def _own(self, owner: str, study_id: str, annotator: str) -> tuple[tuple[StudyTurn, ...], Given]:
         """Return the turns of a study and the annotator's own ratings. An invited person has no others' name."""
-        seat = self._studies.seat(owner)
-        if seat is not None and annotator != own_name(seat):
-            raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
+        self._check_name(owner, study_id, annotator)
         ratings = self._studies.ratings(study_id, annotator)
         return self._studies.turns(owner, study_id), annotation.by_annotator(ratings).get(annotator, {})
+
+    def _check_name(self, owner: str, study_id: str, name: str) -> None:
+        """Raise UsageError unless this name is for whoever asks: who is invited has theirs, and nobody else has it."""
+        seat = self._studies.seat(owner)
+        if seat is None and owner.startswith(SEAT):
+            raise UsageError(*OVER)
+        if seat is not None and name != own_name(seat):
+            raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
+        if seat is None and name and self._studies.came_by_link(study_id, name):
+            raise UsageError(f"“{name}” was invited and comes in by their own link.", "Sign in under another name.")
 
     def _queue(self, owner: str, study_id: str, annotator: str) -> tuple[str, ...]:
         return annotation.order(self._studies.get(owner, study_id), annotator)

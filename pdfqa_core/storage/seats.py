@@ -11,6 +11,9 @@ from pdfqa_core.types import Role
 
 ONLY_OWNER = ("Only the owner of the study may do this.", "Ask them.")
 
+OVER = ("You are let in no more: your invitation was withdrawn or renewed, or you came in with another browser.",
+        "Ask the owner of the study for a new link.")  # fmt: skip
+
 
 def find_seat(connection: Connection, owner: str) -> Seat | None:
     """Return what an invited person is let in to; None for any other owner, and where that is over."""

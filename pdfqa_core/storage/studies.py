@@ -20,6 +20,7 @@ from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
     conversations,
+    invitations,
     ratings,
     skips,
     studies,
@@ -132,6 +133,12 @@ class Studies:
         """Return what somebody who came in by an invitation may read; None for any other owner, or no longer."""
         with self._database.read() as connection:
             return find_seat(connection, owner)
+
+    def came_by_link(self, study_id: str, name: str) -> bool:
+        """Return whether this name is that of somebody with an invitation, which nobody else may use."""
+        where = (invitations.c.study_id == study_id, invitations.c.name_key == name_key(name))
+        with self._database.read() as connection:
+            return connection.scalar(select(invitations.c.id).where(*where)) is not None
 
     def turns(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
         """Return the turns of a study in its own order, also of conversations that were deleted since."""

@@ -18,14 +18,12 @@ from markupsafe import Markup
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
-from pdfqa_core.services.invitations import NOBODY, Entry, is_seat
+from pdfqa_core.services.invitations import NOBODY, OVER, Entry, is_seat
 from pdfqa_core.types import Role
 from pdfqa_core.ui.components import error_html, live_html, render
 from pdfqa_core.ui.guard import BY_ITSELF
 from pdfqa_core.ui.session import Session
 
-OVER = ("You are let in no more: your invitation was withdrawn or renewed, or you came in with another browser.",
-        "Ask the owner of the study for a new link.")  # fmt: skip
 NOT_YOURS = ("You were invited to rate. This part of the program belongs to the owner of the study.", "")
 _MOST_KEPT = 50  # studies that a browser remembers
 

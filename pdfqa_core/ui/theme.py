@@ -10,7 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS = Path(__file__).parent / "assets"
 SHEETS = ("app.css", "collections.css", "search.css", "overview.css", "invited.css")
-SCRIPTS = ("app.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js")  # in this order
+SCRIPTS = (  # in this order
+    "app.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js",
+)  # fmt: skip
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")
 

@@ -365,9 +365,10 @@ class Criterion:
     """A question that annotators answer about an item by choosing a value of the scale.
 
     `scale` holds the values as they are stored and `labels` what their buttons say, both in the order of the buttons;
-    without a scale it is answered in words, and may be left out. `keys` are the keys of those buttons; of a criterion for passages each of them holds one letter for each passage, by
-    rank, and may end early. `title` and `help` are shown with the buttons. `rest_key` is for passages: the key that
-    gives the last value of the scale to all passages without a value.
+    without a scale it is answered in words, and may be left out. `keys` are the keys of those buttons; of a criterion
+    for passages each of them holds one letter for each passage, by rank, and may end early. `title` and `help` are
+    shown with the buttons. `rest_key` is for passages: the key that gives the last value of the scale to all passages
+    without a value.
     """
 
     name: str

@@ -25,8 +25,9 @@ class RatingRow:
 
     `passages` and `pages` ("file p. 7", parted by "; ") are those shown with the answer; for the rating of one
     passage, that one. `thumb` is what the one who asked thought of the answer: "up", "down" or nothing. `adjudicated`
-    is the value agreed on later, empty without one. `seconds` is the time the annotator looked at the item;
-    `rated_at` is in UTC.
+    is the value agreed on later, empty without one; `revised` is what the annotator changed theirs to after agreement
+    could be seen. `kind` is "training" or "check" for an item that is no part of the results. `seconds` is the time
+    the annotator looked at the item; `rated_at` is in UTC.
     """
 
     study: str
@@ -36,6 +37,8 @@ class RatingRow:
     value: str
     comment: str
     adjudicated: str
+    revised: str
+    kind: str
     conversation: str
     turn: int
     question: str
@@ -53,18 +56,26 @@ class RatingRow:
 
 
 def rating_rows(
-    study: Study, turns: Sequence[StudyTurn], ratings: Iterable[Rating], adjudications: Iterable[Adjudication] = ()
-) -> tuple[RatingRow, ...]:
+    study: Study, turns: Sequence[StudyTurn], ratings: Iterable[Rating], adjudications: Iterable[Adjudication] = (),
+    revisions: Iterable[Rating] = (),
+) -> tuple[RatingRow, ...]:  # fmt: skip
     """Return one row per rating, in the order of the study's turns, items and annotators as they come.
 
-    Ratings of turns that are not among `turns` are left out.
+    Ratings of turns that are not among `turns` are left out. Of `revisions`, oldest first, the last counts.
     """
+    later = {(one.annotator, one.item_id, one.criterion): one.value for one in revisions}
     agreed = {(decision.item_id, decision.criterion): decision.value for decision in adjudications}
     by_turn: dict[str, list[Rating]] = {}
     for rating in ratings:
         by_turn.setdefault(rating.turn_id, []).append(rating)
     return tuple(
-        _row(study, one, rating, agreed.get((rating.item_id, rating.criterion), ""))
+        _row(
+            study,
+            one,
+            rating,
+            agreed.get((rating.item_id, rating.criterion), ""),
+            later.get((rating.annotator, rating.item_id, rating.criterion), ""),
+        )
         for one in turns
         for rating in by_turn.get(one.turn.id, ())
     )
@@ -105,7 +116,7 @@ def wide_frame(rows: Sequence[RatingRow]) -> DataFrame:
     )  # fmt: skip
 
 
-def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str) -> RatingRow:
+def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str, revised: str) -> RatingRow:
     turn = one.turn
     rank = rating.item_id.partition("#")[2]
     hits = [hit for hit in turn.answer.hits if not rank or str(hit.rank) == rank]
@@ -117,6 +128,8 @@ def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str) -> Rati
         value=rating.value,
         comment=rating.comment,
         adjudicated=adjudicated,
+        revised=revised,
+        kind=one.details.role,
         conversation=one.conversation_id,
         turn=turn.number,
         question=turn.question,

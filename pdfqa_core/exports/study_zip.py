@@ -13,7 +13,7 @@ from pdfqa_core.json_codec import parse_json, plain, restore
 from pdfqa_core.storage.records import StudyCopy
 from pdfqa_core.whole_files import DAMAGE
 
-FORMAT = 1
+FORMAT = 2
 CONTENT, TABLE = "study.json", "ratings.csv"
 LARGEST = 1_000_000_000  # bytes of the content, unpacked
 _HINT = "Give a file that “pdfqa study export” wrote."
@@ -23,7 +23,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a ZIP can hold: the 
 def write_study(copy: StudyCopy) -> bytes:
     """Return the ZIP of a study; the same study makes the same bytes."""
     content = json.dumps({"format": FORMAT, **plain(copy)}, separators=(",", ":"))
-    table = write_ratings(rating_rows(copy.study, copy.turns, copy.ratings, copy.adjudications))
+    table = write_ratings(rating_rows(copy.study, copy.turns, copy.ratings, copy.adjudications, copy.revisions))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, data in ((CONTENT, content.encode()), (TABLE, table)):

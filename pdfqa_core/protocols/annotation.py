@@ -8,7 +8,7 @@ that was shown. Whoever wants to know something else adds a criterion: form, key
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
@@ -79,16 +79,6 @@ class AnnotationProgress:
     minutes_left: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A thing two annotators judged differently: their values and comments in the order of the pair."""
-
-    turn: Turn
-    judged: Judged
-    values: tuple[str, str]
-    comments: tuple[str, str]
-
-
 def judged(turn: Turn, criteria: Sequence[Criterion]) -> tuple[Judged, ...]:
     """Return everything that is judged about a turn, by criterion; passages in order of rank."""
     found: list[Judged] = []
@@ -100,39 +90,56 @@ def judged(turn: Turn, criteria: Sequence[Criterion]) -> tuple[Judged, ...]:
     return tuple(found)
 
 
+def needed(turn: Turn, criteria: Sequence[Criterion]) -> tuple[Judged, ...]:
+    """Return what must be judged about a turn before it is finished: all but what is answered in words."""
+    return tuple(part for part in judged(turn, criteria) if not part.criterion.is_text)
+
+
 def commented(criteria: Sequence[Criterion]) -> Criterion:
     """Return the criterion whose ratings keep the comments: the first about the answer, else the first of all."""
-    return next((one for one in criteria if one.applies_to is AppliesTo.ANSWER), criteria[0])
+    asked = [one for one in criteria if not one.is_text] or [*criteria]
+    return next((one for one in asked if one.applies_to is AppliesTo.ANSWER), asked[0])
 
 
-def order(study: Study, annotator: str) -> tuple[str, ...]:
-    """Return the study's turn ids in this annotator's own order, the same at every call and on every machine."""
-    turn_ids = list(study.turn_ids)
+def order(study: Study, annotator: str, first: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the study's turn ids in this annotator's own order, the same at every call and on every machine.
+
+    Those in `first`, the training items, come before the others and in the same order for everybody.
+    """
+    turn_ids = [one for one in study.turn_ids if one not in first]
     random.Random(f"{study.seed}|{annotator.strip().casefold()}").shuffle(turn_ids)  # noqa: S311 - not a secret
-    return tuple(turn_ids)
+    return (*(one for one in study.turn_ids if one in first), *turn_ids)
 
 
 def next_unrated(
-    turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion], order: Sequence[str], after: str = ""
-) -> str:
+    turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion], order: Sequence[str], after: str = "",
+    skipped: Collection[str] = (),
+) -> str:  # fmt: skip
     """Return the next turn in `order` whose annotator has not finished it, empty when all are finished.
 
-    Looks behind the turn `after` first, then from the beginning, so that skipped turns come back at the end.
+    Looks behind the turn `after` first, then from the beginning, so that turns that were put off come back at the end.
+    `skipped` are those that the annotator cannot judge.
     """
-    done = _done(turns, given, criteria)
+    done = _done(turns, given, criteria).union(skipped)
     start = order.index(after) + 1 if after in order else 0
     return next((turn_id for turn_id in (*order[start:], *order[:start]) if turn_id not in done), "")
 
 
-def progress(turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion]) -> AnnotationProgress:
-    """Return how many turns an annotator who has given these ratings has finished, and how long the others take."""
-    done = _done(turns, given, criteria)
-    if not done:
-        return AnnotationProgress(0, len(turns))
+def progress(
+    turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion], skipped: Collection[str] = ()
+) -> AnnotationProgress:
+    """Return how many turns an annotator who has given these ratings has finished, and how long the others take.
+
+    `skipped` are turns that the annotator cannot judge; they count as finished.
+    """
+    rated = _done(turns, given, criteria)
+    done = rated.union(turn.id for turn in turns if turn.id in skipped)
+    if not rated:
+        return AnnotationProgress(len(done), len(turns))
     seconds: dict[str, float] = {}
     for rating in given.values():
         seconds[rating.turn_id] = max(seconds.get(rating.turn_id, 0.0), rating.seconds)
-    per_item = median(seconds[turn_id] for turn_id in done)
+    per_item = median(seconds.get(turn_id, 0.0) for turn_id in rated)
     return AnnotationProgress(len(done), len(turns), per_item, ceil(per_item * (len(turns) - len(done)) / 60))
 
 
@@ -146,6 +153,7 @@ def form_ratings(
     rated_at: datetime,
     comment: str = "",
     seconds: float = 0.0,
+    draft: bool = False,
 ) -> tuple[Rating, ...]:
     """Return the ratings that a filled form makes: `values` by item and criterion. What is not in it is not rated.
 
@@ -156,7 +164,7 @@ def form_ratings(
     for (item_id, name), value in values.items():
         if (item_id, name) not in scales:
             raise UsageError(f"The item {item_id!r} is not part of this turn.", "Open the turn again.")
-        if value not in scales[item_id, name]:
+        if scales[item_id, name] and value not in scales[item_id, name]:
             choices = ", ".join(scales[item_id, name])
             raise UsageError(f"{value!r} is no value of {name!r}.", f"Choose one of: {choices}.")
     with_comment = commented(criteria).name
@@ -170,6 +178,7 @@ def form_ratings(
             comment=comment if name == with_comment else "",
             seconds=seconds,
             rated_at=rated_at,
+            draft=draft,
         )
         for (item_id, name), value in values.items()
     )
@@ -183,20 +192,6 @@ def by_annotator(ratings: Iterable[Rating]) -> dict[str, dict[tuple[str, str], R
     return found
 
 
-def disagreements(
-    turns: Sequence[Turn], one: Given, other: Given, criteria: Sequence[Criterion]
-) -> tuple[Disagreement, ...]:
-    """Return what two annotators judged differently, in the order of the turns."""
-    found = []
-    for turn in turns:
-        for part in judged(turn, criteria):
-            first, second = one.get(part.key), other.get(part.key)
-            if first and second and first.value != second.value:
-                values, comments = (first.value, second.value), (first.comment, second.comment)
-                found.append(Disagreement(turn, part, values, comments))
-    return tuple(found)
-
-
 def agreement_table(
     one: Given, other: Given, criteria: Sequence[Criterion], *, annotators: tuple[str, str],
     conversations: Mapping[str, str], seed: int = 0,
@@ -206,7 +201,7 @@ def agreement_table(
     `conversations` gives the conversation of each turn: intervals resample turns, or conversations where they are many.
     """
     table = []
-    for criterion in criteria:
+    for criterion in (one for one in criteria if not one.is_text):
         shared = [key for key in one if key in other and key[1] == criterion.name]
         first, second = ([side[key].value for key in shared] for side in (one, other))
         scale = criterion.scale
@@ -220,4 +215,4 @@ def agreement_table(
 
 
 def _done(turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion]) -> frozenset[str]:
-    return frozenset(turn.id for turn in turns if all(part.key in given for part in judged(turn, criteria)))
+    return frozenset(turn.id for turn in turns if all(part.key in given for part in needed(turn, criteria)))

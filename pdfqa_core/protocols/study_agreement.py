@@ -42,7 +42,7 @@ def study_agreement(
         for pair in combinations(given, 2)
     }
     found = []
-    for criterion in criteria:
+    for criterion in (one for one in criteria if not one.is_text):
         values = {
             name: {key[0]: rating.value for key, rating in ratings.items() if key[1] == criterion.name}
             for name, ratings in given.items()

@@ -13,6 +13,7 @@ from typing import Self
 
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
+from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.answering import Answering, Written
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.collections import CollectionService
@@ -36,7 +37,9 @@ from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
+from pdfqa_core.services.study_pages import StudyPages
 from pdfqa_core.services.study_reports import StudyReports
+from pdfqa_core.services.study_setup import StudySetup
 from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
@@ -77,6 +80,9 @@ class Services:
     conversations: Conversations
     conversation_files: ConversationFileService
     studies: StudyService
+    study_setup: StudySetup
+    study_pages: StudyPages
+    adjudication: AdjudicationService
     study_reports: StudyReports
     study_files: StudyFiles
     invitations: InvitationService
@@ -103,6 +109,8 @@ class Services:
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
         studies = StudyService(store.studies, store.conversations)
+        study_pages = StudyPages(store.study_changes, pages)
+        documents.while_whole(study_pages.before_removal)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
 
         def finished(owner: str, document: Document) -> None:
@@ -134,6 +142,9 @@ class Services:
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
             studies=studies,
+            study_setup=StudySetup(store.studies, store.study_changes, studies, documents),
+            study_pages=study_pages,
+            adjudication=AdjudicationService(studies, store.study_changes),
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             invitations=InvitationService(store.invitations, store.studies),

@@ -76,6 +76,7 @@ class DocumentService:
         self._tasks = tasks
         self._looking = threading.Lock()
         self._slots = Slots(settings.extraction.workers or cpu_count())
+        self._still_whole: list[Callable[[str, str], None]] = []
         self._before_removal: list[Callable[[Path], None]] = []
         self._when_removed: list[Callable[[str, str], None]] = []
         try:
@@ -189,6 +190,8 @@ class DocumentService:
 
     def remove(self, owner: str, document_id: str) -> None:
         """Remove a document, its pages and what was derived from it."""
+        for keep in self._still_whole:
+            keep(owner, document_id)
         for release in self._before_removal:
             release(self._store.files.path(document_id))
         self._kept.remove(owner, document_id)
@@ -199,6 +202,10 @@ class DocumentService:
     def before_removal(self, release: Callable[[Path], None]) -> None:
         """Have `release(path of the PDF)` called before each removal, to close the file."""
         self._before_removal.append(release)
+
+    def while_whole(self, keep: Callable[[str, str], None]) -> None:
+        """Have `keep(owner, document_id)` called before anything of a document is removed."""
+        self._still_whole.append(keep)
 
     def when_removed(self, forget: Callable[[str, str], None]) -> None:
         """Have `forget(owner, document_id)` called after each removal."""

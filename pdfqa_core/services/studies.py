@@ -4,109 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.ratings import FORMATS, blinded, rating_rows, write_ratings
-from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
-from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Disagreement, Given
+from pdfqa_core.protocols.annotation import CRITERIA, Given
+from pdfqa_core.protocols.study_disagreements import disagreements
+from pdfqa_core.services.rated_study import RatedStudy, RatingItem, RatingsFile, StudyResults, own_name
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.records import SEAT, Seat, StudyTurn
+from pdfqa_core.storage.records import SEAT, StudyTurn
 from pdfqa_core.storage.seats import OVER
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import Adjudication, Criterion, Rating, Role, Study
+from pdfqa_core.types import (
+    Criterion,
+    ItemRole,
+    Rating,
+    Skip,
+    Study,
+    StudyState,
+)
 
 LONGEST_NAME = 100  # characters of a question that names a study
 
 
-@dataclass(frozen=True, slots=True)
-class RatingItem:
-    """The item an annotator has open, None where all are rated, with the annotator's own ratings of the study.
-
-    `position` is its place in the annotator's order, from 1; `comment` is what was saved with it.
-    """
-
-    item: StudyTurn | None
-    given: Given
-    position: int
-    progress: AnnotationProgress
-    comment: str
-
-
-@dataclass(frozen=True, slots=True)
-class StudyResults:
-    """The progress of each annotator, and what their ratings show, limited to what the viewer may see.
-
-    `waiting` are those who have not finished. `table` and `disagreements` are empty as long as they could influence
-    anybody's ratings.
-    """
-
-    progress: tuple[tuple[str, AnnotationProgress], ...]
-    waiting: tuple[str, ...]
-    table: tuple[Agreement, ...] = ()
-    disagreements: tuple[Disagreement, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RatingsFile:
-    """Ratings as a file: its name, its content, and how many ratings it holds."""
-
-    name: str
-    data: bytes
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class RatedStudy:
-    """A study with its turns, the ratings and adjudications that count, and the progress of each annotator.
-
-    Annotators are those who have signed in or are invited. `seat` is that of the invited person who asks, `closed` are
-    the names that only others have.
-    """
-
-    study: Study
-    turns: tuple[StudyTurn, ...]
-    ratings: tuple[Rating, ...]
-    adjudications: tuple[Adjudication, ...]
-    progress: Mapping[str, AnnotationProgress]
-    seat: Seat | None = None
-    closed: frozenset[str] = frozenset()
-
-    @property
-    def waiting(self) -> tuple[str, ...]:
-        """Those who have signed in and not finished."""
-        return tuple(name for name, step in self.progress.items() if step.done < step.total)
-
-    def open_to(self, viewer: str | None) -> bool:
-        """Return whether a viewer may see everybody's ratings, and numbers made of them.
-
-        Everybody may once there are two or more and all of them have finished. None is the owner at the command line,
-        who always may.
-        """
-        return (viewer is None and self.seat is None) or (len(self.progress) > 1 and not self.waiting)
-
-    def visible(self, viewer: str | None) -> tuple[Rating, ...]:
-        """Return the ratings that a viewer may see. This alone decides it, for results and for files.
-
-        Before they are `open_to` the viewer, an annotator sees their own, and whoever is not signed in ("") none.
-        """
-        if self.open_to(viewer):
-            return self.ratings
-        if viewer in self.closed or (self.seat is not None and viewer != own_name(self.seat)):
-            return ()
-        return tuple(rating for rating in self.ratings if rating.annotator == viewer)
-
-
-def own_name(seat: Seat) -> str:
-    """Return the name that an invited person rates under; empty for who only looks on."""
-    return seat.name if seat.role is Role.ANNOTATOR else ""
-
-
 class StudyService:
-    """The studies of a workspace; `criteria` are what annotators are asked.
+    """The studies of a workspace; `criteria` are what annotators are asked where a study does not say.
 
     Methods raise UsageError where the study is not the owner's, and StorageError.
     """
@@ -120,9 +45,21 @@ class StudyService:
 
     # ------------------------------------------------------------ studies
 
-    def list(self, owner: str) -> tuple[Study, ...]:
-        """Return the owner's studies, newest first."""
-        return self._studies.list(owner)
+    def list(self, owner: str, *, deleted: bool = False) -> tuple[Study, ...]:
+        """Return the owner's studies, newest first; those that are marked as deleted only where asked for."""
+        return tuple(one for one in self._studies.list(owner) if deleted or one.state is not StudyState.DELETED)
+
+    def get(self, owner: str, study_id: str) -> Study:
+        """Return one study."""
+        return self._studies.get(owner, study_id)
+
+    def criteria_of(self, study: Study) -> tuple[Criterion, ...]:
+        """Return what a study asks."""
+        return study.criteria or self.criteria
+
+    def names(self, owner: str, study_id: str) -> tuple[str, ...]:
+        """Return who may sign in by choosing their name: who was invited, and who did before."""
+        return self._studies.annotators(self._studies.get(owner, study_id).id)
 
     def create(self, owner: str, name: str, conversation_ids: Sequence[str]) -> Study:
         """Make a study of all turns of these conversations. Raises UsageError as `Studies.create`."""
@@ -130,7 +67,10 @@ class StudyService:
 
     def open_studies(self, owner: str) -> tuple[Study, ...]:
         """Return the owner's studies that take more answers, newest first: those whose agreement nobody sees yet."""
-        return tuple(study for study in self._studies.list(owner) if self._is_open(owner, study.id))
+        return tuple(
+            study for study in self._studies.list(owner)
+            if study.state is StudyState.OPEN and self._is_open(owner, study.id)
+        )  # fmt: skip
 
     def create_of(self, owner: str, conversation_id: str, turn_id: str = "") -> Study:
         """Make a study of one turn, or of the whole conversation, named after what was asked."""
@@ -145,6 +85,7 @@ class StudyService:
 
     def add(self, owner: str, study_id: str, turn_id: str) -> Study:
         """Add a turn to a study and return it. Raises UsageError if the study's agreement can be seen already."""
+        self._require_open(owner, study_id)
         if not self._is_open(owner, study_id):
             raise UsageError("Everybody has finished this study, so it takes no more answers.", "Make a new one.")
         return self._studies.add_turn(owner, study_id, turn_id)
@@ -156,15 +97,23 @@ class StudyService:
     def _is_open(self, owner: str, study_id: str) -> bool:
         return not self.rated(owner, study_id).open_to("")
 
+    def _require_open(self, owner: str, study_id: str) -> Study:
+        study = self._studies.get(owner, study_id)
+        if study.state is not StudyState.OPEN:
+            raise UsageError(f"“{study.name}” is {study.state}: nothing can be rated in it.", "Open it again first.")
+        return study
+
     # ------------------------------------------------------------ rating
 
     def sign_in(self, owner: str, study_id: str, name: str) -> str:
         """Return the annotator's name as it was first spelled. Raises UsageError for names that cannot be."""
         if not study_id:
             raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
-        study_id = self._studies.get(owner, study_id).id
+        study = self._studies.get(owner, study_id)
         self._check_name(owner, study_id, name)
-        return self._studies.sign_in(study_id, name)
+        if study.state is not StudyState.OPEN and name not in self._studies.annotators(study_id):
+            self._require_open(owner, study_id)
+        return self._studies.sign_in(study.id, name)
 
     def page_owner(self, owner: str, study_id: str) -> str:
         """Return whose documents the pages of a study's passages are, for somebody who may read the study."""
@@ -173,105 +122,197 @@ class StudyService:
 
     def item(self, owner: str, study_id: str, annotator: str, turn_id: str) -> RatingItem:
         """Return an item of the study for its annotator, no item if there is no such turn."""
-        turns, given = self._own(owner, study_id, annotator)
-        step = annotation.progress([one.turn for one in turns], given, self.criteria)
+        study, turns, given, skipped = self._own(owner, study_id, annotator)
+        criteria = self.criteria_of(study)
+        step = annotation.progress([one.turn for one in turns], given, criteria, skipped)
         item = next((one for one in turns if one.turn.id == turn_id), None)
-        queue = self._queue(owner, study_id, annotator)
-        kept = given.get((turn_id, annotation.commented(self.criteria).name))
+        queue = self._queue(study, turns, annotator)
+        kept = given.get((turn_id, annotation.commented(criteria).name))
         position = queue.index(turn_id) + 1 if item else step.done
-        return RatingItem(item, given, position, step, kept.comment if kept else "")
+        own = [rating for rating in given.values() if rating.turn_id == turn_id]
+        counting = annotation.by_annotator(self._studies.ratings(study_id, annotator)).get(annotator, {})
+        parts = annotation.needed(item.turn, criteria) if item else ()
+        return RatingItem(
+            item, given, position, step, kept.comment if kept else "", criteria,
+            self._studies.earlier(owner, turn_id) if item else (),
+            {(one.item_id, one.criterion): counting[one.item_id, one.criterion].value for one in own
+             if (one.revision or study.revealed_at) and (one.item_id, one.criterion) in counting
+             and counting[one.item_id, one.criterion].value != one.value},
+            any(rating.draft for rating in own), bool(parts) and all(part.key in counting for part in parts),
+            skipped.get(turn_id, ""), self._studies.last_id(study_id, annotator), study.guideline,
+        )  # fmt: skip
 
     def next(self, owner: str, study_id: str, annotator: str, after: str = "") -> str:
-        """Return the next turn that the annotator has not finished, behind `after` first; empty if there is none."""
-        turns, given = self._own(owner, study_id, annotator)
-        queue = self._queue(owner, study_id, annotator)
-        return annotation.next_unrated([one.turn for one in turns], given, self.criteria, queue, after)
+        """Return the next turn that the annotator has not submitted, behind `after` first; empty if there is none."""
+        study, turns, given, skipped = self._own(owner, study_id, annotator)
+        submitted = {key: rating for key, rating in given.items() if not rating.draft}
+        queue = self._queue(study, turns, annotator)
+        plain = [one.turn for one in turns]
+        return annotation.next_unrated(plain, submitted, self.criteria_of(study), queue, after, skipped)
 
     def neighbour(self, owner: str, study_id: str, annotator: str, turn_id: str, by: int) -> str:
         """Return the turn so many places further in the annotator's order; from no turn the last."""
-        queue = self._queue(owner, study_id, annotator)
+        study = self._studies.get(owner, study_id)
+        queue = self._queue(study, self._studies.turns(owner, study_id), annotator)
         return queue[(queue.index(turn_id) + by) % len(queue)] if turn_id in queue else queue[-1]
 
     def save(
         self, owner: str, study_id: str, annotator: str, turn_id: str, values: Mapping[tuple[str, str], str], *,
-        comment: str = "", seconds: float = 0.0,
+        comment: str = "", seconds: float = 0.0, draft: bool = False, seen: int | None = None,
     ) -> datetime:  # fmt: skip
         """Save values by item and criterion; return when. The comment goes with the rating that keeps comments.
 
-        Raises UsageError for an item that is not part of the turn, a value off the scale, an annotator unknown here.
+        A draft counts once the item is submitted. `seen` is that of the RatingItem on the screen. Raises UsageError for
+        an item that is not part of the turn, a value off the scale, an annotator unknown here, a study that is not
+        open, and ConflictError where another window of the same annotator gave one of them another value.
         """
-        turns, _ = self._own(owner, study_id, annotator)
+        self._check_name(owner, study_id, annotator)
+        turns = self._studies.turns(owner, study_id)
         item = next((one for one in turns if one.turn.id == turn_id), None)
         if item is None or not annotator:
             raise UsageError("No item is open.", "Sign in, then press “next unrated”.")
-        now = datetime.now(UTC)
+        study, now = self._require_open(owner, study_id), datetime.now(UTC)
         ratings = annotation.form_ratings(
-            study_id, item.turn, annotator, values, self.criteria, rated_at=now, comment=comment.strip(),
-            seconds=seconds,
+            study_id, item.turn, annotator, values, self.criteria_of(study), rated_at=now, comment=comment.strip(),
+            seconds=seconds, draft=draft,
         )  # fmt: skip
-        self._studies.save_ratings(ratings)
+        self._studies.save_ratings(ratings if draft else self._revised(study, annotator, ratings), seen=seen)
         return now
 
+    def _revised(self, study: Study, annotator: str, ratings: Sequence[Rating]) -> tuple[Rating, ...]:
+        """Return ratings that are to count; those that change what others could see already are marked as revisions."""
+        if study.revealed_at is None:
+            return tuple(ratings)
+        kept = annotation.by_annotator(self._studies.ratings(study.id, annotator)).get(annotator, {})
+        return tuple(replace(one, revision=(one.item_id, one.criterion) in kept) for one in ratings)
+
+    def take(self, owner: str, study_id: str, ratings: Sequence[Rating]) -> None:
+        """Save ratings that were made elsewhere, all or none. Raises UsageError as `save`."""
+        study = self._require_open(owner, study_id)
+        by_name: dict[str, list[Rating]] = {}
+        for one in ratings:
+            by_name.setdefault(one.annotator, []).append(one)
+        self._studies.save_ratings([one for name, own in by_name.items() for one in self._revised(study, name, own)])
+        self.look_if_open(owner, study_id)
+
     def save_rest(
-        self, owner: str, study_id: str, annotator: str, turn_id: str, criterion: str, *, seconds: float = 0.0
-    ) -> datetime:
+        self, owner: str, study_id: str, annotator: str, turn_id: str, criterion: str, *, seconds: float = 0.0,
+        draft: bool = False,
+    ) -> datetime:  # fmt: skip
         """Give the last value of a criterion's scale to all passages of the turn that have none yet; return when."""
         shown = self.item(owner, study_id, annotator, turn_id)
-        parts = annotation.judged(shown.item.turn, self.criteria) if shown.item else ()
+        parts = annotation.judged(shown.item.turn, shown.criteria) if shown.item else ()
         values = {
             part.key: part.criterion.scale[-1]
             for part in parts
             if part.criterion.name == criterion and part.key not in shown.given
         }
-        return self.save(owner, study_id, annotator, turn_id, values, seconds=seconds)
+        return self.save(owner, study_id, annotator, turn_id, values, seconds=seconds, draft=draft)
 
     def save_comment(
-        self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str, *, seconds: float = 0.0
-    ) -> datetime | None:
+        self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str, *, seconds: float = 0.0,
+        draft: bool = False,
+    ) -> datetime | None:  # fmt: skip
         """Save a comment that has changed with the rating that keeps it; return when, None if nothing was saved.
 
         Without that rating it waits in the form.
         """
-        key = (turn_id, annotation.commented(self.criteria).name)
-        own = self._own(owner, study_id, annotator)[1].get(key)
+        key, own = self._commented(owner, study_id, annotator, turn_id)
         if own is None or own.comment == comment.strip():
             return None
         values = {key: own.value}
-        return self.save(owner, study_id, annotator, turn_id, values, comment=comment, seconds=seconds)
+        return self.save(
+            owner, study_id, annotator, turn_id, values, comment=comment, seconds=seconds, draft=draft or own.draft
+        )
 
     def check_comment(self, owner: str, study_id: str, annotator: str, turn_id: str, comment: str) -> None:
         """Raise UsageError if leaving the item would lose its comment: there is no rating yet to keep it with."""
-        criterion = annotation.commented(self.criteria)
-        given = self._own(owner, study_id, annotator)[1]
-        if turn_id and comment.strip() and (turn_id, criterion.name) not in given:
+        if not turn_id or not comment.strip():
+            return
+        key, own = self._commented(owner, study_id, annotator, turn_id)
+        if own is None:
+            criteria = self.criteria_of(self._studies.get(owner, study_id))
+            criterion = next(one for one in criteria if one.name == key[1])
             raise UsageError(
                 f"The comment is not saved yet, because it is kept with the {criterion.name}'s rating.",
                 f"Choose {' or '.join(criterion.labels)} first, or empty the comment.",
             )
+
+    def _commented(
+        self, owner: str, study_id: str, annotator: str, turn_id: str
+    ) -> tuple[tuple[str, str], Rating | None]:
+        study, _, given, _ = self._own(owner, study_id, annotator)
+        key = (turn_id, annotation.commented(self.criteria_of(study)).name)
+        return key, given.get(key)
+
+    def submit(self, owner: str, study_id: str, annotator: str, turn_id: str, *, seconds: float = 0.0) -> bool:
+        """Make what an annotator has said of an item count; return whether the item is finished with that.
+
+        While something of it is still open nothing is submitted. After agreement could be seen, what differs from
+        before is kept as a revision.
+        """
+        shown = self.item(owner, study_id, annotator, turn_id)
+        if shown.item is None or any(
+            part.key not in shown.given for part in annotation.needed(shown.item.turn, shown.criteria)
+        ):
+            return False
+        study, now = self._require_open(owner, study_id), datetime.now(UTC)
+        drafts = [one for one in shown.given.values() if one.turn_id == turn_id and one.draft]
+        final = [replace(one, draft=False, rated_at=now, seconds=seconds or one.seconds) for one in drafts]
+        if final:
+            self._studies.save_ratings(self._revised(study, annotator, final))
+            self.look_if_open(owner, study_id)
+        return True
+
+    def skip(
+        self, owner: str, study_id: str, annotator: str, turn_id: str, reason: str, *, seconds: float = 0.0
+    ) -> None:
+        """Note that an annotator cannot judge an item: it counts as finished and has no value. Raises UsageError."""
+        self._require_open(owner, study_id)
+        shown = self.item(owner, study_id, annotator, turn_id)
+        if shown.item is None:
+            raise UsageError("No item is open.", "Sign in, then press “next unrated”.")
+        if shown.submitted:
+            raise UsageError("You have submitted this item already.", "Change its ratings instead.")
+        if not reason.strip():
+            raise UsageError("Say why it cannot be judged.")
+        self._studies.skip(Skip(study_id, turn_id, annotator, reason.strip(), seconds, datetime.now(UTC)))
+        self.look_if_open(owner, study_id)
+
+    def look_if_open(self, owner: str, study_id: str) -> None:
+        """Note it if everybody has finished: from then on a change is a revision."""
+        found = self.rated(owner, study_id)
+        if found.study.revealed_at is None and found.open_to(""):
+            self._studies.reveal(study_id)
 
     # ------------------------------------------------------------ results
 
     def rated(self, owner: str, study_id: str) -> RatedStudy:
         """Return a study with everything that was said of it; who may see what its methods tell."""
         study, turns = self._studies.get(owner, study_id), self._studies.turns(owner, study_id)
-        ratings = self._studies.ratings(study_id)
+        ratings, skips = self._studies.ratings(study_id), self._studies.skips(study_id)
         given, plain = annotation.by_annotator(ratings), [one.turn for one in turns]
+        criteria = self.criteria_of(study)
+        skipped: dict[str, set[str]] = {}
+        for one in skips:
+            skipped.setdefault(one.annotator, set()).add(one.turn_id)
         progress = {
-            name: annotation.progress(plain, given.get(name, {}), self.criteria)
+            name: annotation.progress(plain, given.get(name, {}), criteria, skipped.get(name, ()))
             for name in self._studies.annotators(study_id)
         }
         seat = self._studies.seat(owner)
         closed = {name for name in progress if seat is None and self._studies.came_by_link(study_id, name)}
         return RatedStudy(
-            study, turns, ratings, self._studies.adjudications(study_id), progress, seat, frozenset(closed)
-        )
+            study, turns, ratings, self._studies.adjudications(study_id), progress, criteria,
+            self._studies.revisions(study_id), skips, seat, frozenset(closed),
+        )  # fmt: skip
 
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
         """Return the progress of each annotator, and the agreement of two of them if the viewer may see it.
 
-        `viewer` is an annotator, who is one of the two, or empty.
+        `viewer` is an annotator, who is one of the two, or empty. Disagreements are those of all.
         """
-        found = self.rated(owner, study_id)
+        found = self.rated(owner, study_id).counted
         by_name = annotation.by_annotator(found.visible(viewer))
         names = [name for name in found.progress if name in by_name]
         steps = tuple(found.progress.items())
@@ -280,9 +321,10 @@ class StudyService:
         pair = (names[0], viewer if viewer in names[1:] else names[1])
         one, other = by_name[pair[0]], by_name[pair[1]]
         talks = {turn.turn.id: turn.conversation_id for turn in found.turns}
-        table = annotation.agreement_table(one, other, self.criteria, annotators=pair, conversations=talks)
+        table = annotation.agreement_table(one, other, found.criteria, annotators=pair, conversations=talks)
         turns = [turn.turn for turn in found.turns]
-        return StudyResults(steps, found.waiting, table, annotation.disagreements(turns, one, other, self.criteria))
+        differing = disagreements(turns, {name: by_name[name] for name in names}, found.criteria)
+        return StudyResults(steps, found.waiting, table, differing)
 
     def file(self, owner: str, study_id: str, kind: str, viewer: str | None) -> RatingsFile:
         """Return the ratings that the viewer may see, in one of their FORMATS; `viewer` None is the owner: all.
@@ -296,18 +338,24 @@ class StudyService:
                 "All ratings can be seen once two people or more have signed in and rated everything.",
                 "Sign in to download your own, or use: pdfqa export ratings",
             )
-        blind = not found.open_to(viewer)
-        rows = rating_rows(found.study, found.turns, ratings, () if blind else found.adjudications)
-        if blind:
-            rows = tuple(blinded(row) for row in rows)
+        if found.open_to(viewer):
+            rows = rating_rows(found.study, found.turns, ratings, found.adjudications, found.revisions)
+        else:  # nothing that was agreed on, and nothing that tells which system answered
+            revised = [one for one in found.revisions if one.annotator == viewer]
+            rows = tuple(map(blinded, rating_rows(found.study, found.turns, ratings, (), revised)))
         name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
         return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
 
-    def _own(self, owner: str, study_id: str, annotator: str) -> tuple[tuple[StudyTurn, ...], Given]:
-        """Return the turns of a study and the annotator's own ratings. An invited person has no others' name."""
+    def _own(
+        self, owner: str, study_id: str, annotator: str
+    ) -> tuple[Study, tuple[StudyTurn, ...], Given, dict[str, str]]:
+        """Return a study, its turns, what the annotator said last of each thing, and what they skipped, with why."""
         self._check_name(owner, study_id, annotator)
-        ratings = self._studies.ratings(study_id, annotator)
-        return self._studies.turns(owner, study_id), annotation.by_annotator(ratings).get(annotator, {})
+        study = self._studies.get(owner, study_id)
+        ratings = self._studies.own_ratings(study_id, annotator)
+        skipped = {one.turn_id: one.reason for one in self._studies.skips(study_id) if one.annotator == annotator}
+        given = annotation.by_annotator(ratings).get(annotator, {})
+        return study, self._studies.turns(owner, study_id), given, skipped
 
     def _check_name(self, owner: str, study_id: str, name: str) -> None:
         """Raise UsageError unless this name is for whoever asks: who is invited has theirs, and nobody else has it."""
@@ -319,5 +367,7 @@ class StudyService:
         if seat is None and name and self._studies.came_by_link(study_id, name):
             raise UsageError(f"“{name}” was invited and comes in by their own link.", "Sign in under another name.")
 
-    def _queue(self, owner: str, study_id: str, annotator: str) -> tuple[str, ...]:
-        return annotation.order(self._studies.get(owner, study_id), annotator)
+    def _queue(self, study: Study, turns: Sequence[StudyTurn], annotator: str) -> tuple[str, ...]:
+        first = [one.turn.id for one in turns if one.details.role is ItemRole.TRAINING]
+        drawn = next((one.drawn_as for one in self._studies.people(study.id) if one.name == annotator), "")
+        return annotation.order(study, drawn or annotator, first)

@@ -10,7 +10,8 @@ from pdfqa_core.exports.study_zip import read_study, write_study
 from pdfqa_core.protocols import rating_tables
 from pdfqa_core.protocols.rating_tables import Columns
 from pdfqa_core.protocols.study_agreement import with_others
-from pdfqa_core.services.studies import RatingsFile, StudyService
+from pdfqa_core.services.rated_study import RatingsFile
+from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_reports import HIDDEN, file_name
 from pdfqa_core.storage.records import StudyCopy
 from pdfqa_core.storage.studies import Studies
@@ -41,7 +42,7 @@ class StudyFiles:
         Raises UsageError: no such file, the name is taken, the study is here already, or ratings that do not fit it.
         """
         copy = read_study(data, filename)
-        _check(copy, filename, self._studies.criteria)
+        _check(copy, filename, self._studies.criteria_of(copy.study))
         named = replace(copy.study, name=name.strip() or copy.study.name)
         return self._store.put(owner, replace(copy, study=named))
 
@@ -58,13 +59,13 @@ class StudyFiles:
         Raises UsageError that names the rows: an item, annotator, criterion or value that the study does not know.
         """
         found = self._studies.rated(owner, study_id)
-        criteria = with_others(self._studies.criteria, found.ratings)
+        criteria = with_others(found.criteria, found.ratings)
         said = rating_tables.read_said(data, columns)
         names = list(dict.fromkeys((*found.progress, *sign_in)))
         ratings = rating_tables.ratings_of(said, found.study, found.turns, names, criteria, columns.values)
         for name in sign_in:
             self._studies.sign_in(owner, study_id, name)
-        self._store.save_ratings(ratings)
+        self._studies.take(owner, study_id, ratings)
         return len(ratings)
 
 
@@ -77,11 +78,13 @@ def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> Non
         raise UsageError(f"{filename}: the study's answers are not all there.", "Export it again.")
     rated = [(one.item_id, one.study_id) for one in copy.ratings]
     rated += [(one.item_id, one.study_id) for one in copy.adjudications]
+    rated += [(one.item_id, one.study_id) for one in copy.revisions]
+    rated += [(one.turn_id, one.study_id) for one in copy.skips]
     for item_id, study_id in rated:
         if item_id not in items or study_id != copy.study.id:
             raise UsageError(f"{filename}: {item_id!r} is rated, but not part of the study.", "Export it again.")
-    scales = {one.name: one.scale for one in criteria}
-    for one in copy.ratings:
+    scales = {one.name: one.scale for one in criteria if not one.is_text}
+    for one in (*copy.ratings, *copy.revisions):
         if one.annotator not in people:
             raise UsageError(f"{filename}: {one.annotator!r} rated, but has not signed in.", "Export it again.")
         if one.value not in scales.get(one.criterion, (one.value,)):

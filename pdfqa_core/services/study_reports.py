@@ -32,7 +32,8 @@ from pdfqa_core.protocols.study_measures import (
     study_measures,
 )
 from pdfqa_core.protocols.study_results import result_rows, titles
-from pdfqa_core.services.studies import RatedStudy, RatingsFile, StudyService
+from pdfqa_core.services.rated_study import RatedStudy, RatingsFile
+from pdfqa_core.services.studies import StudyService
 from pdfqa_core.types import AppliesTo, Turn
 
 T = TypeVar("T")
@@ -89,7 +90,7 @@ class StudyReports:
         `conversations` are those of such others.
         """
         found = self._opened(owner, study_id, viewer)
-        answers = next((one for one in self._studies.criteria if {*one.scale} == {"0", "1"}
+        answers = next((one for one in found.criteria if {*one.scale} == {"0", "1"}
                         and one.applies_to is AppliesTo.ANSWER), None)  # fmt: skip
         if answers is None:
             raise UsageError("No criterion says whether an answer is correct.", "Add one with the values 1 and 0.")
@@ -140,24 +141,24 @@ class StudyReports:
         by_name = by_annotator(found.ratings)
         given = {name: by_name[name] for name in found.progress if name in by_name}
         talks = {one.turn.id: one.conversation_id for one in found.turns}
-        return study_agreement(given, with_others(self._studies.criteria, found.ratings), talks)
+        return study_agreement(given, with_others(found.criteria, found.ratings), talks)
 
     def _results(self, found: RatedStudy) -> tuple[ResultRow, ...]:
         names = titles([(one.conversation_id, one.conversation_title) for one in found.turns])
         turns = [(names[one.conversation_id], one.turn) for one in found.turns]
         by_name = by_annotator(found.ratings)
         given = {name: by_name.get(name, {}) for name in found.progress}
-        return result_rows(turns, given, self._studies.criteria, found.adjudications)
+        return result_rows(turns, given, found.criteria, found.adjudications)
 
     def _opened(self, owner: str, study_id: str, viewer: str | None) -> RatedStudy:
         found = self._studies.rated(owner, study_id)
         if not found.open_to(viewer):
             raise UsageError(HIDDEN, "Wait for: " + ", ".join(found.waiting) if found.waiting else "")
-        return found
+        return found.counted
 
     def _remembered(self, what: str, found: RatedStudy, compute: Callable[[], T]) -> T:
         """Return what `compute` makes of a study, computed anew only where the study has changed."""
-        state = (found.study.turn_ids, found.ratings, found.adjudications)
+        state = (found.study, found.ratings, found.adjudications)
         with self._lock:
             kept = self._kept.pop((what, found.study.id), None)
             value = kept[1] if kept is not None and kept[0] == state else compute()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, not_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, not_, select, update
 
 from pdfqa_core.errors import ConflictError, UsageError
 from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
@@ -28,7 +28,7 @@ from pdfqa_core.storage.tables import (
     study_turns,
     turns,
 )
-from pdfqa_core.types import Adjudication, Rating, Skip, Study
+from pdfqa_core.types import Adjudication, Rating, Skip, Study, Turn
 
 _LONGEST_NAME = 80
 _COUNTS = and_(not_(ratings.c.draft), not_(ratings.c.revision))
@@ -156,6 +156,24 @@ class Studies:
                 for row in connection.execute(query)
             )
 
+    def earlier(self, owner: str, turn_id: str) -> tuple[Turn, ...]:
+        """Return the turns of the same conversation that came before a turn, oldest first."""
+        with self._database.read() as connection:
+            mine = select(turns).join(conversations).where(turns.c.id == turn_id, conversations.c.owner == owner)
+            row = connection.execute(mine).first()
+            if row is None or row.number < 2:
+                return ()
+            where = (turns.c.conversation_id == row.conversation_id, turns.c.number < row.number,
+                     turns.c.superseded_at.is_(None))  # fmt: skip
+            query = select(turns).where(*where).order_by(turns.c.number)
+            return tuple(turn_of(one) for one in connection.execute(query))
+
+    def reveal(self, study_id: str) -> None:
+        """Note that the agreement of a study can be seen from now on, unless it could before."""
+        where = (studies.c.id == study_id, studies.c.revealed_at.is_(None))
+        with self._database.write() as connection:
+            connection.execute(update(studies).where(*where).values(revealed_at=datetime.now(UTC)))
+
     def add_turn(self, owner: str, study_id: str, turn_id: str) -> Study:
         """Put one more turn at the end of a study and return it; one that it holds already stays where it is.
 
@@ -278,6 +296,12 @@ class Studies:
         )
         with self._database.read() as connection:
             return tuple(record(Rating, row) for row in connection.execute(query))
+
+    def rated_criteria(self, study_id: str) -> tuple[str, ...]:
+        """Return the names of the criteria by which anybody has rated, submitted or not."""
+        query = select(ratings.c.criterion).where(ratings.c.study_id == study_id).distinct()
+        with self._database.read() as connection:
+            return tuple(connection.scalars(query))
 
     def last_id(self, study_id: str, annotator: str) -> int:
         """Return a number that grows whenever the annotator's ratings change."""

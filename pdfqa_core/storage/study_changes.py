@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Text, delete, insert, select, type_coerce, update
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import turn_of
@@ -168,23 +168,6 @@ class StudyChanges:
 
     # ------------------------------------------------------------ items
 
-    def before(self, owner: str, turn_id: str) -> tuple[Turn, ...]:
-        """Return the turns of the same conversation that came before a turn, oldest first."""
-        with self._database.read() as connection:
-            mine = select(turns).join(conversations).where(turns.c.id == turn_id, conversations.c.owner == owner)
-            row = connection.execute(mine).first()
-            if row is None or row.number < 2:
-                return ()
-            earlier = (
-                select(turns)
-                .where(
-                    turns.c.conversation_id == row.conversation_id, turns.c.number < row.number,
-                    turns.c.superseded_at.is_(None),
-                )
-                .order_by(turns.c.number)
-            )  # fmt: skip
-            return tuple(turn_of(one) for one in connection.execute(earlier))
-
     def adjudicate(self, new: Adjudication) -> None:
         """Append an adjudication. Raises UsageError if its item is not part of the study."""
         turn_id = new.item_id.partition("#")[0]
@@ -211,7 +194,7 @@ class StudyChanges:
         query = (
             select(study_turns.c.study_id, study_turns.c.details)
             .join(studies, studies.c.id == study_turns.c.study_id)
-            .where(studies.c.owner == owner, study_turns.c.details.contains(document_id))
+            .where(studies.c.owner == owner, type_coerce(study_turns.c.details, Text).contains(document_id))
         )
         with self._database.read() as connection:
             rows = connection.execute(query).all()

@@ -15,7 +15,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.services.invitations import is_seat
-from pdfqa_core.services.studies import RatingItem, own_name
+from pdfqa_core.services.rated_study import RatingItem, own_name
 from pdfqa_core.ui import annotate_view, downloads
 from pdfqa_core.ui.annotate_results import ResultParts, measured, measures_html, report
 from pdfqa_core.ui.components import AT_ONCE, QUIET, Click, clicked, error_html, live_html, render, switch

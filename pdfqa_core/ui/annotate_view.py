@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from pdfqa_core.protocols.annotation import AnnotationProgress, judged
-from pdfqa_core.services.studies import RatingItem, StudyResults
+from pdfqa_core.services.rated_study import RatingItem, StudyResults
 from pdfqa_core.types import Criterion
 from pdfqa_core.ui.chat_view import place, turn_view
 from pdfqa_core.ui.components import render

@@ -10,14 +10,14 @@ from pdfqa_core.storage.migrations.columns import moment, texts
 revision = "0011"
 down_revision = "0010"
 
-TEXTS = {
+TEXTS: dict[str, tuple[str, ...]] = {
     "studies": ("preset", "criteria", "guideline"),
     "study_turns": ("details",),
     "annotators": ("drawn_as",),
     "adjudications": ("category", "decided_by"),
 }
-FLAGS = {"studies": ("invited",), "ratings": ("draft", "revision")}
-MOMENTS = {"studies": ("revealed_at",), "annotators": ("removed_at",)}
+FLAGS: dict[str, tuple[str, ...]] = {"studies": ("invited",), "ratings": ("draft", "revision")}
+MOMENTS: dict[str, tuple[str, ...]] = {"studies": ("revealed_at",), "annotators": ("removed_at",)}
 
 
 def upgrade() -> None:
@@ -65,7 +65,7 @@ def downgrade() -> None:
     op.drop_table("skips")
     ratings = sa.table("ratings", sa.column("draft", sa.Boolean), sa.column("revision", sa.Boolean))
     op.execute(sa.delete(ratings).where(sa.or_(ratings.c.draft, ratings.c.revision)))
-    for table, names in {**MOMENTS}.items():
+    for table, names in MOMENTS.items():
         for name in names:
             op.drop_column(table, name)
     for table, names in FLAGS.items():

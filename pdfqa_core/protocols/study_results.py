@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pdfqa_core.metrics.human_results import (
     ADJUDICATED,
@@ -22,14 +22,15 @@ _BINARY = frozenset({"0", "1"})
 
 def result_rows(
     turns: Sequence[tuple[str, Turn]], given: Mapping[str, Given], criteria: Sequence[Criterion],
-    adjudications: Iterable[Adjudication] = (), *, seed: int = 0,
+    adjudications: Iterable[Adjudication] = (), *, assigned: Mapping[str, Collection[str]] | None = None, seed: int = 0,
 ) -> tuple[ResultRow, ...]:  # fmt: skip
     """Return the result tables of a study; `turns` are (conversation, turn), `given` the ratings by annotator.
 
     The intent is the first criterion about turns, the answer the first about answers with the values 0 and 1, the
     passages the first about passages with these. The majority, with two annotators or more, holds what more than half
     of those say who rated the item: of two what both say. The adjudicated view, where something was adjudicated, is the
-    majority's with the adjudicated values in their places.
+    majority's with the adjudicated values in their places. `assigned` are the ids of the turns that an annotator was
+    to rate, where those are not all.
     """
     views: list[tuple[str, Values]] = [
         (name, {key: rating.value for key, rating in ratings.items()}) for name, ratings in given.items() if ratings
@@ -40,7 +41,12 @@ def result_rows(
         base = views[-1][1] if len(views) > 1 else {}
         views.append((ADJUDICATED, {**base, **agreed}))
     chosen = {kind: _first(criteria, kind) for kind in AppliesTo}
-    raters = [(name, [_judged(where, turn, values, chosen) for where, turn in turns]) for name, values in views]
+    assigned = assigned or {}
+    raters = [
+        (name, [_judged(where, turn, values, chosen) for where, turn in turns
+                if name not in assigned or turn.id in assigned[name]])
+        for name, values in views
+    ]  # fmt: skip
     intent = chosen[AppliesTo.TURN]
     return human_results(raters, intents=intent.scale if intent else (), seed=seed)
 

@@ -26,6 +26,7 @@ from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.invitations import InvitationService
+from pdfqa_core.services.mahueval import MaHuEval
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.overview import OverviewService
 from pdfqa_core.services.page_ocr import PageOcr
@@ -34,6 +35,7 @@ from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
+from pdfqa_core.services.rosters import Rosters
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
@@ -86,6 +88,7 @@ class Services:
     study_reports: StudyReports
     study_files: StudyFiles
     invitations: InvitationService
+    mahueval: MaHuEval
     evaluation: EvaluationService
     visitors: VisitorService
     _opened_with: Settings
@@ -108,7 +111,7 @@ class Services:
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
-        studies = StudyService(store.studies, store.conversations)
+        studies = StudyService(store.studies, store.conversations, rosters=Rosters(store.protocols))
         study_pages = StudyPages(store.study_changes, pages)
         documents.while_whole(study_pages.before_removal)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
@@ -148,6 +151,7 @@ class Services:
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             invitations=InvitationService(store.invitations, store.studies),
+            mahueval=MaHuEval(store.protocols, store.studies, store.conversations, studies, answers),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pdfqa_core.metrics.agreement import Agreement
-from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given
+from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given, by_annotator
+from pdfqa_core.protocols.mahueval import Roster, paired
 from pdfqa_core.protocols.study_disagreements import Disagreement
 from pdfqa_core.storage.records import Seat, StudyTurn
 from pdfqa_core.types import Adjudication, Criterion, ItemRole, Rating, Role, Skip, Study, Turn
@@ -67,6 +68,7 @@ class RatedStudy:
 
     `criteria` are what it asks, `revisions` what was changed after its agreement could be seen, `skips` what could not
     be judged. `seat` is that of the invited person who asks, `closed` are the names that only others have.
+    `roster` is that of a study in which everybody rates conversations of their own.
     """
 
     study: Study
@@ -79,6 +81,14 @@ class RatedStudy:
     skips: tuple[Skip, ...] = ()
     seat: Seat | None = None
     closed: frozenset[str] = frozenset()
+    roster: Roster | None = None
+
+    def compared(self, ratings: Iterable[Rating]) -> dict[str, Given]:
+        """Return ratings by annotator as agreement compares them: under a roster, turn by turn of its pairs."""
+        given: dict[str, Given] = {**by_annotator(ratings)}
+        return given if self.roster is None else {
+            name: own for name, own in paired(given, self.roster, self.criteria).given.items() if own
+        }  # fmt: skip
 
     @property
     def counted(self) -> RatedStudy:

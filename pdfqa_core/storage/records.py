@@ -162,6 +162,19 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldConversation:
+    """A conversation that an evaluator holds for a protocol; `finished_at` is None as long as it goes on."""
+
+    annotator: str
+    round: int
+    place: int
+    conversation_id: str
+    first_question: str
+    finished_at: datetime | None = None
+    turn_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StudyCopy:
     """A study with everything in it, as it goes from one workspace to another; of ratings those that count.
 

@@ -17,6 +17,7 @@ from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
 from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.owners import Owners
+from pdfqa_core.storage.protocols import Protocols
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.storage.summaries import Summaries
@@ -39,6 +40,7 @@ class Store:
         self.studies = Studies(database)
         self.invitations = Invitations(database)
         self.study_changes = StudyChanges(database)
+        self.protocols = Protocols(database)
         self.evaluations = Evaluations(database)
         self.summaries = Summaries(database)
         self.owners = Owners(database, self.files)

@@ -110,7 +110,8 @@ class Entrance:
 
     def enter(self, name: str, password: str, tokens: Any, address: str, now: Session) -> tuple[Any, ...]:
         """Let somebody in by name and password; returns what the browser remembers, the session, and what is shown."""
-        study_id = parse_qs(address.removeprefix("?")[:2000]).get("study", [""])[0]
+        study_id = parse_qs((address or "").removeprefix("?")[:2000]).get("study", [""])[0]
+        tokens = tokens if isinstance(tokens, dict) else {}
         try:
             found = signed_in(self.services, study_id, name or "", password or "", tokens)
         except PdfQAError as error:

@@ -131,7 +131,7 @@ def test_pairs_are_compared_turn_by_turn_and_what_has_no_counterpart_is_counted(
     assert play.step(ADA).doing is play.step(BEN).doing is Doing.DONE
     overlap = services.mahueval.overlap(LOCAL_OWNER, study.id, ADA)
     assert (overlap.pairs, overlap.counts.turns, overlap.counts.left_out) == (4, 8, 2)
-    assert (overlap.counts.passages, overlap.counts.passages_left_out) == (0, 32)
+    assert (overlap.counts.passages, overlap.counts.passages_left_out) == (16, 0)
     answer = next(one for one in overlap.all if one.criterion == "answer")
     ada, ben = ["1"] * 8, ["0"] * 4 + ["1"] * 4
     assert answer.n == 8

@@ -12,7 +12,7 @@ from pdfqa_core.cli.study_files import add_study, study_named
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.json_codec import plain
 from pdfqa_core.protocols.json_rows import read_file
-from pdfqa_core.protocols.mahueval import Doing, Plan, Roster, Step
+from pdfqa_core.protocols.mahueval import Plan, Roster, step_words
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.mahueval import Overlap, first_questions
 
@@ -102,24 +102,6 @@ def roster_lines(roster: Roster) -> list[str]:
         lines.append(f"  {step_words(roster.step(name), plan)}")
     lines.append(f"{len(roster.pairs())} of {2 * plan.conversations} pairs of conversations are complete")
     return lines
-
-
-def step_words(step: Step, plan: Plan) -> str:
-    """Return what an evaluator does next, in words."""
-    where = f"round {step.round}, conversation {step.place} of {plan.conversations}"
-    match step.doing:
-        case Doing.BEGIN if step.first_question:
-            return f"next: {where}, from “{step.first_question}”"
-        case Doing.BEGIN:
-            return f"next: {where}"
-        case Doing.HOLD:
-            count = len(step.held.turns) if step.held else 0
-            return f"now: {where}, {count} turns so far"
-        case Doing.RATE:
-            return f"now: rate the turns of {where}"
-        case Doing.WAIT:
-            return f"waits: {where} begins with a question that the other one has not asked yet"
-    return "done"
 
 
 def overlap_lines(overlap: Overlap) -> list[str]:

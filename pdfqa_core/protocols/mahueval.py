@@ -203,5 +203,23 @@ def paired(given: Mapping[str, Given], roster: Roster, criteria: Sequence[Criter
     return Paired(found, turns, left_out, passages, missing)
 
 
+def step_words(step: Step, plan: Plan) -> str:
+    """Return what an evaluator does next, in words."""
+    where = f"round {step.round}, conversation {step.place} of {plan.conversations}"
+    match step.doing:
+        case Doing.BEGIN if step.first_question:
+            return f"next: {where}, from “{step.first_question}”"
+        case Doing.BEGIN:
+            return f"next: {where}"
+        case Doing.HOLD:
+            count = len(step.held.turns) if step.held else 0
+            return f"now: {where}, {count} turns so far"
+        case Doing.RATE:
+            return f"now: rate the turns of {where}"
+        case Doing.WAIT:
+            return f"waits: {where} begins with a question that the other one has not asked yet"
+    return "done"
+
+
 def _place(one: Held) -> tuple[int, int]:
     return one.round, one.place

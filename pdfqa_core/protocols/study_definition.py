@@ -132,19 +132,19 @@ _PREFERENCE = Criterion(
 
 PRESETS = {
     "mahueval": Preset(
-        "MaHuEval", "turns of conversations: intent, answer, each passage", CRITERIA,
+        "MaHuEval", "intent, answer, each passage", CRITERIA,
         "Read the question as it was asked in its conversation. Judge the answer by what the passages say, not by what "
         "you know. A passage is relevant if a correct answer can use it. Do not talk about items before both of you "
         "have finished.",
     ),
     "answers": Preset(
-        "100 answers", "a generated answer beside the gold answer and its passage: accuracy", (_ANSWER,),
+        "100 answers", "right or wrong beside a gold answer", (_ANSWER,),
         "Compare the generated answer with the gold answer and the gold passage. It is correct if it says the same in "
         "other words; more detail is no fault unless it is wrong. It is incorrect if a fact is missing that was asked "
         "for.",
     ),
     "rag": Preset(
-        "RAG quality", "supported by passages, answers the question, clear; each passage",
+        "RAG quality", "supported, useful, clear, passages",
         (
             made("supported", Kind.ORDINAL, AppliesTo.ANSWER, ("no", "partly", "fully"), "Supported by the passages",
                  "Fully: every statement stands in a passage. Partly: some do. No: none, or one is contradicted."),
@@ -159,7 +159,7 @@ PRESETS = {
         "and useless, or useful and unsupported.",
     ),
     "pairwise": Preset(
-        "Pairwise preference", "two answers to the same question: which is better", (
+        "Pairwise preference", "which of two answers is better", (
             _PREFERENCE, made("reason", Kind.TEXT, AppliesTo.ANSWER, (), "Why?", "In a few words."),
         ),
         "Read both answers before you choose. Which program wrote which is not shown, and changes from item to item.",

@@ -46,13 +46,13 @@ from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, Summary
+from pdfqa_core.storage import Collection, ConversationSummary, Reading, Store, StudyTurn, Summary
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.types import Document
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "PageView", "Picture",
-    "Preparing", "Reading", "Services", "Summary", "Written",
+    "Preparing", "Reading", "Services", "StudyTurn", "Summary", "Written",
 ]  # fmt: skip
 
 

@@ -87,6 +87,10 @@ class MaHuEval:
 
         return replace(found.roster, held=tuple(map(counted, found.roster.held)))
 
+    def follows(self, study_id: str) -> bool:
+        """Return whether a study follows the protocol."""
+        return self._rosters.follows(study_id)
+
     def step(self, owner: str, study_id: str, annotator: str) -> Step:
         """Return what an evaluator does next. Raises UsageError for anybody else."""
         return self._of(owner, study_id, annotator)[1]

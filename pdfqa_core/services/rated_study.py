@@ -44,13 +44,14 @@ class StudyResults:
     """The progress of each annotator, and what their ratings show, limited to what the viewer may see.
 
     `waiting` are those who have not finished. `table` and `disagreements` are empty as long as they could influence
-    anybody's ratings.
+    anybody's ratings. `checks` are name, right values and asked values of each annotator in check items.
     """
 
     progress: tuple[tuple[str, AnnotationProgress], ...]
     waiting: tuple[str, ...]
     table: tuple[Agreement, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
+    checks: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

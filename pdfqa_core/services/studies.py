@@ -317,7 +317,10 @@ class StudyService:
 
         `viewer` is an annotator, who is one of the two, or empty. Disagreements are those of all.
         """
-        found = self.rated(owner, study_id).counted
+        whole = self.rated(owner, study_id)
+        found = whole.counted
+        if whole.study.revealed_at is None and whole.open_to(viewer):
+            self._studies.reveal(study_id)
         by_name = found.compared(found.visible(viewer))
         names = [name for name in found.progress if name in by_name]
         steps = tuple(found.progress.items())
@@ -329,7 +332,7 @@ class StudyService:
         table = annotation.agreement_table(one, other, found.criteria, annotators=pair, conversations=talks)
         turns = [turn.turn for turn in found.turns]
         differing = disagreements(turns, {name: by_name[name] for name in names}, found.criteria)
-        return StudyResults(steps, found.waiting, table, differing)
+        return StudyResults(steps, found.waiting, table, differing, _checks(whole))
 
     def file(self, owner: str, study_id: str, kind: str, viewer: str | None) -> RatingsFile:
         """Return the ratings that the viewer may see, in one of their FORMATS; `viewer` None is the owner: all.
@@ -381,3 +384,26 @@ class StudyService:
         first = [one.turn.id for one in turns if one.details.role is ItemRole.TRAINING]
         drawn = next((one.drawn_as for one in self._studies.people(study.id) if one.name == annotator), "")
         return annotation.order(study, drawn or annotator, first)
+
+
+def _checks(found: RatedStudy) -> tuple[tuple[str, int, int], ...]:
+    """Return how many values of check items each annotator got right, and how many were asked."""
+    right = {
+        part.key: value
+        for one in found.turns
+        if one.details.role is ItemRole.CHECK
+        for part in annotation.judged(one.turn, found.criteria)
+        if (
+            value := one.details.expected.get(
+                f"{part.criterion.name}#{part.rank}" if part.rank else part.criterion.name
+            )
+        )
+    }
+    if not right:
+        return ()
+    by_name = annotation.by_annotator(found.ratings)
+    return tuple(
+        (name, sum(key in given and given[key].value == value for key, value in right.items()), len(right))
+        for name in found.progress
+        for given in [by_name.get(name, {})]
+    )

@@ -158,6 +158,8 @@ class StudyReports:
         found = self._studies.rated(owner, study_id)
         if not found.open_to(viewer):
             raise UsageError(HIDDEN, "Wait for: " + ", ".join(found.waiting) if found.waiting else "")
+        if viewer is not None and found.study.revealed_at is None:
+            self._studies.look_if_open(owner, study_id)
         return found.counted
 
     def _remembered(self, what: str, found: RatedStudy, compute: Callable[[], T]) -> T:

@@ -7,9 +7,8 @@ from typing import Any, Protocol
 
 import gradio as gr
 
-from pdfqa_core.cli.study_roster import step_words
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.protocols.mahueval import Doing, Plan, Roster, Step
+from pdfqa_core.protocols.mahueval import Doing, Plan, Roster, Step, step_words
 from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.services import Services
 from pdfqa_core.services.mahueval import first_questions
@@ -86,9 +85,7 @@ class ProtocolParts:
 class Handlers:
     """What the part does."""
 
-    def __init__(
-        self, services: Services, message: Any, opened: Callable[[str, Session], dict[Any, Any]]
-    ) -> None:
+    def __init__(self, services: Services, message: Any, opened: Callable[[str, Session], dict[Any, Any]]) -> None:
         self.services = services
         self.message = message
         self.opened = opened
@@ -128,11 +125,15 @@ class Handlers:
         place = (session.owner, work.study_id, work.annotator)
         text = ""
         try:
-            yield [*whole[:2], render("mahueval_writing", question=question or "", words="searching", text=""), *whole[3:]]
+            yield [
+                *whole[:2],
+                render("mahueval_writing", question=question or "", words="searching", text=""),
+                *whole[3:],
+            ]
             for event in self.services.mahueval.ask(*place, question or "", session.settings):
                 words = ""
                 if isinstance(event, Progress):
-                    words = event.label
+                    words = event.phase
                 elif isinstance(event, Retrieved):
                     words = "reading"
                 elif isinstance(event, Token):
@@ -186,7 +187,7 @@ class Handlers:
 
 
 def _text(turn: Turn) -> str:
-    return refusal_words(turn.answer)[0] if turn.answer.refused else turn.answer.text
+    return refusal_words(turn.answer) if turn.answer.refused else turn.answer.text
 
 
 def _pages(turn: Turn) -> str:

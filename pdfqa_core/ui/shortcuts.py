@@ -32,7 +32,13 @@ OF_TABS: Mapping[str, Keys] = {
     "Evaluate": PAGE,
 }
 RATING: Keys = (
-    ("C", "comment"), ("Enter", "next unrated"), ("S", "skip"), ("B", "back"), ("Esc", "closes the page"),
+    ("Enter", "submits a finished item; next unrated"),
+    ("Shift+Q Shift+W …", "opens the first, second, … passage whole, with its page"),
+    ("Shift+1", "opens the page of the gold passage"),
+    ("C", "comment"), ("S", "skip: it comes back at the end"), ("B", "back"),
+    ("Backspace", "undo: the item that was submitted last"), ("0", "cannot judge, with a reason"),
+    (".", "guideline"), (",", "the turns before this one"), ("-", "finished items are submitted by themselves"),
+    ("Esc", "closes the page"),
 )  # fmt: skip
 
 

@@ -9,9 +9,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS = Path(__file__).parent / "assets"
-SHEETS = ("app.css", "collections.css", "search.css", "overview.css", "invited.css")
+SHEETS = ("app.css", "collections.css", "search.css", "overview.css", "rating.css", "invited.css")
 SCRIPTS = (  # in this order
-    "app.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js",
+    "app.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js", "rating.js",
 )  # fmt: skip
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")

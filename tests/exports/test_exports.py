@@ -37,11 +37,12 @@ TEXT = st.text()
 def test_a_row_can_be_understood_on_its_own() -> None:
     ratings = [rating("s", "t2"), rating("s", "t1#2", criterion="passage"), rating("s", "t1", "Ben", value="0")]
     agreed = Adjudication("s", "t1", "answer", "1", "", NOW)
-    passage, answer, other = rating_rows(STUDY, TURNS, ratings, [agreed])
+    revised = [replace(ratings[2], value=value, revision=True) for value in "01"]
+    passage, answer, other = rating_rows(STUDY, TURNS, ratings, [agreed], revised)
     assert answer == RatingRow(
         study="Pilot", item="t1", annotator="Ben", criterion="answer", value="0", comment="", adjudicated="1",
-        conversation="c1", turn=1, question="What is it?", standalone_question="What is it? (standalone)",
-        answer="It is [1].", refused=False, passages="[1] =first\n\n[2] second",
+        revised="1", kind="", conversation="c1", turn=1, question="What is it?",
+        standalone_question="What is it? (standalone)", answer="It is [1].", refused=False, passages="[1] =first\n\n[2] second",
         pages="report.pdf p. 1; report.pdf p. 2", reader="", model="fake", settings_fingerprint="", thumb="",
         seconds=4.5, rated_at=NOW,
     )  # fmt: skip
@@ -82,7 +83,7 @@ def test_times_are_written_in_utc() -> None:
 
 
 @settings(deadline=None)  # the first example loads pyarrow
-@given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 8, st.integers(0, 99),
+@given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 10, st.integers(0, 99),
                  *[st.text(st.characters(codec="utf-8"))] * 3, st.booleans(),
                  *[st.text(st.characters(codec="utf-8"))] * 6, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
 def test_every_row_survives_both_formats(row: RatingRow) -> None:

@@ -11,6 +11,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, Given
+from pdfqa_core.protocols.study_disagreements import disagreements
 from pdfqa_core.types import Rating, Study, Turn
 from tests.storage.conftest import NOW, rating, turn
 
@@ -108,16 +109,24 @@ def test_values_off_the_scale_are_refused(item: str, criterion: str, value: str,
         annotation.form_ratings("s", T1, "Anna", {(item, criterion): value}, CRITERIA, rated_at=NOW)
 
 
-def test_disagreements_in_the_order_of_the_turns() -> None:
+def test_the_turns_with_the_lowest_agreement_come_first_among_the_disagreements() -> None:
     anna = (*filled(T3, passages="0"), *filled(T1, intent="boolean", comment="a"), *filled(T2, answer="0"))
     ben = (*filled(T1, "Ben", intent="abstractive"), *filled(T3, "Ben", comment="b"))
-    found = annotation.disagreements(TURNS, given(anna), given(ben, "Ben"), CRITERIA)
-    assert [(d.turn.id, *d.judged.key, d.values) for d in found] == [
-        ("t1", "t1", "intent", ("boolean", "abstractive")),
-        ("t3", "t3#1", "passage", ("0", "1")),
+    found = disagreements(TURNS, {"Anna": given(anna), "Ben": given(ben, "Ben")}, CRITERIA)
+    assert [(d.turn.id, *d.judged.key, d.values, round(d.agreement, 3)) for d in found] == [
+        ("t3", "t3#1", "passage", ("0", "1"), 0.667),
+        ("t1", "t1", "intent", ("boolean", "abstractive"), 0.75),
     ]
     mended = given((*ben, *filled(T1, "Ben", intent="boolean")), "Ben")
-    assert [d.judged.item_id for d in annotation.disagreements(TURNS, given(anna), mended, CRITERIA)] == ["t3#1"]
+    again = disagreements(TURNS, {"Anna": given(anna), "Ben": mended}, CRITERIA)
+    assert [d.judged.item_id for d in again] == ["t3#1"]
+
+
+def test_of_three_annotators_one_who_differs_is_enough() -> None:
+    by_name = {name: given(filled(T2, name, answer=value), name) for name, value in zip("ABC", "110", strict=True)}
+    (found,) = disagreements([T2], by_name, CRITERIA)
+    assert (found.annotators, found.values) == (("A", "B", "C"), ("1", "1", "0"))
+    assert found.agreement == pytest.approx(4 / 6)  # intent: 3 of 3 pairs, answer: 1 of 3
 
 
 def table(ratings: Sequence[Rating]) -> tuple[Agreement, ...]:

@@ -13,6 +13,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.dialects import postgresql, sqlite
@@ -23,7 +24,7 @@ from pdfqa_core.page_codec import encode_page
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.database import MIGRATIONS
 from pdfqa_core.storage.tables import metadata
-from pdfqa_core.types import Block, Box, DocumentState, Line, Page, Thumb
+from pdfqa_core.types import Block, Box, DocumentState, ItemDetails, Line, Page, Thumb
 from tests.storage.conftest import document, turn
 
 SQLITE_ONLY = True
@@ -174,3 +175,65 @@ def test_the_tables_can_be_made_on_every_database(dialect: object) -> None:
         for construct in (CreateTable(table), *map(CreateIndex, table.indexes))
     ]
     assert len(statements) == len(metadata.tables) + sum(len(table.indexes) for table in metadata.tables.values())
+
+
+STEP = "0011"  # what a study asks, drafts and revisions
+
+
+def studies_before(workspace: Path) -> None:
+    """Make a workspace of the step before, with a study that Ada has rated."""
+    moment = "'2025-01-01 00:00:00.000000'"
+    make(
+        workspace,
+        str(scripts().get_revision(STEP).down_revision),
+        "INSERT INTO conversations (id, owner, title, created_at, changed_at, document_ids) "
+        f"VALUES ('c1', 'me', 'Old', {moment}, {moment}, '[]')",
+        "INSERT INTO turns (id, conversation_id, number, question, standalone_question, answer, filenames, created_at) "
+        f"VALUES ('t1', 'c1', 1, 'Q?', 'Q?', '{{\"text\": \"A.\"}}', '{{}}', {moment})",
+        f"INSERT INTO studies (id, owner, name, created_at, seed) VALUES ('s1', 'me', 'Pilot', {moment}, 3)",
+        "INSERT INTO study_turns (study_id, turn_id, position) VALUES ('s1', 't1', 0)",
+        f"INSERT INTO annotators (study_id, name_key, name, joined_at) VALUES ('s1', 'ada', 'Ada', {moment})",
+        "INSERT INTO ratings (study_id, turn_id, item_id, annotator_key, criterion, value, comment, seconds, rated_at) "
+        f"VALUES ('s1', 't1', 't1', 'ada', 'answer', '1', 'why', 2.5, {moment})",
+    )
+
+
+def test_ratings_of_earlier_versions_are_submitted_and_count(tmp_path: Path) -> None:
+    studies_before(tmp_path / "old")
+    with Store.open(tmp_path / "old") as store:
+        assert_newest(store)
+        (study,) = store.studies.list("me")
+        assert (study.criteria, study.state, study.invited, study.revealed_at) == ((), "open", False, None)
+        (kept,) = store.studies.ratings("s1")
+        assert (kept.value, kept.comment, kept.draft, kept.revision) == ("1", "why", False, False)
+        assert store.studies.turns("me", "s1")[0].details == ItemDetails()
+
+
+def test_the_step_of_studies_goes_back_and_leaves_what_counts(tmp_path: Path) -> None:
+    studies_before(tmp_path / "old")
+    with Store.open(tmp_path / "old") as store:
+        (kept,) = store.studies.ratings("s1")
+        store.studies.save_ratings([replace(kept, value="0", draft=True), replace(kept, value="0", revision=True)])
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    engine = create_engine(f"sqlite:///{tmp_path / 'old' / DATABASE_FILE}")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, str(scripts().get_revision(STEP).down_revision))
+        assert connection.execute(text("SELECT value FROM ratings")).scalars().all() == ["1"]
+        assert "state" not in {row.name for row in connection.execute(text("PRAGMA table_info(studies)"))}
+    engine.dispose()
+    with Store.open(tmp_path / "old") as store:
+        assert_newest(store)
+        assert [one.value for one in store.studies.ratings("s1")] == ["1"]
+
+
+@pytest.mark.parametrize("direction", ["upgrade", "downgrade"])
+def test_the_step_of_studies_is_written_for_postgresql(direction: str, capsys: pytest.CaptureFixture[str]) -> None:
+    module = scripts().get_revision(STEP).module
+    context = MigrationContext.configure(dialect_name="postgresql", opts={"as_sql": True})
+    with Operations.context(context):
+        getattr(module, direction)()
+    written = capsys.readouterr().out
+    assert ("ADD COLUMN criteria" in written) == (direction == "upgrade")
+    assert ("DROP COLUMN criteria" in written) == (direction == "downgrade")

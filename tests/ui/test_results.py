@@ -135,7 +135,10 @@ def test_measures_are_compared_with_people(page: Page, tmp_path: Path) -> None:
 
 def test_an_item_takes_the_place_of_the_tables_and_gives_it_back(page: Page) -> None:
     page.locator("#annotate-results .passage").first.click()
-    expect(page.locator(".pq-problem .error, #annotate-message .error").first).to_contain_text("Nobody is signed in")
+    expect(page.locator("#annotate-dispute")).to_contain_text("Who said what stays hidden")
+    expect(page.locator("#annotate-results")).to_be_empty()  # it names them
+    page.locator("#annotate-dispute [data-action=close]").click()
+    expect(page.locator("#annotate-tables details[data-group=overall]")).to_be_visible()
     page.locator("#annotate-name").get_by_role("textbox").fill("Ada")
     page.locator("#annotate-begin").click()
     expect(page.locator("#annotate-item")).to_contain_text("All 24 items are rated")

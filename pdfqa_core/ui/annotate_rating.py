@@ -1,0 +1,270 @@
+"""What somebody who rates does on the Annotate tab. Every choice is saved before the page shows it."""
+
+from __future__ import annotations
+
+import base64
+import time
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from pdfqa_core.errors import ConflictError, PdfQAError, UsageError
+from pdfqa_core.exports.conversations import REMOVED
+from pdfqa_core.services import Services
+from pdfqa_core.services.rated_study import RatingItem
+from pdfqa_core.types import GoldPassage, Hit, ItemRole
+from pdfqa_core.ui import annotate_disputes, annotate_view
+from pdfqa_core.ui.annotate_parts import Parts, Work
+from pdfqa_core.ui.components import Click, clicked, error_html, render
+from pdfqa_core.ui.page_view import main_page, show_page
+from pdfqa_core.ui.session import Session
+
+NOBODY = "Nobody is signed in, so there is no item to open."
+ANEW = "Nobody is signed in any more: the program was started anew, so this choice is not saved."
+
+
+class Rating:
+    """Saves choices, goes from item to item, opens passages and pages."""
+
+    def __init__(self, services: Services, parts: Parts) -> None:
+        self.services = services
+        self.parts = parts
+
+    def show(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Return the whole tab."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ showing
+
+    def _shown(self, work: Work, session: Session) -> RatingItem:
+        return self.services.studies.item(session.owner, work.study_id, work.annotator, work.turn_id)
+
+    def _item(self, work: Work, shown: RatingItem) -> dict[Any, Any]:
+        return {
+            self.parts.item: annotate_view.item_html(shown, shown.criteria, work.rank),
+            self.parts.form: annotate_view.form_html(shown, shown.criteria, work.saved),
+            self.parts.bar: annotate_view.bar_html(shown, alone=work.alone, undo=bool(work.submitted)),
+        }
+
+    def _results(self, work: Work, session: Session) -> str:
+        if not work.study_id:
+            return ""
+        return annotate_view.results_html(self.services.studies.results(session.owner, work.study_id, work.annotator))
+
+    def _deciding(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Return an item that is adjudicated."""
+        found = self.services.adjudication.item(session.owner, work.study_id, work.annotator, work.turn_id)
+        return {
+            self.parts.item: annotate_view.read_item_html(found.item, work.rank),
+            self.parts.dispute: annotate_disputes.dispute_html(found, work.saved, own=bool(work.annotator)),
+        }
+
+    # ------------------------------------------------------------ rating
+
+    def _next(self, work: Work, session: Session) -> Work:
+        turn_id = self.services.studies.next(session.owner, work.study_id, work.annotator, work.turn_id)
+        return self._opened(work, turn_id)
+
+    def _step(self, work: Work, session: Session, by: int) -> Work:
+        turn_id = self.services.studies.neighbour(session.owner, work.study_id, work.annotator, work.turn_id, by)
+        return self._opened(work, turn_id)
+
+    @staticmethod
+    def _opened(work: Work, turn_id: str) -> Work:
+        return Work(
+            work.study_id, work.annotator, turn_id, time.monotonic(), submitted=work.submitted, alone=work.alone
+        )
+
+    def form_clicked(self, comment: str | None, work: Work, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Save a choice, or go to another item. Before anybody has signed in there is no comment."""
+        data, comment = clicked(event), comment or ""
+        try:
+            if data.get("action") in annotate_disputes.ACTIONS:
+                return self._dispute(data, work, session)
+            if data.get("action") == "item":
+                return self._to_item(data, comment, work, session)
+            if not work.annotator:
+                anew = error_html(UsageError(ANEW, "Sign in again: everything that was shown as saved is there."))
+                return self.show(work, session) | {self.parts.message: anew}
+            return self._act(data, comment, work, session)
+        except ConflictError as error:
+            shown = self._shown(work, session)
+            work = replace(work, seen=shown.seen)
+            return {**self._item(work, shown), self.parts.work: work, self.parts.message: error_html(error)}
+        except PdfQAError as error:
+            return {self.parts.message: error_html(error)}
+
+    def _act(self, data: Click, comment: str, work: Work, session: Session) -> dict[Any, Any]:
+        match data.get("action"):
+            case "rate" | "rest" | "words":
+                return self._save(data, comment, work, session)
+            case "alone":
+                work = replace(work, alone=not work.alone)
+                return {**self._item(work, self._shown(work, session)), self.parts.work: work}
+            case "next" | "skip" | "back" | "undo":
+                self._check_comment(comment, work, session)
+        match data.get("action"):
+            case "next":
+                return self._submit(data, work, session)
+            case "skip":
+                work = self._step(work, session, 1)
+            case "back":
+                work = self._step(work, session, -1)
+            case "undo" if work.submitted:
+                work = replace(self._opened(work, work.submitted), submitted="")
+            case "cannot":
+                seconds = self._seconds(data, work)
+                self.services.studies.skip(*self._place(work, session), data["reason"], seconds=seconds)
+                work = replace(self._next(work, session), submitted=work.turn_id)
+        return self.show(work, session)
+
+    def _check_comment(self, comment: str, work: Work, session: Session) -> None:
+        self.services.studies.check_comment(*self._place(work, session), comment)
+
+    @staticmethod
+    def _place(work: Work, session: Session) -> tuple[str, str, str, str]:
+        return session.owner, work.study_id, work.annotator, work.turn_id
+
+    def _submit(self, data: Click, work: Work, session: Session) -> dict[Any, Any]:
+        """Submit the item if it is finished, and go on; a training item stays to be explained."""
+        if not work.turn_id:
+            return self.show(self._next(work, session), session)
+        before = self._shown(work, session)
+        done = self.services.studies.submit(*self._place(work, session), seconds=self._seconds(data, work))
+        training = before.item is not None and before.item.details.role is ItemRole.TRAINING
+        if done and training and before.draft:
+            return self.show(replace(work, submitted=work.turn_id), session)
+        following = self._next(work, session)
+        return self.show(replace(following, submitted=work.turn_id) if done else following, session)
+
+    def _save(self, data: Click, comment: str, work: Work, session: Session) -> dict[Any, Any]:
+        """Save a choice for the turn on the screen."""
+        place = (session.owner, work.study_id, work.annotator, data["turn"])
+        criterion, seconds = data["criterion"], self._seconds(data, work)
+        before = self.services.studies.item(*place) if work.alone else None
+        if data["action"] == "rest":
+            saved = self.services.studies.save_rest(*place, criterion, seconds=seconds, draft=True)
+        else:
+            values = {(data["item"], criterion): data["value"]}
+            saved = self.services.studies.save(
+                *place, values, comment=comment, seconds=seconds, draft=True, seen=work.seen
+            )
+        work = replace(work, saved=saved)
+        if before is not None and not annotate_view.finished(before):
+            now = self.services.studies.item(*place)
+            if annotate_view.finished(now) and not comment.strip():
+                return self._submit(data, work, session)
+        return self._saved(work, session)
+
+    @staticmethod
+    def _seconds(data: Click, work: Work) -> float:
+        """Return how long the item was looked at: what the page counted, without pauses, if it can be true."""
+        longest = time.monotonic() - work.opened
+        try:
+            counted = float(data.get("active", longest))
+        except ValueError:
+            counted = longest
+        return round(min(max(counted, 0.0), longest), 1)
+
+    def _saved(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Return what a save changes on the screen: all but the comment, which may be being typed."""
+        shown = self._shown(work, session)
+        work = replace(work, seen=shown.seen)
+        return {
+            **self._item(work, shown), self.parts.work: work, self.parts.results: self._results(work, session),
+            self.parts.message: "",
+        }  # fmt: skip
+
+    def comment(self, comment: str | None, work: Work, session: Session) -> dict[Any, Any]:
+        """Save the comment with the rating that keeps it, if there is one yet; else it is saved with it later."""
+        try:
+            saved = self.services.studies.save_comment(
+                *self._place(work, session), comment or "", seconds=self._seconds(Click(), work), draft=True
+            )
+        except PdfQAError as error:
+            return {self.parts.message: error_html(error)}
+        return self._saved(replace(work, saved=saved), session) if saved else {self.parts.message: ""}
+
+    # ------------------------------------------------------------ disagreements
+
+    def _to_item(self, data: Click, comment: str, work: Work, session: Session) -> dict[Any, Any]:
+        """Open an item from the list of disagreements, to be adjudicated."""
+        if work.annotator and not work.deciding:
+            self._check_comment(comment, work, session)
+        return self.show(replace(self._opened(work, data["turn"]), deciding=True), session)
+
+    def _dispute(self, data: Click, work: Work, session: Session) -> dict[Any, Any]:
+        if data["action"] == "decide":
+            annotate_disputes.decide(self.services, session.owner, work.study_id, work.annotator, data)
+            work = replace(work, saved=annotate_disputes.now(), deciding=True)
+        elif data["action"] == "decide-next":
+            turn = data.get("turn", "")
+            work = replace(self._opened(work, turn), deciding=bool(turn))
+        elif data["action"] == "own" and work.annotator:
+            work = self._opened(work, work.turn_id)
+        else:
+            work = self._opened(work, "")
+        return self.show(work, session)
+
+    # ------------------------------------------------------------ passages and pages
+
+    def item_clicked(self, work: Work, session: Session, event: gr.EventData) -> tuple[Any, ...]:
+        """Open a passage and its page, or close it."""
+        rank = clicked(event).number("rank")
+        work = replace(work, rank=0 if rank == work.rank else rank)
+        shown = self._deciding(work, session) if work.deciding else self._item(work, self._shown(work, session))
+        return work, shown[self.parts.item], self._page(work, session) if work.rank else ""
+
+    def page_clicked(self, work: Work, session: Session, event: gr.EventData) -> str:
+        """Turn the page."""
+        return self._page(work, session, clicked(event))
+
+    def _page(self, work: Work, session: Session, request: Click | None = None) -> str:
+        if work.deciding:
+            place = (session.owner, work.study_id, work.annotator, work.turn_id)
+            item = self.services.adjudication.item(*place).item
+        else:
+            found = self._shown(work, session).item
+            if found is None:
+                return ""
+            item = found
+        if work.rank < 0:
+            gold = item.details.gold[-work.rank - 1] if -work.rank <= len(item.details.gold) else None
+            return self._gold_page(gold, work, session, request) if gold and gold.document_id else ""
+        hit = next((one for one in item.turn.answer.hits if one.rank == work.rank), None)
+        if hit is None:
+            return ""
+        return self._hit_page(hit, item.filenames.get(hit.passage.document_id, REMOVED), work, session, request)
+
+    def _hit_page(self, hit: Hit, filename: str, work: Work, session: Session, request: Click | None) -> str:
+        passage, number = hit.passage, main_page(hit.passage)
+        owner = self.services.studies.page_owner(session.owner, work.study_id)
+        if not self.services.documents.still_there(owner, (passage.document_id,)):
+            kept = self._kept(work.study_id, passage.document_id, passage.id, number, filename)
+            if kept:
+                return kept
+        return show_page(
+            self.services, owner, passage.document_id, number, settings=session.settings, passage=passage,
+            request=request, filename=filename,
+        ).html  # fmt: skip
+
+    def _gold_page(self, gold: GoldPassage, work: Work, session: Session, request: Click | None) -> str:
+        number, owner = max(1, gold.page), self.services.studies.page_owner(session.owner, work.study_id)
+        if not self.services.documents.still_there(owner, (gold.document_id,)):
+            kept = self._kept(work.study_id, gold.document_id, "", number, gold.filename)
+            if kept:
+                return kept
+        return show_page(
+            self.services, owner, gold.document_id, number, settings=session.settings, request=request,
+            filename=gold.filename,
+        ).html  # fmt: skip
+
+    def _kept(self, study_id: str, document_id: str, passage_id: str, number: int, filename: str) -> str:
+        """Return the picture of a page that was kept when its document was removed; empty without one."""
+        picture = self.services.study_pages.picture(study_id, document_id, passage_id, number)
+        if picture is None:
+            return ""
+        image = base64.b64encode(picture.image).decode()
+        name = filename.removesuffix(" (removed)")
+        return render("kept_page", image=image, mime=picture.mime, filename=name, number=picture.page)

@@ -111,6 +111,7 @@ class Handlers(Rating):
             parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in and mine),
             parts.results: "" if work.deciding else self._results(work, session),  # it names those who differ
             parts.dispute: "",
+            **parts.protocol.filled(self.services, work, session),
         }
         if study and mine and not signed_in:
             update[parts.manage] = annotate_setup.setup_html(self.services, owner, work.study_id)

@@ -89,5 +89,5 @@ class Parts:
         return [
             self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.names,
             self.name, self.begin, self.own, self.manage, self.new.conversations, self.rating, self.form, self.comment,
-            self.bar, self.dispute, self.who, self.results, *self.reports.all(),
+            self.bar, self.dispute, self.who, self.results, *self.reports.all(), *self.protocol.all(),
         ]  # fmt: skip

@@ -16,8 +16,6 @@ from pdfqa_core.types import Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render
 from pdfqa_core.ui.session import Session
 
-CHANGED: dict[str, Any] = {**AT_ONCE, "trigger_mode": "always_last"}
-
 
 class AtWork(Protocol):
     """What the tab knows of who is rating."""
@@ -64,6 +62,10 @@ class ProtocolParts:
         """Return what a step fills."""
         return [self.box, self.shown, self.said, self.question, self.ask, self.finish]
 
+    def filled(self, services: Services, work: AtWork, session: Session) -> dict[Any, Any]:
+        """Return what is shown of the protocol while the tab is shown."""
+        return dict(zip(self.all(), step_shown(services, work, session), strict=True))
+
     def wire(
         self, services: Services, work: gr.State, session: gr.State, outputs: list[Any], message: Any,
         opened: Callable[[str, Session], dict[Any, Any]], go_on: Callable[[Any, Session], dict[Any, Any]],
@@ -71,7 +73,6 @@ class ProtocolParts:
         """Connect them: `opened` shows a study on the tab, `go_on` the next item to rate; both fill `outputs`."""
         handlers = Handlers(services, message, opened)
         state = [work, session]
-        work.change(handlers.show, state, self.all(), **CHANGED)
         for event in (self.ask.click, self.question.submit):
             event(handlers.ask, [self.question, *state], self.all(), **QUIET)
         self.shown.click(handlers.clicked, None, self.question, **AT_ONCE)
@@ -99,26 +100,6 @@ class Handlers:
             return {self.message: error_html(error)}
         return self.opened(study.id, session)
 
-    def show(self, work: AtWork, session: Session, said: str = "") -> list[Any]:
-        """Return what the evaluator does next; nothing where the study follows no protocol."""
-        hidden = [gr.Column(visible=False), "", "", gr.skip(), gr.skip(), gr.skip()]
-        if not work.study_id or not self.services.mahueval.follows(work.study_id):
-            return hidden
-        roster = self.services.mahueval.roster(session.owner, work.study_id)
-        if roster is None:
-            return hidden
-        step = roster.step(work.annotator) if work.annotator in roster.plan.evaluators else None
-        html = self._html(roster, step, work.annotator)
-        if step is None or step.doing not in (Doing.BEGIN, Doing.HOLD):
-            return [gr.Column(visible=True), html, said, *([gr.update(visible=False)] * 3)]
-        turns = len(step.held.turns) if step.held else 0
-        full, given = turns >= roster.plan.most, step.first_question if turns == 0 else ""
-        return [
-            gr.Column(visible=True), html, said,
-            gr.Textbox(value=given, visible=not full, interactive=not given),
-            gr.Button(visible=not full), gr.Button(visible=turns >= roster.plan.least),
-        ]  # fmt: skip
-
     def ask(self, question: str, work: AtWork, session: Session) -> Iterator[list[Any]]:
         """Ask, show the answer while it is written, and what is due after it."""
         whole = [gr.skip() for _ in range(6)]
@@ -145,10 +126,10 @@ class Handlers:
                     html = render("mahueval_writing", question=question or "", words=words, text=text)
                     yield [*whole[:2], html, *whole[3:]]
         except PdfQAError as error:
-            shown = self.show(work, session, error_html(error))
+            shown = step_shown(self.services, work, session, error_html(error))
             yield [*shown[:3], gr.skip(), *shown[4:]]  # what was typed stays
             return
-        shown = self.show(work, session)
+        shown = step_shown(self.services, work, session)
         shown[3] = gr.Textbox(value="", visible=True, interactive=True) if shown[3] is gr.skip() else shown[3]
         yield shown
 
@@ -157,33 +138,55 @@ class Handlers:
         try:
             self.services.mahueval.finish(session.owner, work.study_id, work.annotator)
         except PdfQAError as error:
-            return self.show(work, session, error_html(error))
-        return self.show(work, session)
+            return step_shown(self.services, work, session, error_html(error))
+        return step_shown(self.services, work, session)
 
     @staticmethod
     def clicked(event: gr.EventData) -> str:
         """Put a first question that was chosen into the field."""
         return clicked(event)["question"]
 
-    def _html(self, roster: Roster, step: Step | None, annotator: str) -> str:
-        plan = roster.plan
-        held = step.held if step else None
-        turns = held.turns if held and step and step.doing is Doing.HOLD else ()
-        rounds = [
-            (name, [(sum(one.finished for one in roster.of(name) if one.round == number),
-                     sum(one.rated for one in roster.of(name) if one.round == number),
-                     sum(len(one.turns) for one in roster.of(name) if one.round == number and one.finished))
-                    for number in (1, 2)])
-            for name in plan.evaluators
-        ]  # fmt: skip
-        offered: tuple[str, ...] = ()
-        if step and step.doing is Doing.BEGIN and not step.first_question:
-            offered = self.services.mahueval.suggestions(roster, annotator)
-        return render(
-            "mahueval", plan=plan, step=step, doing=step.doing.value if step else "", rounds=rounds, offered=offered,
-            turns=[(one, _text(one), _pages(one)) for one in turns], words=step_words(step, plan) if step else "",
-            count=len(turns), rate=len(held.turns) - held.rated if held and held.finished else 0,
-        )  # fmt: skip
+
+def step_shown(services: Services, work: AtWork, session: Session, said: str = "") -> list[Any]:
+    """Return what the evaluator does next; nothing where the study follows no protocol."""
+    hidden = [gr.Column(visible=False), "", "", gr.skip(), gr.skip(), gr.skip()]
+    if not work.study_id or not services.mahueval.follows(work.study_id):
+        return hidden
+    roster = services.mahueval.roster(session.owner, work.study_id)
+    if roster is None:
+        return hidden
+    step = roster.step(work.annotator) if work.annotator in roster.plan.evaluators else None
+    html = _html(services, roster, step, work.annotator)
+    if step is None or step.doing not in (Doing.BEGIN, Doing.HOLD):
+        return [gr.Column(visible=True), html, said, *([gr.update(visible=False)] * 3)]
+    turns = len(step.held.turns) if step.held else 0
+    full, given = turns >= roster.plan.most, step.first_question if turns == 0 else ""
+    return [
+        gr.Column(visible=True), html, said,
+        gr.Textbox(value=given, visible=not full, interactive=not given),
+        gr.Button(visible=not full), gr.Button(visible=turns >= roster.plan.least),
+    ]  # fmt: skip
+
+
+def _html(services: Services, roster: Roster, step: Step | None, annotator: str) -> str:
+    plan = roster.plan
+    held = step.held if step else None
+    turns = held.turns if held and step and step.doing is Doing.HOLD else ()
+    rounds = [
+        (name, [(sum(one.finished for one in roster.of(name) if one.round == number),
+                 sum(one.rated for one in roster.of(name) if one.round == number),
+                 sum(len(one.turns) for one in roster.of(name) if one.round == number and one.finished))
+                for number in (1, 2)])
+        for name in plan.evaluators
+    ]  # fmt: skip
+    offered: tuple[str, ...] = ()
+    if step and step.doing is Doing.BEGIN and not step.first_question:
+        offered = services.mahueval.suggestions(roster, annotator)
+    return render(
+        "mahueval", plan=plan, step=step, doing=step.doing.value if step else "", rounds=rounds, offered=offered,
+        turns=[(one, _text(one), _pages(one)) for one in turns], words=step_words(step, plan) if step else "",
+        count=len(turns), rate=len(held.turns) - held.rated if held and held.finished else 0,
+    )  # fmt: skip
 
 
 def _text(turn: Turn) -> str:

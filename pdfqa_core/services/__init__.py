@@ -27,6 +27,7 @@ from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.invitations import InvitationService
 from pdfqa_core.services.mahueval import MaHuEval
+from pdfqa_core.services.missed import MissedPassages
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.overview import OverviewService
 from pdfqa_core.services.page_ocr import PageOcr
@@ -89,6 +90,7 @@ class Services:
     study_files: StudyFiles
     invitations: InvitationService
     mahueval: MaHuEval
+    missed: MissedPassages
     evaluation: EvaluationService
     visitors: VisitorService
     _opened_with: Settings
@@ -151,6 +153,7 @@ class Services:
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
             invitations=InvitationService(store.invitations, store.studies),
+            missed=MissedPassages(store.studies, studies, documents, indexes),
             mahueval=MaHuEval(store.protocols, store.studies, store.conversations, studies, answers),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),

@@ -81,7 +81,8 @@ def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> Non
     rated += [(one.item_id, one.study_id) for one in copy.revisions]
     rated += [(one.turn_id, one.study_id) for one in copy.skips]
     for item_id, study_id in rated:
-        if item_id not in items or study_id != copy.study.id:
+        known = item_id in items or (item_id.partition("#+")[0] in turns and "#+" in item_id)
+        if not known or study_id != copy.study.id:
             raise UsageError(f"{filename}: {item_id!r} is rated, but not part of the study.", "Export it again.")
     scales = {one.name: one.scale for one in criteria if not one.is_text}
     for one in (*copy.ratings, *copy.revisions):

@@ -59,6 +59,7 @@ def build(services: Services, session: gr.State) -> Shown:
     chosen = [reports.choice, reports.gold, *state]
     made = reports.get.click(handlers.report, chosen, [parts.file, parts.message], **QUIET)
     made.success(None, parts.message, None, js=fetch)
+    parts.missed.wire(services, parts.work, session)
     parts.people.wire(services, parts.study, session)
     parts.protocol.wire(
         services, parts.work, session, outputs, parts.message, lambda one, now: handlers.show(Work(one), now),
@@ -111,6 +112,7 @@ class Handlers(Rating):
             parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in and mine),
             parts.results: "" if work.deciding else self._results(work, session),  # it names those who differ
             parts.dispute: "",
+            parts.missing: gr.Column(visible=signed_in and bool(work.turn_id) and not work.deciding),
             **parts.protocol.filled(self.services, work, session),
         }
         if study and mine and not signed_in:

@@ -14,6 +14,7 @@ from pdfqa_core.ui.annotate_results import ResultParts
 from pdfqa_core.ui.components import live_html, switch
 from pdfqa_core.ui.invite import People
 from pdfqa_core.ui.mahueval import ProtocolParts
+from pdfqa_core.ui.missed import MissedParts
 
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
 FILES = {"csv": "Ratings as CSV", "jsonl": "Ratings as JSONL", "parquet": "Parquet", "latex": "LaTeX"}
@@ -51,6 +52,8 @@ class Parts:
             with gr.Column():
                 self.protocol = ProtocolParts()
                 self.item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")
+                with gr.Column(visible=False, elem_id="annotate-missing") as self.missing:
+                    self.missed = MissedParts()
                 self.page = live_html(elem_id="annotate-page")
                 self.reports = ResultParts()
             with gr.Column():
@@ -89,5 +92,5 @@ class Parts:
         return [
             self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.names,
             self.name, self.begin, self.own, self.manage, self.new.conversations, self.rating, self.form, self.comment,
-            self.bar, self.dispute, self.who, self.results, *self.reports.all(), *self.protocol.all(),
+            self.bar, self.dispute, self.who, self.results, self.missing, *self.reports.all(), *self.protocol.all(),
         ]  # fmt: skip

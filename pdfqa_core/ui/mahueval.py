@@ -37,7 +37,7 @@ class ProtocolParts:
             self.shown = live_html(elem_id="annotate-roster")
             self.said = live_html(elem_id="annotate-protocol-said")
             self.question = gr.Textbox(
-                label="Question", show_label=False, lines=2, max_lines=4, placeholder="ask…", max_length=2000,
+                label="Question", show_label=False, lines=1, max_lines=4, placeholder="ask…", max_length=2000,
                 elem_id="annotate-question", elem_classes=["pq-field"],
             )  # fmt: skip
             with gr.Row():

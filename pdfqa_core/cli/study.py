@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from pdfqa_core.cli import study_files, study_measures, study_roster
+from pdfqa_core.cli import study_files, study_measures, study_people, study_roster
 from pdfqa_core.cli.agreement import described, described_many
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.cli.study_files import add_study, form_of, give, study_named
@@ -37,6 +37,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     study_measures.add(parts)
     study_files.add(parts)
     study_roster.add(parts)
+    study_people.add(parts)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -61,7 +61,7 @@ def test_what_the_answer_was_shown_is_rated_there(work):
 
 
 def test_marks_change_neither_progress_nor_agreement_and_survive_files(work, tmp_path):
-    services, study, turn_id = work
+    services, study, _ = work
     found = search(work, "refrigerant ammonia")
     mark(work, found, next(one for one in found if not one.shown))
     rated = services.studies.rated(LOCAL_OWNER, study.id)
@@ -79,7 +79,7 @@ def test_marks_change_neither_progress_nor_agreement_and_survive_files(work, tmp
 
 
 def test_an_invited_person_searches_the_owners_documents(work):
-    services, study, turn_id = work
+    services, study, _ = work
     token = services.invitations.invite(LOCAL_OWNER, study.id, "Eve").rpartition("=")[2]
     seat = services.invitations.take(study.id, token).owner
     assert search(work, "refrigerant", seat, "Eve")

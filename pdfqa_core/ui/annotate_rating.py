@@ -43,7 +43,7 @@ class Rating:
     def _item(self, work: Work, shown: RatingItem) -> dict[Any, Any]:
         return {
             self.parts.item: annotate_view.item_html(shown, shown.criteria, work.rank),
-            self.parts.form: annotate_view.form_html(shown, shown.criteria, work.saved),
+            self.parts.form: annotate_view.form_html(shown, shown.criteria, work.saved, alone=work.alone),
             self.parts.bar: annotate_view.bar_html(shown, alone=work.alone, undo=bool(work.submitted)),
         }
 

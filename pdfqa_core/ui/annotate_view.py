@@ -70,8 +70,13 @@ def finished(shown: RatingItem) -> bool:
     return shown.item is not None and all(part.key in shown.given for part in needed(shown.item.turn, shown.criteria))
 
 
-def form_html(shown: RatingItem, criteria: Sequence[Criterion], saved: datetime | None) -> str:
-    """Return the form with what the annotator has chosen so far; empty where no item is open."""
+def form_html(
+    shown: RatingItem, criteria: Sequence[Criterion], saved: datetime | None, *, alone: bool = False
+) -> str:  # fmt: skip
+    """Return the form with what the annotator has chosen so far; empty where no item is open.
+
+    `alone`: a finished item is submitted without Enter.
+    """
     if shown.item is None:
         return ""
     parts = judged(shown.item.turn, criteria)
@@ -85,6 +90,7 @@ def form_html(shown: RatingItem, criteria: Sequence[Criterion], saved: datetime 
     return render(
         "annotate_form", turn=shown.item.turn.id, groups=groups, saved=saved, missing=names, state=_state(shown),
         first=shown.first, explained=explained, explanation=details.explanation, right=right if explained else {},
+        alone=alone,
     )  # fmt: skip
 
 

@@ -42,7 +42,8 @@ def test_a_row_can_be_understood_on_its_own() -> None:
     assert answer == RatingRow(
         study="Pilot", item="t1", annotator="Ben", criterion="answer", value="0", comment="", adjudicated="1",
         revised="1", kind="", conversation="c1", turn=1, question="What is it?",
-        standalone_question="What is it? (standalone)", answer="It is [1].", refused=False, passages="[1] =first\n\n[2] second",
+        standalone_question="What is it? (standalone)", answer="It is [1].", refused=False,
+        passages="[1] =first\n\n[2] second",
         pages="report.pdf p. 1; report.pdf p. 2", reader="", model="fake", settings_fingerprint="", thumb="",
         seconds=4.5, rated_at=NOW,
     )  # fmt: skip

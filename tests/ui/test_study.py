@@ -39,6 +39,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture(scope="module")
 def page(browser: Browser, app: App) -> Iterator[Page]:
     with open_page(browser, app.url) as opened:
+        open_tab(opened, "Chat")  # where a link at the top of the page leads
         open_tab(opened, "Annotate")
         yield opened
 

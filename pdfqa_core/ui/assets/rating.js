@@ -12,6 +12,7 @@
     if (target.closest(RATING)) {
       target.dataset.active = (active() / 1000).toFixed(1);
       rating = true;
+      target.closest("dialog[open]")?.close(); // before new HTML takes its place: the page would stay inert
     }
   }, true);
 

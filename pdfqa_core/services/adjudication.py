@@ -11,7 +11,7 @@ from pdfqa_core.protocols.study_disagreements import ERROR_CATEGORIES, Disagreem
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.study_changes import StudyChanges
-from pdfqa_core.types import Adjudication, Criterion
+from pdfqa_core.types import Adjudication, Criterion, Role
 
 CLOSED = "Agreement cannot be seen yet, so nothing can be adjudicated."
 
@@ -83,6 +83,9 @@ class AdjudicationService:
 
         `decided_by` names a third person, or both ("Ada and Ben").
         """
+        seat = self._studies.rated(owner, study_id).seat
+        if seat is not None and seat.role is Role.VIEWER:
+            raise UsageError("You were invited to look at the results, so you decide nothing here.", "Ask the owner.")
         shown = self.item(owner, study_id, viewer, item_id.partition("#")[0])
         asked = next((one.judged for one in shown.disputes if one.judged.key == (item_id, criterion)), None)
         if asked is None:

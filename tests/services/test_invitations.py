@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select, update
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.invitations import NOBODY, InvitationService
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
@@ -183,7 +184,7 @@ def test_nobody_rates_under_anothers_name(service, study, rating):
         assert rating.rated(owner, study.id).visible(viewer) == ()
 
 
-def test_agreement_waits_for_everybody_who_is_invited_and_then_viewers_see_it(service, study, rating):
+def test_agreement_waits_for_everybody_who_is_invited_and_then_viewers_see_it(service, study, rating, store):
     ada, ben = come(service, study, "Ada"), come(service, study, "Ben")
     eve = come(service, study, "Eve", Role.VIEWER)
     service.invite(OWNER, study.id, "Zoë")
@@ -195,6 +196,8 @@ def test_agreement_waits_for_everybody_who_is_invited_and_then_viewers_see_it(se
         rating.file(eve.owner, study.id, "csv", "")
     service.withdraw(OWNER, study.id, "Zoë")
     assert [row.n for row in rating.results(eve.owner, study.id, "").table] == [2, 2, 2]
+    with pytest.raises(UsageError, match="you decide nothing here"):
+        AdjudicationService(rating, store.study_changes).decide(eve.owner, study.id, "", "t0", "answer", "1")
     with pytest.raises(UsageError, match="invited as “Eve”"):
         rating.save(eve.owner, study.id, "Eve", "t0", {("t0", "answer"): "1"})
 

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from pdfqa_core.cli import study_files, study_measures, study_people, study_roster
+from pdfqa_core.cli import study_files, study_make, study_measures, study_people, study_roster
 from pdfqa_core.cli.agreement import described, described_many
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.cli.study_files import add_study, form_of, give, study_named
@@ -35,6 +35,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         add_common(one)
         one.set_defaults(run=run, report=report)
     study_measures.add(parts)
+    study_make.add(parts)
     study_files.add(parts)
     study_roster.add(parts)
     study_people.add(parts)

@@ -21,7 +21,7 @@ from pdfqa_core.exports.drawing import (
 )
 from pdfqa_core.exports.frames import COUNT, NUMBER, TEXT, frame, latex_escape, latex_table
 from pdfqa_core.exports.markdown import markdown_table
-from pdfqa_core.metrics.human_results import ACCURACY, CONVERSATION, GROUPS, INTENT, OVERALL, TURN, ResultRow
+from pdfqa_core.metrics.human_results import ACCURACY, CONVERSATION, GROUPS, INTENT, OVERALL, SYSTEM, TURN, ResultRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,13 +31,15 @@ COLUMNS = {
     "rater": TEXT, "group": TEXT, "value": TEXT, "measure": TEXT, "mean": NUMBER, "low": NUMBER, "high": NUMBER,
     "n": COUNT, "unscored": COUNT, "conversations": COUNT,
 }  # fmt: skip
-TITLES = {OVERALL: "Overall", TURN: "By turn", INTENT: "By intent", CONVERSATION: "By conversation"}
+TITLES = {
+    OVERALL: "Overall", SYSTEM: "By system", TURN: "By turn", INTENT: "By intent", CONVERSATION: "By conversation",
+}  # fmt: skip
 INTERVALS = (
     "95 % intervals: percentiles of the means of resampled conversations (of a conversation alone: of its resampled "
     "turns); exact where a mean is 0 or 1."
 )
 FIGURES = ("png", "svg", "pdf")
-_HEADS = {TURN: "Turn", INTENT: "Intent", CONVERSATION: "Conversation"}
+_HEADS = {SYSTEM: "System", TURN: "Turn", INTENT: "Intent", CONVERSATION: "Conversation"}
 _MOST_RATERS = len(COLOURS)
 
 

@@ -6,8 +6,8 @@ evaluation of conversational question answering).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import fsum
 
 from pdfqa_core.metrics.resampling import Interval, bootstrap, exact_interval
@@ -17,8 +17,8 @@ RESAMPLES = 2_000
 CUTOFFS = (1, 3, 5, 10)  # of HR@k, with the number of passages that were shown
 MAJORITY, ADJUDICATED = "majority", "adjudicated"
 ACCURACY = "accuracy"
-OVERALL, TURN, CONVERSATION, INTENT = "overall", "turn", "conversation", "intent"
-GROUPS = (OVERALL, TURN, INTENT, CONVERSATION)
+OVERALL, TURN, CONVERSATION, INTENT, SYSTEM = "overall", "turn", "conversation", "intent", "system"
+GROUPS = (OVERALL, SYSTEM, TURN, INTENT, CONVERSATION)
 NO_INTENT = "not agreed"
 
 
@@ -27,6 +27,7 @@ class JudgedTurn:
     """A turn as one rater sees it. `answer` is 1 (correct), 0, or None where the rater has not judged it.
 
     `passages` holds the same for each passage that was shown, by rank. `intent` is empty where the rater named none.
+    `scores` are what the rater said under other criteria with numbers; `system` is who answered, where that is known.
     """
 
     conversation: str
@@ -34,6 +35,8 @@ class JudgedTurn:
     intent: str = ""
     answer: float | None = None
     passages: tuple[float | None, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    system: str = ""
 
     def hit(self, k: int) -> float | None:
         """Return whether one of the first k passages is relevant; None where what is not judged would decide it.
@@ -82,7 +85,8 @@ def human_results(
     """Return accuracy and HR@k of each rater overall, by turn number, by intent and by conversation.
 
     `raters` gives the turns as each of them sees them; `intents` the order of the intents. Turns whose intent a rater
-    did not name, or the raters do not agree on, form the group NO_INTENT. A measure that nobody could score is left
+    did not name, or the raters do not agree on, form the group NO_INTENT. Several systems are groups too;
+    conversations are not where each has one turn. A measure that nobody could score is left
     out. The intervals are those of `clustered_mean`: conversations are resampled, within one conversation its turns.
     Source of the protocol: MaHuEval.
     """
@@ -90,6 +94,8 @@ def human_results(
     cutoffs = sorted({*(k for k in CUTOFFS if k < depth), *([depth] if depth else [])})
     measures: list[tuple[str, Callable[[JudgedTurn], float | None]]] = [(ACCURACY, lambda turn: turn.answer)]
     measures += [(f"HR@{k}", lambda turn, k=k: turn.hit(k)) for k in cutoffs]  # type: ignore[misc]
+    others = dict.fromkeys(name for _, turns in raters for turn in turns for name in turn.scores)
+    measures += [(name, lambda turn, name=name: turn.scores.get(name)) for name in others]  # type: ignore[misc]
     rows = []
     for rater, turns in raters:
         for group, value, chosen in _groups(turns, intents):
@@ -137,6 +143,9 @@ def clustered_mean(
 def _groups(turns: Sequence[JudgedTurn], intents: Sequence[str]) -> list[tuple[str, str, list[JudgedTurn]]]:
     """Return (group, value, turns) of every group, turn numbers ascending, intents and conversations in their order."""
     found = [(OVERALL, "", list(turns))]
+    systems = dict.fromkeys(turn.system for turn in turns)
+    if len(systems) > 1:
+        found += [(SYSTEM, name, [turn for turn in turns if turn.system == name]) for name in systems]
     for number in sorted({turn.number for turn in turns}):
         found.append((TURN, str(number), [turn for turn in turns if turn.number == number]))
     named = dict.fromkeys((*intents, *(turn.intent for turn in turns if turn.intent), ""))
@@ -146,4 +155,6 @@ def _groups(turns: Sequence[JudgedTurn], intents: Sequence[str]) -> list[tuple[s
     by_conversation: dict[str, list[JudgedTurn]] = {}
     for turn in turns:
         by_conversation.setdefault(turn.conversation, []).append(turn)
+    if len(by_conversation) == len(turns) > 1:
+        return found
     return found + [(CONVERSATION, name, chosen) for name, chosen in by_conversation.items()]

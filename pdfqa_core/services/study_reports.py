@@ -152,7 +152,8 @@ class StudyReports:
             name: {turn.id for one in found.roster.of(name) for turn in one.turns}
             for name in found.roster.plan.evaluators
         }  # fmt: skip
-        return result_rows(turns, given, found.criteria, found.adjudications, assigned=own)
+        details = {one.turn.id: one.details for one in found.turns}
+        return result_rows(turns, given, found.criteria, found.adjudications, assigned=own, details=details)
 
     def _opened(self, owner: str, study_id: str, viewer: str | None) -> RatedStudy:
         found = self._studies.rated(owner, study_id)
@@ -164,7 +165,8 @@ class StudyReports:
 
     def _remembered(self, what: str, found: RatedStudy, compute: Callable[[], T]) -> T:
         """Return what `compute` makes of a study, computed anew only where the study has changed."""
-        state = (found.study, found.ratings, found.adjudications)
+        turns = tuple(one.turn.id for one in found.turns)
+        state = (turns, found.criteria, tuple(found.progress), found.ratings, found.adjudications)
         with self._lock:
             kept = self._kept.pop((what, found.study.id), None)
             value = kept[1] if kept is not None and kept[0] == state else compute()

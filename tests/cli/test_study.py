@@ -107,3 +107,22 @@ def test_measures_are_compared_with_people(run, rated, tmp_path):
     assert "Accuracy with scores" in plain
     assert run("study", "measures", "--scores", scores, "--to", "latex").out.startswith("% needs")
     assert "Name their file with --gold" in run("study", "measures", "--judge").err
+
+
+def test_a_study_is_made_of_generated_and_gold_answers(run, empty, tmp_path):
+    gold, answers = tmp_path / "gold.json", tmp_path / "run.json"
+    gold.write_text(
+        '[{"id": 1, "question": "Why?", "answer": "So."}, {"id": 2, "question": "How?", "answer": "Thus."}]'
+    )
+    answers.write_text(
+        '{"systems": [{"name": "bm25", "items": [{"id": "1", "answer": "A"}, {"id": "2", "answer": "B"}]}]}'
+    )
+    made = run(
+        "study", "make", "Hundred", "--predictions", answers, "--gold", gold, "--n", "1", "--annotators", "Ada,Ben"
+    )
+    assert (made.status, made.out.strip()) == (0, "Hundred: 1 item for Ada, Ben")
+    again = run("study", "make", "All", "--predictions", answers, "--gold", gold, "--json").data
+    assert again == {"study": "All", "items": 2, "annotators": []}
+    wrong = run("study", "make", "None", "--predictions", answers)
+    assert wrong.status == 2
+    assert "Generated answers need gold answers" in wrong.err

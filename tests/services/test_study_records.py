@@ -322,3 +322,31 @@ def test_others_can_do_nothing(setup: StudySetup, study_id: str) -> None:
     ):  # fmt: skip
         with pytest.raises(UsageError, match="no such study"):
             call()
+
+
+def test_other_criteria_have_means_by_system_and_pairs_say_which_system_is_preferred(
+    store: Store, studies: StudyService, setup: StudySetup, tmp_path: Path
+) -> None:
+    gold = tmp_path / "gold.json"
+    gold.write_text(json.dumps([{"id": n, "question": f"Q{n}?", "answer": "G"} for n in range(1, 9)]))
+    files = []
+    for name in ("bm25", "dense"):
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps([{"id": n, "answer": name} for n in range(1, 9)]))
+    rag = setup.of_files(ME, "RAG", Source(tuple(files), gold, n=8, seed=1, by="system"), "rag", "Ada")
+    for one in setup.items(ME, rag.id):
+        best = "3" if one.details.system == "dense" else "1"
+        values = {(one.turn.id, name): best for name in ("supported", "useful", "clear")}
+        studies.save(ME, rag.id, "Ada", one.turn.id, {**values, (one.turn.id, "remark"): "free words"})
+    rows = StudyReports(studies).results(ME, rag.id, None)
+    means = {(row.group, row.value, row.measure): row.summary.mean for row in rows}
+    assert means["overall", "", "useful"] == 2
+    assert (means["system", "bm25", "clear"], means["system", "dense", "clear"]) == (1, 3)
+    assert not any(group == "conversation" for group, _, _ in means)
+
+    pair = setup.of_files(ME, "Pairs", Source(tuple(files), gold, seed=5), "pairwise", "Ada")
+    for at, one in enumerate(setup.items(ME, pair.id)):
+        dense = "A" if one.details.system == "dense" else "B"
+        studies.save(ME, pair.id, "Ada", one.turn.id, {(one.turn.id, "preference"): "same" if at < 2 else dense})
+    (row,) = [row for row in StudyReports(studies).results(ME, pair.id, None) if row.group == "overall"]
+    assert (row.measure, row.summary.mean, row.summary.n) == ("prefers bm25", pytest.approx(1 / 8), 8)

@@ -130,12 +130,24 @@ def test_a_new_rating_changes_what_is_remembered(store: Store, studies: StudySer
     study_id = two_talks(store, studies)
     rate(studies, study_id, "Ada", ADA)
     rate(studies, study_id, "Ben", BEN)
-    before = reports.results("me", study_id, "")
-    assert reports.results("me", study_id, "") is before
+    before = reports.results("me", study_id, None)
+    assert reports.results("me", study_id, None) is before
     studies.save("me", study_id, "Ben", "b1", {("b1", "answer"): "1"})
-    after = reports.results("me", study_id, "")
+    after = reports.results("me", study_id, None)
     accuracy = [r.summary.mean for r in after if (r.rater, r.group, r.measure) == ("Ben", OVERALL, ACCURACY)]
     assert accuracy == [0.75]
+
+
+def test_what_is_changed_after_the_results_were_seen_does_not_change_them(
+    store: Store, studies: StudyService, reports: StudyReports
+) -> None:
+    study_id = two_talks(store, studies)
+    rate(studies, study_id, "Ada", ADA)
+    rate(studies, study_id, "Ben", BEN)
+    before = reports.results("me", study_id, "Ben")
+    studies.save("me", study_id, "Ben", "b1", {("b1", "answer"): "1"})
+    assert reports.results("me", study_id, "Ben") == before
+    assert [one.value for one in studies.rated("me", study_id).revisions] == ["1"]
 
 
 def test_a_wrong_form_names_those_there_are(store: Store, studies: StudyService, reports: StudyReports) -> None:

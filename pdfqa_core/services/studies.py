@@ -263,7 +263,8 @@ class StudyService:
         final = [replace(one, draft=False, rated_at=now, seconds=seconds or one.seconds) for one in drafts]
         if final:
             self._studies.save_ratings(self._revised(study, annotator, final))
-            self.look_if_open(owner, study_id)
+            if shown.progress.done == shown.progress.total:
+                self.look_if_open(owner, study_id)
         return True
 
     def skip(
@@ -279,7 +280,8 @@ class StudyService:
         if not reason.strip():
             raise UsageError("Say why it cannot be judged.")
         self._studies.skip(Skip(study_id, turn_id, annotator, reason.strip(), seconds, datetime.now(UTC)))
-        self.look_if_open(owner, study_id)
+        if shown.progress.done + 1 >= shown.progress.total:
+            self.look_if_open(owner, study_id)
 
     def look_if_open(self, owner: str, study_id: str) -> None:
         """Note it if everybody has finished: from then on a change is a revision."""

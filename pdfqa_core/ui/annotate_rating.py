@@ -20,7 +20,6 @@ from pdfqa_core.ui.components import Click, clicked, error_html, render
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.session import Session
 
-NOBODY = "Nobody is signed in, so there is no item to open."
 ANEW = "Nobody is signed in any more: the program was started anew, so this choice is not saved."
 
 

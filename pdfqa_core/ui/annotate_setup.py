@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.protocols.study_definition import KINDS, PRESETS, kind_of, made, preset_named
 from pdfqa_core.services import Services
 from pdfqa_core.types import AppliesTo, Criterion, ItemRole, StudyState
-from pdfqa_core.ui.components import Click, plural, render
+from pdfqa_core.ui.components import CLICK_AGAIN, Click, plural, render
 
 MOST_LISTED = 300  # items to choose from for training and checks
 ABOUT = {AppliesTo.TURN: "the question", AppliesTo.ANSWER: "the answer", AppliesTo.PASSAGE: "each passage"}
@@ -84,6 +84,8 @@ def act(services: Services, owner: str, study_id: str, data: Click) -> str:
 def _study(services: Services, owner: str, study_id: str, data: Click) -> str:
     setup = services.study_setup
     if data["action"] == "state":
+        if data["state"] not in set(StudyState):
+            raise UsageError(f"{data['state']!r} is no state of a study.", CLICK_AGAIN)
         study = setup.set_state(owner, study_id, StudyState(data["state"]))
         return f"“{study.name}” {DONE[study.state]}"
     if data["action"] == "rename-study":

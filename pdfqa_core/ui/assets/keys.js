@@ -100,7 +100,7 @@
   // Esc closes what is open; true if something was.
   function closeOpen() {
     const details = document.activeElement?.closest("details[open]"), wide = [...document.querySelectorAll(".pq-columns.wide")].find(seen);
-    const page = [...document.querySelectorAll("#annotate-page .page-view")].find(seen);
+    const page = [...document.querySelectorAll("#annotate-page :is(.page-view, .kept-page)")].find(seen);
     const send = document.querySelector("#chat-send"), edited = [...document.querySelectorAll("#chat-transcript [data-action=edit]")].find(seen);
     if (edited && send?.textContent.trim() === "Replace") edited.click();
     else if (details) { details.open = false; details.querySelector("summary")?.focus(); }

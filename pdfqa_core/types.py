@@ -477,6 +477,21 @@ class ItemDetails:
     second_system: str = ""
 
 
+class Role(StrEnum):
+    """What somebody who is invited to a study does there: rate, or look at what came of it."""
+
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
+MISSED = "missed"  # the criterion of passages that an answer should have been shown; see `missed_item`
+
+
+def missed_item(turn_id: str, passage_id: str) -> str:
+    """Return the item of a rating that says of a passage, which was not shown, that it is relevant to a turn."""
+    return f"{turn_id}#+{passage_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Rating:
     """One judgement. `item_id` is a turn's id, or "TURN#RANK" for the passage with that rank.

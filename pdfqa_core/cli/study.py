@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from pdfqa_core.cli import study_files, study_make, study_measures
+from pdfqa_core.cli import study_files, study_make, study_measures, study_people, study_roster
 from pdfqa_core.cli.agreement import described, described_many
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.cli.study_files import add_study, form_of, give, study_named
@@ -37,6 +37,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     study_measures.add(parts)
     study_make.add(parts)
     study_files.add(parts)
+    study_roster.add(parts)
+    study_people.add(parts)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             return give(arguments, data, kind)
         if report == "results":
             rows = services.study_reports.results(LOCAL_OWNER, study.id, None)
-            found, text = [{**plain(row), **plain(row.summary)} for row in rows], _results(rows)
+            found, text = [{**plain(row), **plain(row.summary)} for row in rows], results_text(rows)
         else:
             criteria = services.study_reports.agreement(LOCAL_OWNER, study.id, None)
             found, text = plain(criteria), _agreement(criteria)
@@ -57,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _results(rows: tuple[ResultRow, ...]) -> str:
+def results_text(rows: tuple[ResultRow, ...]) -> str:
+    """Return the result tables as text."""
     lines: list[str] = []
     for table in result_tables(rows):
         body = [list(table.head), *table.texts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from pdfqa_core.exports import frames
 from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, write_frame
 from pdfqa_core.exports.jsonl import write_jsonl
 from pdfqa_core.storage import StudyTurn
-from pdfqa_core.types import Adjudication, Hit, Rating, Study
+from pdfqa_core.types import MISSED, Adjudication, Hit, Rating, Study
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -24,10 +24,10 @@ class RatingRow:
     """A rating with everything needed to understand it on its own; the fields are the columns, in this order.
 
     `passages` and `pages` ("file p. 7", parted by "; ") are those shown with the answer; for the rating of one
-    passage, that one. `thumb` is what the one who asked thought of the answer: "up", "down" or nothing. `adjudicated`
-    is the value agreed on later, empty without one; `revised` is what the annotator changed theirs to after agreement
-    could be seen. `kind` is "training" or "check" for an item that is no part of the results. `seconds` is the time
-    the annotator looked at the item; `rated_at` is in UTC.
+    passage, that one, also where it was `missed`. `thumb` is what the one who asked thought of the answer: "up",
+    "down" or nothing. `adjudicated` is the value agreed on later, empty without one; `revised` is what the
+    annotator changed theirs to after agreement could be seen. `kind` is "training" or "check" for an item that is
+    no part of the results. `seconds` is the time the annotator looked at the item; `rated_at` is in UTC.
     """
 
     study: str
@@ -81,6 +81,11 @@ def rating_rows(
     )
 
 
+def blinded(row: RatingRow) -> RatingRow:
+    """Return the row without what tells which system answered, or what the one who asked thought of it."""
+    return replace(row, reader="", model="", settings_fingerprint="", thumb="")
+
+
 def ratings_frame(rows: Iterable[RatingRow]) -> DataFrame:
     """Return the rows as a table; times are in UTC."""
     kinds = {"int": COUNT, "bool": TRUTH, "float": NUMBER, "datetime": MOMENT}
@@ -115,6 +120,7 @@ def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str, revised
     turn = one.turn
     rank = rating.item_id.partition("#")[2]
     hits = [hit for hit in turn.answer.hits if not rank or str(hit.rank) == rank]
+    missed = rating.comment.partition("\n") if rating.criterion == MISSED else ("", "", "")
     return RatingRow(
         study=study.name,
         item=rating.item_id,
@@ -131,8 +137,8 @@ def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str, revised
         standalone_question=turn.standalone_question,
         answer=turn.answer.text,
         refused=turn.answer.refused,
-        passages="\n\n".join(f"[{hit.rank}] {hit.passage.text}" for hit in hits),
-        pages="; ".join(_place(hit, one.filenames) for hit in hits),
+        passages=missed[2] or "\n\n".join(f"[{hit.rank}] {hit.passage.text}" for hit in hits),
+        pages=missed[0] or "; ".join(_place(hit, one.filenames) for hit in hits),
         reader=turn.answer.reader,
         model=turn.answer.model,
         settings_fingerprint=turn.answer.settings_fingerprint,

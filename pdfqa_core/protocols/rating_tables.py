@@ -16,7 +16,7 @@ from pdfqa_core.csv_format import CsvRow, CsvTable, read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.annotation import judged
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
-from pdfqa_core.types import Answer, Criterion, Rating, Study, Turn
+from pdfqa_core.types import MISSED, Answer, AppliesTo, Criterion, Rating, Study, Turn
 
 FIELDS = ("item", "annotator", "criterion", "value", "comment", "seconds", "rated_at")
 ANSWER_FIELDS = ("question", "answer", "conversation")
@@ -73,6 +73,9 @@ def read_said(data: bytes, columns: Columns) -> tuple[Said, ...]:
     return tuple(found)
 
 
+_MISSED = Criterion(MISSED, ("1", "0"), ("missed", "taken back"), ("", ""), AppliesTo.PASSAGE, "Missed")
+
+
 def ratings_of(
     said: Sequence[Said], study: Study, turns: Sequence[StudyTurn], annotators: Sequence[str],
     criteria: Sequence[Criterion], values: Mapping[str, str] | None = None,
@@ -91,11 +94,13 @@ def ratings_of(
     for one in said:
         name = names.get(one.annotator.casefold(), "")
         criterion = parts.get((one.item, one.criterion))
+        if one.criterion == MISSED and one.item.partition("#+")[0] in items:
+            criterion = _MISSED
         value = _value(one.value, criterion, values or {}) if criterion else ""
         first = seen.setdefault((one.item, one.annotator.casefold(), one.criterion), one.row)
         if not name:
             faults.append((one.row, f"nobody called {one.annotator!r} has signed in"))
-        elif one.item not in items:
+        elif one.item not in items and criterion is None:
             faults.append((one.row, f"there is no item {one.item!r}"))
         elif criterion is None:
             faults.append((one.row, f"{one.criterion!r} is not asked about item {one.item!r}"))

@@ -11,7 +11,7 @@ from pdfqa_core.metrics.agreement_over_time import agreement_over_time, mean_pla
 from pdfqa_core.metrics.many_annotators import AgreementOfMany, summary_of_pairs
 from pdfqa_core.metrics.resampling import clusters_of
 from pdfqa_core.protocols.annotation import Given, agreement_table
-from pdfqa_core.types import AppliesTo, Criterion, Rating
+from pdfqa_core.types import MISSED, AppliesTo, Criterion, Rating
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,11 @@ def study_agreement(
 
 
 def with_others(criteria: Sequence[Criterion], ratings: Iterable[Rating]) -> tuple[Criterion, ...]:
-    """Return the criteria, and after them those that only ratings from elsewhere have, with the values that occur."""
-    known = {one.name for one in criteria}
+    """Return the criteria, and after them those that only ratings from elsewhere have, with the values that occur.
+
+    Missed passages are not among them: each annotator marks others.
+    """
+    known = {MISSED, *(one.name for one in criteria)}
     values: dict[str, set[str]] = {}
     of_passages: dict[str, bool] = {}
     for rating in ratings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pdfqa_core.metrics.human_results import (
     ADJUDICATED,
@@ -23,7 +23,8 @@ _PAIR = {"A": 1.0, "same": 0.5, "B": 0.0}  # how far a value prefers the answer 
 
 def result_rows(
     turns: Sequence[tuple[str, Turn]], given: Mapping[str, Given], criteria: Sequence[Criterion],
-    adjudications: Iterable[Adjudication] = (), *, details: Mapping[str, ItemDetails] | None = None, seed: int = 0,
+    adjudications: Iterable[Adjudication] = (), *, details: Mapping[str, ItemDetails] | None = None,
+    assigned: Mapping[str, Collection[str]] | None = None, seed: int = 0,
 ) -> tuple[ResultRow, ...]:  # fmt: skip
     """Return the result tables of a study; `turns` are (conversation, turn), `given` the ratings by annotator.
 
@@ -45,10 +46,15 @@ def result_rows(
     chosen = {kind: _first(criteria, kind) for kind in AppliesTo}
     others = [one for one in criteria if one.applies_to is not AppliesTo.PASSAGE and one not in chosen.values()]
     known = details or {}
+    own = assigned or {}
     raters = [
         (
             name,
-            [_judged(where, turn, values, chosen, others, known.get(turn.id, ItemDetails())) for where, turn in turns],
+            [
+                _judged(where, turn, values, chosen, others, known.get(turn.id, ItemDetails()))
+                for where, turn in turns
+                if name not in own or turn.id in own[name]
+            ],
         )
         for name, values in views
     ]

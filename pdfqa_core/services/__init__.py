@@ -27,6 +27,9 @@ from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.housekeeping import Housekeeping
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.invitations import InvitationService
+from pdfqa_core.services.mahueval import MaHuEval
+from pdfqa_core.services.missed import MissedPassages
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.overview import OverviewService
 from pdfqa_core.services.page_ocr import PageOcr
@@ -36,6 +39,7 @@ from pdfqa_core.services.preparation import Preparation, Preparing
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.room import Room
+from pdfqa_core.services.rosters import Rosters
 from pdfqa_core.services.run_copies import RunCopies
 from pdfqa_core.services.running import Running
 from pdfqa_core.services.runs import RunRequest, RunService
@@ -101,6 +105,9 @@ class Services:
     adjudication: AdjudicationService
     study_reports: StudyReports
     study_files: StudyFiles
+    invitations: InvitationService
+    mahueval: MaHuEval
+    missed: MissedPassages
     evaluation: EvaluationService
     runs: RunService
     run_copies: RunCopies
@@ -129,7 +136,7 @@ class Services:
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)
-        studies = StudyService(store.studies, store.conversations)
+        studies = StudyService(store.studies, store.conversations, rosters=Rosters(store.protocols))
         study_pages = StudyPages(store.study_changes, pages)
         documents.while_whole(study_pages.before_removal)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
@@ -175,6 +182,9 @@ class Services:
             adjudication=AdjudicationService(studies, store.study_changes),
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
+            invitations=InvitationService(store.invitations, store.studies),
+            missed=MissedPassages(store.studies, studies, documents, indexes),
+            mahueval=MaHuEval(store.protocols, store.studies, store.conversations, studies, answers),
             evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
             runs=runs,
             run_copies=RunCopies(workspace, store.runs),

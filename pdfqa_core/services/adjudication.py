@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.annotation import Judged, by_annotator
+from pdfqa_core.protocols.annotation import Judged
 from pdfqa_core.protocols.study_disagreements import ERROR_CATEGORIES, Disagreement, disagreements
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.study_changes import StudyChanges
-from pdfqa_core.types import Adjudication, Criterion
+from pdfqa_core.types import Adjudication, Criterion, Role
 
 CLOSED = "Agreement cannot be seen yet, so nothing can be adjudicated."
 
@@ -58,7 +58,7 @@ class AdjudicationService:
         item = next((one for one in found.turns if one.turn.id == turn_id), None)
         if item is None:
             raise UsageError("There is no such item in this study.", "Open the study again.")
-        by_name = by_annotator(found.ratings)
+        by_name = found.compared(found.ratings)
         given = {name: by_name[name] for name in found.progress if name in by_name}
         all_of_them = disagreements([one.turn for one in found.turns], given, found.criteria)
         decided = {(one.item_id, one.criterion): one for one in found.adjudications}
@@ -83,6 +83,9 @@ class AdjudicationService:
 
         `decided_by` names a third person, or both ("Ada and Ben").
         """
+        seat = self._studies.rated(owner, study_id).seat
+        if seat is not None and seat.role is Role.VIEWER:
+            raise UsageError("You were invited to look at the results, so you decide nothing here.", "Ask the owner.")
         shown = self.item(owner, study_id, viewer, item_id.partition("#")[0])
         asked = next((one.judged for one in shown.disputes if one.judged.key == (item_id, criterion)), None)
         if asked is None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pdfqa_core.metrics.agreement import Agreement
-from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given
+from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given, by_annotator
+from pdfqa_core.protocols.mahueval import Roster, paired
 from pdfqa_core.protocols.study_disagreements import Disagreement
-from pdfqa_core.storage.records import StudyTurn
-from pdfqa_core.types import Adjudication, Criterion, ItemRole, Rating, Skip, Study, Turn
+from pdfqa_core.storage.records import Seat, StudyTurn
+from pdfqa_core.types import Adjudication, Criterion, ItemRole, Rating, Role, Skip, Study, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class RatedStudy:
     """A study with its turns, the ratings and adjudications that count, and the progress of each annotator.
 
     `criteria` are what it asks, `revisions` what was changed after its agreement could be seen, `skips` what could not
-    be judged.
+    be judged. `seat` is that of the invited person who asks, `closed` are the names that only others have.
+    `roster` is that of a study in which everybody rates conversations of their own.
     """
 
     study: Study
@@ -78,6 +80,16 @@ class RatedStudy:
     criteria: tuple[Criterion, ...] = CRITERIA
     revisions: tuple[Rating, ...] = ()
     skips: tuple[Skip, ...] = ()
+    seat: Seat | None = None
+    closed: frozenset[str] = frozenset()
+    roster: Roster | None = None
+
+    def compared(self, ratings: Iterable[Rating]) -> dict[str, Given]:
+        """Return ratings by annotator as agreement compares them: under a roster, turn by turn of its pairs."""
+        given: dict[str, Given] = {**by_annotator(ratings)}
+        return given if self.roster is None else {
+            name: own for name, own in paired(given, self.roster, self.criteria).given.items() if own
+        }  # fmt: skip
 
     @property
     def counted(self) -> RatedStudy:
@@ -99,10 +111,10 @@ class RatedStudy:
     def open_to(self, viewer: str | None) -> bool:
         """Return whether a viewer may see everybody's ratings, and numbers made of them.
 
-        Everybody may once two or more have signed in and all of them have finished. None is the owner at the command
-        line, who always may.
+        Everybody may once there are two or more and all of them have finished. None is the owner at the command line,
+        who always may.
         """
-        return viewer is None or (len(self.progress) > 1 and not self.waiting)
+        return (viewer is None and self.seat is None) or (len(self.progress) > 1 and not self.waiting)
 
     def visible(self, viewer: str | None) -> tuple[Rating, ...]:
         """Return the ratings that a viewer may see. This alone decides it, for results and for files.
@@ -111,4 +123,11 @@ class RatedStudy:
         """
         if self.open_to(viewer):
             return self.ratings
+        if viewer in self.closed or (self.seat is not None and viewer != own_name(self.seat)):
+            return ()
         return tuple(rating for rating in self.ratings if rating.annotator == viewer)
+
+
+def own_name(seat: Seat) -> str:
+    """Return the name that an invited person rates under; empty for who only looks on."""
+    return seat.name if seat.role is Role.ANNOTATOR else ""

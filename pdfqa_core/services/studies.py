@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from itertools import count
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.ratings import FORMATS, rating_rows, write_ratings
+from pdfqa_core.exports.ratings import FORMATS, blinded, rating_rows, write_ratings
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, Given
 from pdfqa_core.protocols.study_disagreements import disagreements
-from pdfqa_core.services.rated_study import RatedStudy, RatingItem, RatingsFile, StudyResults
+from pdfqa_core.services.rated_study import RatedStudy, RatingItem, RatingsFile, StudyResults, own_name
+from pdfqa_core.services.rosters import Rosters
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.records import StudyTurn
+from pdfqa_core.storage.records import SEAT, StudyTurn
+from pdfqa_core.storage.seats import OVER
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import (
     Criterion,
@@ -36,8 +38,10 @@ class StudyService:
     """
 
     def __init__(
-        self, studies: Studies, conversations: Conversations, criteria: Sequence[Criterion] = CRITERIA
-    ) -> None:
+        self, studies: Studies, conversations: Conversations, criteria: Sequence[Criterion] = CRITERIA,
+        rosters: Rosters | None = None,
+    ) -> None:  # fmt: skip
+        self._rosters = rosters
         self._studies = studies
         self._conversations = conversations
         self.criteria = tuple(criteria)
@@ -109,9 +113,15 @@ class StudyService:
         if not study_id:
             raise UsageError("There is no study to rate yet.", "Make one below under “New study”.")
         study = self._studies.get(owner, study_id)
+        self.check_name(owner, study_id, name)
         if study.state is not StudyState.OPEN and name not in self._studies.annotators(study_id):
             self._require_open(owner, study_id)
         return self._studies.sign_in(study.id, name)
+
+    def page_owner(self, owner: str, study_id: str) -> str:
+        """Return whose documents the pages of a study's passages are, for somebody who may read the study."""
+        study, seat = self._studies.get(owner, study_id), self._studies.seat(owner)
+        return seat.owner if seat is not None and seat.study_id == study.id else owner
 
     def item(self, owner: str, study_id: str, annotator: str, turn_id: str) -> RatingItem:
         """Return an item of the study for its annotator, no item if there is no such turn."""
@@ -145,9 +155,9 @@ class StudyService:
 
     def neighbour(self, owner: str, study_id: str, annotator: str, turn_id: str, by: int) -> str:
         """Return the turn so many places further in the annotator's order; from no turn the last."""
-        study = self._studies.get(owner, study_id)
-        queue = self._queue(study, self._studies.turns(owner, study_id), annotator)
-        return queue[(queue.index(turn_id) + by) % len(queue)] if turn_id in queue else queue[-1]
+        study, turns, _, _ = self._own(owner, study_id, annotator)
+        queue = self._queue(study, turns, annotator)
+        return queue[(queue.index(turn_id) + by) % len(queue)] if turn_id in queue else (queue or ("",))[-1]
 
     def save(
         self, owner: str, study_id: str, annotator: str, turn_id: str, values: Mapping[tuple[str, str], str], *,
@@ -159,7 +169,7 @@ class StudyService:
         an item that is not part of the turn, a value off the scale, an annotator unknown here, a study that is not
         open, and ConflictError where another window of the same annotator gave one of them another value.
         """
-        turns = self._studies.turns(owner, study_id)
+        turns = self._own(owner, study_id, annotator)[1]
         item = next((one for one in turns if one.turn.id == turn_id), None)
         if item is None or not annotator:
             raise UsageError("No item is open.", "Sign in, then press “next unrated”.")
@@ -294,9 +304,14 @@ class StudyService:
             name: annotation.progress(plain, given.get(name, {}), criteria, skipped.get(name, ()))
             for name in self._studies.annotators(study_id)
         }
+        roster = None
+        if self._rosters is not None and (roster := self._rosters.find(owner, study, turns)) is not None:
+            progress |= self._rosters.progress(roster, turns, given, criteria, skipped)
+        seat = self._studies.seat(owner)
+        closed = {name for name in progress if seat is None and self._studies.came_by_link(study_id, name)}
         return RatedStudy(
             study, turns, ratings, self._studies.adjudications(study_id), progress, criteria,
-            self._studies.revisions(study_id), skips,
+            self._studies.revisions(study_id), skips, seat, frozenset(closed), roster,
         )  # fmt: skip
 
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
@@ -308,7 +323,7 @@ class StudyService:
         found = whole.counted
         if whole.study.revealed_at is None and whole.open_to(viewer):
             self._studies.reveal(study_id)
-        by_name = annotation.by_annotator(found.visible(viewer))
+        by_name = found.compared(found.visible(viewer))
         names = [name for name in found.progress if name in by_name]
         steps = tuple(found.progress.items())
         if len(names) < 2:
@@ -333,10 +348,11 @@ class StudyService:
                 "All ratings can be seen once two people or more have signed in and rated everything.",
                 "Sign in to download your own, or use: pdfqa export ratings",
             )
-        revised = found.revisions if found.open_to(viewer) else tuple(
-            one for one in found.revisions if one.annotator == viewer
-        )  # fmt: skip
-        rows = rating_rows(found.study, found.turns, ratings, found.adjudications, revised)
+        if found.open_to(viewer):
+            rows = rating_rows(found.study, found.turns, ratings, found.adjudications, found.revisions)
+        else:  # nothing that was agreed on, and nothing that tells which system answered
+            revised = [one for one in found.revisions if one.annotator == viewer]
+            rows = tuple(map(blinded, rating_rows(found.study, found.turns, ratings, (), revised)))
         name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
         return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
 
@@ -344,13 +360,29 @@ class StudyService:
         self, owner: str, study_id: str, annotator: str
     ) -> tuple[Study, tuple[StudyTurn, ...], Given, dict[str, str]]:
         """Return a study, its turns, what the annotator said last of each thing, and what they skipped, with why."""
+        self.check_name(owner, study_id, annotator)
         study = self._studies.get(owner, study_id)
         ratings = self._studies.own_ratings(study_id, annotator)
         skipped = {one.turn_id: one.reason for one in self._studies.skips(study_id) if one.annotator == annotator}
         given = annotation.by_annotator(ratings).get(annotator, {})
-        return study, self._studies.turns(owner, study_id), given, skipped
+        turns = self._studies.turns(owner, study_id)
+        if self._rosters is not None and annotator:
+            turns = self._rosters.own_turns(study_id, annotator, turns)
+        return study, turns, given, skipped
+
+    def check_name(self, owner: str, study_id: str, name: str) -> None:
+        """Raise UsageError unless this name is for whoever asks: who is invited has theirs, and nobody else has it."""
+        seat = self._studies.seat(owner)
+        if seat is None and owner.startswith(SEAT):
+            raise UsageError(*OVER)
+        if seat is not None and name != own_name(seat):
+            raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
+        if seat is None and name and self._studies.came_by_link(study_id, name):
+            raise UsageError(f"“{name}” was invited and comes in by their own link.", "Sign in under another name.")
 
     def _queue(self, study: Study, turns: Sequence[StudyTurn], annotator: str) -> tuple[str, ...]:
+        if self._rosters is not None and self._rosters.follows(study.id):
+            return tuple(one.turn.id for one in turns)  # as they were asked
         first = [one.turn.id for one in turns if one.details.role is ItemRole.TRAINING]
         drawn = next((one.drawn_as for one in self._studies.people(study.id) if one.name == annotator), "")
         return annotation.order(study, drawn or annotator, first)

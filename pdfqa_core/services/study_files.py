@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pdfqa_core.csv_format import write_csv
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports.frames import write_frame
 from pdfqa_core.exports.study_zip import read_study, write_study
 from pdfqa_core.protocols import rating_tables
 from pdfqa_core.protocols.rating_tables import Columns
@@ -16,6 +20,8 @@ from pdfqa_core.services.study_reports import HIDDEN, file_name
 from pdfqa_core.storage.records import StudyCopy
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.types import Criterion, Study
+
+_PARQUET = b"PAR1"  # how such files begin
 
 
 class StudyFiles:
@@ -60,13 +66,39 @@ class StudyFiles:
         """
         found = self._studies.rated(owner, study_id)
         criteria = with_others(found.criteria, found.ratings)
-        said = rating_tables.read_said(data, columns)
+        said = rating_tables.read_said(_as_csv(data), columns)
         names = list(dict.fromkeys((*found.progress, *sign_in)))
         ratings = rating_tables.ratings_of(said, found.study, found.turns, names, criteria, columns.values)
         for name in sign_in:
             self._studies.sign_in(owner, study_id, name)
         self._studies.take(owner, study_id, ratings)
         return len(ratings)
+
+
+def _as_csv(data: bytes) -> bytes:
+    """Return a table of ratings as CSV; JSON lines and Parquet, as ratings are exported too, are turned into it.
+
+    Raises UsageError that names the line.
+    """
+    if data[: len(_PARQUET)] == _PARQUET:
+        from pandas import read_parquet
+
+        try:
+            return write_frame(read_parquet(io.BytesIO(data)))
+        except (ValueError, OSError) as error:
+            raise UsageError(f"The Parquet file cannot be read: {error}.", "Export it again.") from error
+    if not data.lstrip().startswith(b"{"):
+        return data
+    rows = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append({str(name): value for name, value in json.loads(line).items()})
+        except (ValueError, AttributeError) as error:
+            raise UsageError(f"Line {number} is no JSON object: {error}.", "Export the file again.") from error
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    return write_csv(header, [["" if row.get(name) is None else str(row[name]) for name in header] for row in rows])
 
 
 def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> None:
@@ -81,7 +113,8 @@ def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> Non
     rated += [(one.item_id, one.study_id) for one in copy.revisions]
     rated += [(one.turn_id, one.study_id) for one in copy.skips]
     for item_id, study_id in rated:
-        if item_id not in items or study_id != copy.study.id:
+        known = item_id in items or (item_id.partition("#+")[0] in turns and "#+" in item_id)
+        if not known or study_id != copy.study.id:
             raise UsageError(f"{filename}: {item_id!r} is rated, but not part of the study.", "Export it again.")
     scales = {one.name: one.scale for one in criteria if not one.is_text}
     for one in (*copy.ratings, *copy.revisions):

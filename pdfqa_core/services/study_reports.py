@@ -138,7 +138,7 @@ class StudyReports:
         return RatingsFile(file_name(report, study, forms[kind]), data, count)
 
     def _agreement(self, found: RatedStudy) -> tuple[CriterionAgreement, ...]:
-        by_name = by_annotator(found.ratings)
+        by_name = found.compared(found.ratings)
         given = {name: by_name[name] for name in found.progress if name in by_name}
         talks = {one.turn.id: one.conversation_id for one in found.turns}
         return study_agreement(given, with_others(found.criteria, found.ratings), talks)
@@ -148,8 +148,12 @@ class StudyReports:
         turns = [(names[one.conversation_id], one.turn) for one in found.turns]
         by_name = by_annotator(found.ratings)
         given = {name: by_name.get(name, {}) for name in found.progress}
+        own = {} if found.roster is None else {
+            name: {turn.id for one in found.roster.of(name) for turn in one.turns}
+            for name in found.roster.plan.evaluators
+        }  # fmt: skip
         details = {one.turn.id: one.details for one in found.turns}
-        return result_rows(turns, given, found.criteria, found.adjudications, details=details)
+        return result_rows(turns, given, found.criteria, found.adjudications, assigned=own, details=details)
 
     def _opened(self, owner: str, study_id: str, viewer: str | None) -> RatedStudy:
         found = self._studies.rated(owner, study_id)

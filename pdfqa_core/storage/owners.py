@@ -24,6 +24,7 @@ from pdfqa_core.storage.tables import (
     conversations,
     documents,
     evaluations,
+    invitations,
     preferences,
     ratings,
     readings,
@@ -71,10 +72,15 @@ class Owners:
         self._files.remove_pending()
 
     def purge(self, hours: float, keep: Collection[str]) -> tuple[str, ...]:
-        """Remove the owners who changed nothing for that many hours, except those in `keep`; return their names."""
+        """Remove the owners who changed nothing for that many hours, except those in `keep`; return their names.
+
+        Those who have invited somebody to a study stay until they delete it: others work in it.
+        """
         limit = datetime.now(UTC) - timedelta(hours=hours)
+        sharing = select(studies.c.owner).join(invitations, invitations.c.study_id == studies.c.id)
         with self._database.write() as connection:
-            idle = [owner for owner, last in _last_changes(connection).items() if last < limit and owner not in keep]
+            kept = {*keep, *connection.scalars(sharing)}
+            idle = [owner for owner, last in _last_changes(connection).items() if last < limit and owner not in kept]
             for owner in idle:
                 _remove(connection, owner)
         self._files.remove_pending()

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from pdfqa_core.types import Adjudication, Answer, DocumentState, ItemDetails, Rating, Skip, Span, Study, Turn
+from pdfqa_core.types import Adjudication, Answer, DocumentState, ItemDetails, Rating, Role, Skip, Span, Study, Turn
+
+SEAT = "seat-"  # how the owner is called that an invited person's browser reads a study as; the hash of a token follows
+LINK_USED = "used:"  # stands before the hash of a link that has let somebody in
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,52 @@ class KeptPicture:
     passage_id: str
     mime: str
     image: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Somebody invited to a study. `used_at` is when they came in last, None: not yet.
+
+    `link_hash` is the SHA-256 of the token in their link, behind LINK_USED once that was used; `password_hash` is empty
+    without a password.
+    """
+
+    id: str
+    study_id: str
+    name: str
+    role: Role
+    link_hash: str
+    password_hash: str
+    invited_at: datetime
+    used_at: datetime | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether the link still lets somebody in."""
+        return not self.link_hash.startswith(LINK_USED)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What an invited person's browser is let in to: one study of its owner, under one name, in one role."""
+
+    owner: str
+    study_id: str
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class HeldConversation:
+    """A conversation that an evaluator holds for a protocol; `finished_at` is None as long as it goes on."""
+
+    annotator: str
+    round: int
+    place: int
+    conversation_id: str
+    first_question: str
+    finished_at: datetime | None = None
+    turn_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from pdfqa_core.storage.documents import Documents
 from pdfqa_core.storage.evaluations import Evaluations
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.files import PdfFiles
+from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.owners import Owners
 from pdfqa_core.storage.private import make_private, private_file
+from pdfqa_core.storage.protocols import Protocols
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
@@ -39,7 +41,9 @@ class Store:
         self.versions = Versions(database)
         self.conversations = Conversations(database)
         self.studies = Studies(database)
+        self.invitations = Invitations(database)
         self.study_changes = StudyChanges(database)
+        self.protocols = Protocols(database)
         self.evaluations = Evaluations(database)
         self.runs = Runs(database)
         self.summaries = Summaries(database)

@@ -14,11 +14,13 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 from pdfqa_core.errors import ConflictError, UsageError
 from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
 from pdfqa_core.storage.database import Database, record, row_of
-from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
+from pdfqa_core.storage.records import Annotator, Seat, StudyCopy, StudyTurn
+from pdfqa_core.storage.seats import find_seat, readable, refuse_seat
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
     conversations,
+    invitations,
     ratings,
     skips,
     studies,
@@ -37,7 +39,9 @@ class Studies:
     """The studies of each owner with their annotators, ratings and adjudications.
 
     Methods that take an `owner` see only that owner's studies. The others take a study's id: it cannot be guessed
-    and comes from one of the former. All raise StorageError, and UsageError where there is no such study.
+    and comes from one of the former. An owner that begins with SEAT is somebody who was invited to one study: they may
+    `list` and `get` it and its `turns`, and change nothing. All raise StorageError, and UsageError where there is no
+    such study.
     """
 
     def __init__(self, database: Database) -> None:
@@ -48,6 +52,7 @@ class Studies:
 
         Raises UsageError if the name is empty or taken, a conversation is not the owner's, or there is no turn.
         """
+        refuse_seat(owner)
         name = _one_line(name)
         if not name:
             raise UsageError("A study needs a name.")
@@ -83,6 +88,7 @@ class Studies:
         Its turns come along; their conversations stay out of the owner's list, for they were held elsewhere. Raises
         UsageError if its name is empty or taken, or the study or one of its conversations is here already.
         """
+        refuse_seat(owner)
         study = replace(copy.study, owner=owner, name=_one_line(copy.study.name))
         if not study.name:
             raise UsageError("A study needs a name.")
@@ -114,14 +120,25 @@ class Studies:
 
     def list(self, owner: str) -> tuple[Study, ...]:
         """Return the owner's studies, newest first."""
-        query = select(studies).where(studies.c.owner == owner).order_by(studies.c.created_at.desc(), studies.c.id)
+        query = select(studies).where(readable(owner)).order_by(studies.c.created_at.desc(), studies.c.id)
         with self._database.read() as connection:
-            return tuple(_study(connection, row) for row in connection.execute(query).all())
+            return tuple(_study(connection, row, owner) for row in connection.execute(query).all())
 
     def get(self, owner: str, study_id: str) -> Study:
         """Return one study."""
         with self._database.read() as connection:
-            return require_study(connection, owner, study_id)
+            return require_study(connection, owner, study_id, readable(owner))
+
+    def seat(self, owner: str) -> Seat | None:
+        """Return what somebody who came in by an invitation may read; None for any other owner, or no longer."""
+        with self._database.read() as connection:
+            return find_seat(connection, owner)
+
+    def came_by_link(self, study_id: str, name: str) -> bool:
+        """Return whether this name is that of somebody with an invitation, which nobody else may use."""
+        where = (invitations.c.study_id == study_id, invitations.c.name_key == name_key(name))
+        with self._database.read() as connection:
+            return connection.scalar(select(invitations.c.id).where(*where)) is not None
 
     def turns(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
         """Return the turns of a study in its own order, also of conversations that were deleted since."""
@@ -130,7 +147,7 @@ class Studies:
             .join(study_turns, study_turns.c.turn_id == turns.c.id)
             .join(studies, studies.c.id == study_turns.c.study_id)
             .join(conversations, conversations.c.id == turns.c.conversation_id)
-            .where(studies.c.id == study_id, studies.c.owner == owner)
+            .where(studies.c.id == study_id, readable(owner))
             .order_by(study_turns.c.position)
         )
         with self._database.read() as connection:
@@ -361,12 +378,13 @@ def _remove(connection: Connection, study_ids: Any) -> None:
         connection.execute(delete(table).where(table.c.study_id.in_(study_ids)))
 
 
-def require_study(connection: Connection, owner: str, study_id: str) -> Study:
-    """Return the owner's study, within a transaction. Raises UsageError if there is none."""
-    row = connection.execute(select(studies).where(studies.c.owner == owner, studies.c.id == study_id)).one_or_none()
+def require_study(connection: Connection, owner: str, study_id: str, whose: ColumnElement[bool] | None = None) -> Study:
+    """Return a study of this owner, or one for which `whose` holds. Raises UsageError where there is none."""
+    mine = studies.c.owner == owner if whose is None else whose
+    row = connection.execute(select(studies).where(mine, studies.c.id == study_id)).one_or_none()
     if row is None:
         raise UsageError("There is no such study here.", "It may have been removed.")
-    return _study(connection, row)
+    return _study(connection, row, owner)
 
 
 def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:
@@ -420,6 +438,7 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFKC", _one_line(name)).casefold()
 
 
-def _study(connection: Connection, row: Row[Any]) -> Study:
+def _study(connection: Connection, row: Row[Any], reader: str) -> Study:
+    """Return a study as its reader knows it: who else owns it is not told, for that lets visitors of a demo in."""
     query = select(study_turns.c.turn_id).where(study_turns.c.study_id == row.id).order_by(study_turns.c.position)
-    return record(Study, row, turn_ids=tuple(connection.scalars(query)))
+    return record(Study, row, turn_ids=tuple(connection.scalars(query)), owner=reader)

@@ -17,6 +17,7 @@ from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
     conversations,
+    invitations,
     ratings,
     skips,
     studies,
@@ -116,6 +117,8 @@ class StudyChanges:
             if name_key(new) == row.name_key:
                 where = (annotators.c.study_id == study_id, annotators.c.name_key == row.name_key)
                 connection.execute(update(annotators).where(*where).values(values))
+                link = (invitations.c.study_id == study_id, invitations.c.name_key == row.name_key)
+                connection.execute(update(invitations).where(*link).values(name=new))
                 return new
             taken = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(new))
             if connection.scalar(select(annotators.c.name).where(*taken)) is not None:
@@ -128,6 +131,8 @@ class StudyChanges:
             connection.execute(
                 delete(annotators).where(annotators.c.study_id == study_id, annotators.c.name_key == row.name_key)
             )
+            link = (invitations.c.study_id == study_id, invitations.c.name_key == row.name_key)
+            connection.execute(update(invitations).where(*link).values(name=new, name_key=name_key(new)))
         return new
 
     def remove(self, owner: str, study_id: str, name: str) -> int:
@@ -145,6 +150,8 @@ class StudyChanges:
                 ).all())
                 for table in (ratings, skips)
             ]  # fmt: skip
+            link = (invitations.c.study_id == study_id, invitations.c.name_key == row.name_key)
+            connection.execute(delete(invitations).where(*link))
             if any(counts):
                 connection.execute(update(annotators).where(*where).values(removed_at=datetime.now(UTC)))
             else:

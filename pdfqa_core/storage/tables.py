@@ -272,6 +272,41 @@ adjudications = Table(
     Index(None, "study_id"),
 )
 
+invitations = Table(
+    "invitations",
+    metadata,
+    _text("id", key=True),
+    Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    _text("name_key"),
+    _text("name"),
+    _text("role"),
+    _text("link_hash"),
+    _text("password_hash"),
+    Column("session_hash", CleanText, unique=True),
+    Column("invited_at", UtcDateTime, nullable=False),
+    Column("used_at", UtcDateTime),
+    UniqueConstraint("study_id", "name_key"),
+)
+
+protocols = Table(
+    "protocols",
+    metadata,
+    Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    _text("plan"),
+)
+
+held_conversations = Table(
+    "held_conversations",
+    metadata,
+    Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    _text("annotator_key", key=True),
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    _text("conversation_id"),
+    _text("first_question"),
+    Column("finished_at", UtcDateTime),
+)
+
 skips = Table(
     "skips",
     metadata,

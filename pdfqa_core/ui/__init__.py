@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.invitations import is_seat
 from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, temporary, theme
 from pdfqa_core.ui.collections import shown_collection
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
@@ -25,6 +26,7 @@ from pdfqa_core.ui.guard import GuardedBlocks, guard
 from pdfqa_core.ui.health import Health
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.recipe import settings_from, values_of
+from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
 from pdfqa_core.ui.sign_in import SignIn
@@ -41,8 +43,11 @@ TABS: dict[str, ModuleType] = {
 # What the browser says, in the places of the inputs that are named so. Another step back may come before one is done.
 GO = "(_, ...others) => [location.search, ...others]"
 ADDRESS = "(...known) => [...known.slice(0, -1), location.search]"
+ENTER = "(name, password, tokens, _, now) => [name, password, tokens, location.search, now]"
 OPENED = "(_, ...others) => [window.pdfqa.openedTab(), ...others]"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{32,64}")  # what names a visitor of a demo; nobody can guess it
+# With one that is drawn anew at each start of the program, browsers would forget who they are. It protects nothing.
+LASTING = "pdfqa"
 NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
 
 
@@ -51,12 +56,14 @@ def build_page(services: Services) -> gr.Blocks:
     page: gr.Blocks
     with GuardedBlocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
         session = gr.State(Session(NOBODY if services.settings.server.demo else LOCAL_OWNER, services.settings))
-        visitor = gr.BrowserState("", storage_key="pdfqa-visitor")
+        visitor = gr.BrowserState("", storage_key="pdfqa-visitor", secret=LASTING)
+        tokens = gr.BrowserState({}, storage_key="pdfqa-invited", secret=LASTING)
         recipe = gr.BrowserState([], storage_key="pdfqa-recipe-2")  # so that loading the page again changes nothing
         conversation = gr.BrowserState("", storage_key="pdfqa-conversation")
         address, opened = gr.Textbox(visible=False), gr.Textbox("documents", visible=False)  # what the browser says
         going = live_html(render("going"), elem_id="pq-going", classes="pq-offstage")
-        header = live_html(_header(services), elem_id="pq-header")
+        header = live_html(render("header_invited", study="", words="", invited=False), elem_id="pq-header")
+        entrance = Entrance(services)
         build_find(services, session)
         pulse = gr.Timer(1.0)
         with gr.Tabs(elem_id="pq-tabs"):
@@ -69,30 +76,49 @@ def build_page(services: Services) -> gr.Blocks:
         chat_state = by_tab["chat"].states[0]
         placed = [session, chat_state, *by_tab["documents"].states, *by_tab["evaluate"].states]
 
-        def arrive(*known: Any) -> tuple[Any, ...]:
-            return _arrive(services, *known)
+        def arrive(visitor: Any, tokens: Any, *known: Any) -> tuple[Any, ...]:
+            came = arrival(services, tokens, str(known[-1] or ""))
+            visitor, *others = _arrive(services, came, visitor, *known)
+            head = _header(services, others[0])
+            return (visitor, dict(came.tokens), head, *entrance.shown(came), *others)
 
         def go(address: str, *now: Any) -> tuple[Any, ...]:
-            return _go(services, Place.read(address), *now)
+            return now if is_seat(now[0].owner) else _go(services, Place.read(address), *now)
+
+        def beat(now: Session) -> tuple[str, gr.Timer]:
+            return _pulse(services, now)
 
         arrived = page.load(
-            arrive, [visitor, recipe, conversation, address], [visitor, *placed], js=ADDRESS, **AT_ONCE
+            arrive, [visitor, tokens, recipe, conversation, address],
+            [visitor, tokens, header, entrance.said, entrance.form, *placed], js=ADDRESS, **AT_ONCE
         )  # fmt: skip
         went = going.click(go, [address, *placed], placed, js=GO, trigger_mode="always_last", **AT_ONCE)
         session.change(lambda now: values_of(now.settings), session, recipe, **AT_ONCE)
         chat_state.change(lambda now: now.conversation_id, chat_state, conversation, **AT_ONCE)
+        when_opened: list[Callable[..., Any]] = []  # what fills the Annotate tab
         for tab, shown in built.items():
             if first := shown.on_arrival:
                 arrived.then(first.handler, first.inputs, first.outputs, **AT_ONCE)
             tab.select(_if_arrived(shown), [session, *shown.inputs], shown.outputs, **AT_ONCE)
+            if_opened = _if_opened(tab.id, shown)
+            if tab.id == "annotate":
+                when_opened.append(if_opened)
             for event in (arrived, went) if shown.states else (arrived,):
                 event.then(
-                    _if_opened(tab.id, shown), [opened, *shown.inputs], shown.outputs, js=OPENED,
+                    if_opened, [opened, *shown.inputs], shown.outputs, js=OPENED,
                     trigger_mode="always_last", **AT_ONCE,
                 )  # fmt: skip
         for event in (arrived, went):
             event.then(None, None, None, js="() => window.pdfqa.arrived()")
-        pulse.tick(lambda: _pulse(services), None, [header, pulse], **AT_ONCE)
+        pulse.tick(beat, session, [header, pulse], **AT_ONCE)
+        rating = next(tab for tab in built if tab.id == "annotate")
+        entered = entrance.button.click(
+            entrance.enter, [entrance.name, entrance.password, tokens, address, session],
+            [tokens, session, entrance.said, entrance.form, entrance.password, header], js=ENTER, **AT_ONCE,
+        )  # fmt: skip
+        show_rating = _if_arrived(built[rating])
+        entered.then(show_rating, [session, *built[rating].inputs], built[rating].outputs, **AT_ONCE)
+        keep_to_rating(page, session, rating, [arrive, go, beat, entrance.enter, show_rating, *when_opened])
         guard(page)
     return page
 
@@ -120,13 +146,17 @@ def _nothing(shown: Shown) -> Any:
 
 
 def _arrive(
-    services: Services, visitor: str | None, recipe: list[Any] | None, conversation: str | None, address: str | None
-) -> tuple[Any, ...]:
+    services: Services, came: Arrival, visitor: str | None, recipe: list[Any] | None, conversation: str | None,
+    address: str | None,
+) -> tuple[Any, ...]:  # fmt: skip
     """Give the page its owner: everybody on one's own computer, each visitor for themself on a public demo.
 
-    What the address names is opened; where it names no conversation, the one that was open when the page was loaded
-    last, with the recipe of then.
+    Who came by an invitation sees that study only. What the address names is opened; where it names no conversation,
+    the one that was open when the page was loaded last, with the recipe of then.
     """
+    if came.owner:
+        guest = Session(came.owner, services.settings, to_rate=(came.study_id, ""), arrived=True)
+        return visitor or "", guest, ChatState(), "", OpenPage(), EvaluateState()
     owner = LOCAL_OWNER
     if services.settings.server.demo:
         visitor = visitor if TOKEN.fullmatch(str(visitor)) else secrets.token_urlsafe(32)
@@ -171,7 +201,9 @@ def _containing(services: Services, session: Session, document_id: str) -> str:
     return session.collection if shown and (not document_id or document_id in shown.document_ids) else ""
 
 
-def _header(services: Services) -> str:
+def _header(services: Services, session: Session) -> str:
+    if is_seat(session.owner):
+        return header_html(services, session.owner)
     status = services.models.language.status
     demo = services.settings.server.demo
     where = "your own space on this demo" if demo else services.workspace.name
@@ -179,9 +211,9 @@ def _header(services: Services) -> str:
     return render("header", workspace=where, folder=folder, status=status, offer=status.lacking and not demo)
 
 
-def _pulse(services: Services) -> tuple[str, gr.Timer]:
+def _pulse(services: Services, session: Session) -> tuple[str, gr.Timer]:
     """Refresh the header; often while a model is loaded or fetched, rarely afterwards."""
-    return _header(services), gr.Timer(1.0 if services.models.language.status.busy else 5.0)
+    return _header(services, session), gr.Timer(1.0 if services.models.language.status.busy else 5.0)
 
 
 def launch(page: gr.Blocks, services: Services, *, password: str = "", port: int | None = None) -> str:

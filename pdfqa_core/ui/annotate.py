@@ -16,6 +16,8 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import Services
+from pdfqa_core.services.invitations import is_seat
+from pdfqa_core.services.rated_study import own_name
 from pdfqa_core.types import StudyState
 from pdfqa_core.ui import annotate_new, annotate_setup, annotate_view, downloads
 from pdfqa_core.ui.annotate_parts import START, Parts, Work
@@ -57,6 +59,12 @@ def build(services: Services, session: gr.State) -> Shown:
     chosen = [reports.choice, reports.gold, *state]
     made = reports.get.click(handlers.report, chosen, [parts.file, parts.message], **QUIET)
     made.success(None, parts.message, None, js=fetch)
+    parts.missed.wire(services, parts.work, session)
+    parts.people.wire(services, parts.study, session)
+    parts.protocol.wire(
+        services, parts.work, session, outputs, parts.message, lambda one, now: handlers.show(Work(one), now),
+        handlers.go_on,
+    )  # fmt: skip
     return Shown(handlers.arrive, state, outputs)
 
 
@@ -78,10 +86,11 @@ class Handlers(Rating):
         """Return the whole tab."""
         parts, owner = self.parts, session.owner
         studies = annotate_setup.choices(self.services, owner)
+        work = self._seated(work, session)
         if work.study_id not in {one for _, one in studies}:
             work = Work(studies[0][1] if studies else "")
         conversations = [c for c in self.services.conversations.list(owner) if c.turn_count]
-        signed_in = bool(work.study_id and work.annotator)
+        signed_in, mine = bool(work.study_id and work.annotator), not is_seat(owner)
         study = self.services.studies.get(owner, work.study_id) if work.study_id else None
         to_type = not (study and study.invited) and not (study and study.state is not StudyState.OPEN)
         update: dict[Any, Any] = {
@@ -92,17 +101,21 @@ class Handlers(Rating):
             ),
             parts.message: "",
             parts.page: "",
-            parts.names: annotate_setup.names_html(self.services, owner, work.study_id) if study else "",
+            parts.names: annotate_setup.names_html(self.services, owner, work.study_id)
+            if study and not is_seat(owner)
+            else "",
             parts.name: gr.Textbox(value="", visible=to_type),
             parts.begin: gr.Button(visible=to_type),
             parts.own: gr.Accordion(visible=bool(study)),
-            parts.sign_in: gr.Group(visible=not signed_in and not work.deciding),
+            parts.sign_in: gr.Group(visible=not signed_in and not work.deciding and mine),
             parts.rating: gr.Group(visible=signed_in and not work.deciding),
-            parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in),
+            parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in and mine),
             parts.results: "" if work.deciding else self._results(work, session),  # it names those who differ
             parts.dispute: "",
+            parts.missing: gr.Column(visible=signed_in and bool(work.turn_id) and not work.deciding),
+            **parts.protocol.filled(self.services, work, session),
         }
-        if study and not signed_in:
+        if study and mine and not signed_in:
             update[parts.manage] = annotate_setup.setup_html(self.services, owner, work.study_id)
         if work.deciding:
             update |= self._deciding(work, session)
@@ -114,6 +127,18 @@ class Handlers(Rating):
         else:
             update[parts.item] = annotate_view.no_item_html(START if studies or conversations else NO_TURNS)
         return update | self._reports(work, session)
+
+    def go_on(self, work: Work, session: Session) -> dict[Any, Any]:
+        """Show the next item to rate."""
+        return self.show(self._next(work, session), session) if work.annotator else self.show(work, session)
+
+    def _seated(self, work: Work, session: Session) -> Work:
+        """Return the work of who came by an invitation: signed in to its study, or looking on."""
+        seat = self.services.invitations.seat(session.owner)
+        if seat is None or (work.study_id, work.annotator) == (seat.study_id, own_name(seat)):
+            return work
+        work = Work(seat.study_id, own_name(seat))
+        return self._next(work, session) if work.annotator else work
 
     def _reports(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return the tables of the study, in whose place an item stands while one is open."""

@@ -12,6 +12,9 @@ from pdfqa_core.ui import annotate_view
 from pdfqa_core.ui.annotate_new import NewStudyParts
 from pdfqa_core.ui.annotate_results import ResultParts
 from pdfqa_core.ui.components import live_html, switch
+from pdfqa_core.ui.invite import People
+from pdfqa_core.ui.mahueval import ProtocolParts
+from pdfqa_core.ui.missed import MissedParts
 
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
 FILES = {"csv": "Ratings as CSV", "jsonl": "Ratings as JSONL", "parquet": "Parquet", "latex": "LaTeX"}
@@ -47,7 +50,10 @@ class Parts:
         switch("annotate-columns", "Item", "Form", chosen=2)
         with gr.Row(elem_classes=["pq-columns"], elem_id="annotate-columns"):
             with gr.Column():
+                self.protocol = ProtocolParts()
                 self.item = live_html(annotate_view.no_item_html(START), elem_id="annotate-item")
+                with gr.Column(visible=False, elem_id="annotate-missing") as self.missing:
+                    self.missed = MissedParts()
                 self.page = live_html(elem_id="annotate-page")
                 self.reports = ResultParts()
             with gr.Column():
@@ -59,7 +65,9 @@ class Parts:
                     self.begin = gr.Button("Sign in and rate", variant="primary", elem_id="annotate-begin")
                     with gr.Accordion("This study", open=False, elem_id="annotate-manage", visible=False) as self.own:
                         self.manage = live_html(elem_id="annotate-setup", padding=True)
+                    self.people = People()
                     self.new = NewStudyParts()
+                    self.protocol.form()
                 with gr.Group(visible=False) as self.rating:
                     self.form = live_html(elem_id="annotate-form", padding=True)
                     self.comment = gr.Textbox(
@@ -84,5 +92,5 @@ class Parts:
         return [
             self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.names,
             self.name, self.begin, self.own, self.manage, self.new.conversations, self.rating, self.form, self.comment,
-            self.bar, self.dispute, self.who, self.results, *self.reports.all(),
+            self.bar, self.dispute, self.who, self.results, self.missing, *self.reports.all(), *self.protocol.all(),
         ]  # fmt: skip

@@ -238,23 +238,24 @@ class Rating:
 
     def _hit_page(self, hit: Hit, filename: str, work: Work, session: Session, request: Click | None) -> str:
         passage, number = hit.passage, main_page(hit.passage)
-        if not self.services.documents.still_there(session.owner, (passage.document_id,)):
+        owner = self.services.studies.page_owner(session.owner, work.study_id)
+        if not self.services.documents.still_there(owner, (passage.document_id,)):
             kept = self._kept(work.study_id, passage.document_id, passage.id, number, filename)
             if kept:
                 return kept
         return show_page(
-            self.services, session.owner, passage.document_id, number, settings=session.settings, passage=passage,
+            self.services, owner, passage.document_id, number, settings=session.settings, passage=passage,
             request=request, filename=filename,
         ).html  # fmt: skip
 
     def _gold_page(self, gold: GoldPassage, work: Work, session: Session, request: Click | None) -> str:
-        number = max(1, gold.page)
-        if not self.services.documents.still_there(session.owner, (gold.document_id,)):
+        number, owner = max(1, gold.page), self.services.studies.page_owner(session.owner, work.study_id)
+        if not self.services.documents.still_there(owner, (gold.document_id,)):
             kept = self._kept(work.study_id, gold.document_id, "", number, gold.filename)
             if kept:
                 return kept
         return show_page(
-            self.services, session.owner, gold.document_id, number, settings=session.settings, request=request,
+            self.services, owner, gold.document_id, number, settings=session.settings, request=request,
             filename=gold.filename,
         ).html  # fmt: skip
 

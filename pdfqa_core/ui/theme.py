@@ -9,8 +9,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS = Path(__file__).parent / "assets"
-SHEETS = ("app.css", "collections.css", "search.css", "overview.css", "runs.css", "rating.css")
-SCRIPTS = ("app.js", "keys.js", "places.js", "collections.js", "search.js", "overview.js", "rating.js")  # in this order
+SHEETS = ("app.css", "collections.css", "search.css", "overview.css", "runs.css", "rating.css", "invited.css")
+SCRIPTS = (  # in this order
+    "app.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js", "rating.js",
+)  # fmt: skip
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")
 

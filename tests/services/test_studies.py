@@ -252,7 +252,7 @@ def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudySe
     ):
         with pytest.raises(UsageError, match="no such study"):
             call()
-    with pytest.raises(UsageError, match="No item is open"):
+    with pytest.raises(UsageError, match="no such study"):
         studies.save("you", study_id, "Ada", "t1", {("t1", "answer"): "1"})
     with pytest.raises(UsageError, match="has not signed in"):
         studies.save("me", study_id, "Eve", "t1", {("t1", "answer"): "1"})

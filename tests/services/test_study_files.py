@@ -236,3 +236,26 @@ def test_criteria_of_others_are_compared_too(store: Store) -> None:
     (found,) = StudyReports(studies).agreement("me", study.id, None)
     assert (found.all.criterion, found.all.labels) == ("tone", ("1", "2", "3", "4"))
     assert [one.weights for one in found.all.pairs[0].weighted] == ["linear", "quadratic"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "wide"])
+def test_exported_ratings_come_back_as_they_were(store: Store, elsewhere: Store, kind: str) -> None:
+    study_id = rated(store)
+    whole = store.studies.copy("me", study_id)
+    elsewhere.studies.put("me", replace(whole, ratings=(), adjudications=(), revisions=(), skips=()))
+    data = services(store)[0].file("me", study_id, kind, None).data
+    count = services(elsewhere)[1].add_ratings("me", study_id, data, Columns())
+    before, after = store.studies.ratings(study_id), elsewhere.studies.ratings(study_id)
+    assert count == len(before) == len(after)
+    if kind == "wide":  # holds values alone
+        said = lambda ratings: {(one.item_id, one.annotator, one.criterion, one.value) for one in ratings}  # noqa: E731
+        assert said(after) == said(before)
+    else:
+        assert set(after) == set(before)
+
+
+@pytest.mark.parametrize(("data", "words"), [(b'{"item": 1}\n[2]\n', "Line 2"), (b"PAR1 broken", "Parquet file")])
+def test_damaged_files_of_ratings_are_named(store: Store, data: bytes, words: str) -> None:
+    study_id = rated(store)
+    with pytest.raises(UsageError, match=words):
+        services(store)[1].add_ratings("me", study_id, data, Columns())

@@ -324,6 +324,7 @@
         if (!link.closest(".column:has(> .pq-problem)")?.querySelector(".pq-problem .error")) link.click();
       }, 300);
     },
+    copy: copyText,
     shown(element) {
       if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view[data-shows]");

@@ -88,6 +88,11 @@
     button.click();
   });
   function arrived() { // the server has opened the place; the tab of it is filled when it is opened
+    const address = new URL(location.href);
+    if (address.searchParams.has("invite") && one("[data-invited]") && !one("[data-nobody]")) { // used: not to be passed on
+      address.searchParams.delete("invite");
+      history.replaceState(history.state, "", address);
+    }
     if (!way) return;
     way.until = performance.now() + PATIENCE;
     openTab(way.to.tab);

@@ -8,7 +8,7 @@ from alembic import op
 from pdfqa_core.storage.migrations.columns import moment, texts
 
 revision = "0015"
-down_revision = "0011"
+down_revision = "0012"
 
 
 def upgrade() -> None:

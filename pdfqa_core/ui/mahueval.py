@@ -1,0 +1,198 @@
+"""MaHuEval on the Annotate tab: the conversation that an evaluator holds now, its turns counted, and what remains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import gradio as gr
+
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.protocols.mahueval import Doing, Plan, Roster, Step, step_words
+from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.services import Services
+from pdfqa_core.services.mahueval import first_questions
+from pdfqa_core.types import Progress, Retrieved, Stored, Token, Turn
+from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render
+from pdfqa_core.ui.session import Session
+
+
+class AtWork(Protocol):
+    """What the tab knows of who is rating."""
+
+    @property
+    def study_id(self) -> str:
+        """The open study."""
+
+    @property
+    def annotator(self) -> str:
+        """Who is signed in."""
+
+
+class ProtocolParts:
+    """The components: above the item what is held now, below the sign-in the form that begins a study."""
+
+    def __init__(self) -> None:
+        with gr.Column(visible=False, elem_id="annotate-protocol") as self.box:
+            self.shown = live_html(elem_id="annotate-roster")
+            self.said = live_html(elem_id="annotate-protocol-said")
+            self.question = gr.Textbox(
+                label="Question", show_label=False, lines=1, max_lines=4, placeholder="ask…", max_length=2000,
+                elem_id="annotate-question", elem_classes=["pq-field"],
+            )  # fmt: skip
+            with gr.Row():
+                self.ask = gr.Button("Ask", variant="primary", elem_id="annotate-ask", min_width=120)
+                self.finish = gr.Button("Finish and rate", elem_id="annotate-finish", min_width=160)
+
+    def form(self) -> None:
+        """Build the form that begins a study; called where it stands."""
+        with gr.Accordion("New MaHuEval study", open=False, elem_id="annotate-mahueval"):
+            live_html(render("mahueval_hint", plan=Plan(())))
+            self.name = gr.Textbox(label="Name of the study", max_length=80, elem_id="annotate-mahueval-name")
+            self.evaluators = gr.Textbox(
+                label="The two evaluators, parted by a comma", max_length=200, elem_id="annotate-mahueval-who"
+            )
+            self.questions = gr.Textbox(
+                label="First questions to choose from, one a line (optional)", lines=3, max_lines=6,
+                max_length=100_000, elem_id="annotate-mahueval-questions",
+            )  # fmt: skip
+            self.begin = gr.Button("Begin", elem_id="annotate-mahueval-begin")
+
+    def all(self) -> list[Any]:
+        """Return what a step fills."""
+        return [self.box, self.shown, self.said, self.question, self.ask, self.finish]
+
+    def filled(self, services: Services, work: AtWork, session: Session) -> dict[Any, Any]:
+        """Return what is shown of the protocol while the tab is shown."""
+        return dict(zip(self.all(), step_shown(services, work, session), strict=True))
+
+    def wire(
+        self, services: Services, work: gr.State, session: gr.State, outputs: list[Any], message: Any,
+        opened: Callable[[str, Session], dict[Any, Any]], go_on: Callable[[Any, Session], dict[Any, Any]],
+    ) -> None:  # fmt: skip
+        """Connect them: `opened` shows a study on the tab, `go_on` the next item to rate; both fill `outputs`."""
+        handlers = Handlers(services, message, opened)
+        state = [work, session]
+        for event in (self.ask.click, self.question.submit):
+            event(handlers.ask, [self.question, *state], self.all(), **QUIET)
+        self.shown.click(handlers.clicked, None, self.question, **AT_ONCE)
+        finished = self.finish.click(handlers.finish, state, self.all(), **AT_ONCE)
+        finished.then(go_on, state, outputs, **AT_ONCE)
+        self.begin.click(
+            handlers.begin, [self.name, self.evaluators, self.questions, session], outputs, **AT_ONCE
+        )  # fmt: skip
+
+
+class Handlers:
+    """What the part does."""
+
+    def __init__(self, services: Services, message: Any, opened: Callable[[str, Session], dict[Any, Any]]) -> None:
+        self.services = services
+        self.message = message
+        self.opened = opened
+
+    def begin(self, name: str, evaluators: str, questions: str, session: Session) -> dict[Any, Any]:
+        """Make the study and show it."""
+        plan = Plan(tuple((evaluators or "").split(",")), questions=first_questions((questions or "").splitlines()))
+        try:
+            study = self.services.mahueval.begin(session.owner, name or "", plan)
+        except PdfQAError as error:
+            return {self.message: error_html(error)}
+        return self.opened(study.id, session)
+
+    def ask(self, question: str, work: AtWork, session: Session) -> Iterator[list[Any]]:
+        """Ask, show the answer while it is written, and what is due after it."""
+        whole = [gr.skip() for _ in range(6)]
+        place = (session.owner, work.study_id, work.annotator)
+        text = ""
+        try:
+            yield [
+                *whole[:2],
+                render("mahueval_writing", question=question or "", words="searching", text=""),
+                *whole[3:],
+            ]
+            for event in self.services.mahueval.ask(*place, question or "", session.settings):
+                words = ""
+                if isinstance(event, Progress):
+                    words = event.phase
+                elif isinstance(event, Retrieved):
+                    words = "reading"
+                elif isinstance(event, Token):
+                    text += event.text
+                    words = "writing"
+                elif isinstance(event, Stored):
+                    break
+                if words:
+                    html = render("mahueval_writing", question=question or "", words=words, text=text)
+                    yield [*whole[:2], html, *whole[3:]]
+        except PdfQAError as error:
+            shown = step_shown(self.services, work, session, error_html(error))
+            yield [*shown[:3], gr.skip(), *shown[4:]]  # what was typed stays
+            return
+        shown = step_shown(self.services, work, session)
+        shown[3] = gr.Textbox(value="", visible=True, interactive=True) if shown[3] is gr.skip() else shown[3]
+        yield shown
+
+    def finish(self, work: AtWork, session: Session) -> list[Any]:
+        """End the conversation; its turns are to be rated now."""
+        try:
+            self.services.mahueval.finish(session.owner, work.study_id, work.annotator)
+        except PdfQAError as error:
+            return step_shown(self.services, work, session, error_html(error))
+        return step_shown(self.services, work, session)
+
+    @staticmethod
+    def clicked(event: gr.EventData) -> str:
+        """Put a first question that was chosen into the field."""
+        return clicked(event)["question"]
+
+
+def step_shown(services: Services, work: AtWork, session: Session, said: str = "") -> list[Any]:
+    """Return what the evaluator does next; nothing where the study follows no protocol."""
+    hidden = [gr.Column(visible=False), "", "", gr.skip(), gr.skip(), gr.skip()]
+    if not work.study_id or not services.mahueval.follows(work.study_id):
+        return hidden
+    roster = services.mahueval.roster(session.owner, work.study_id)
+    if roster is None:
+        return hidden
+    step = roster.step(work.annotator) if work.annotator in roster.plan.evaluators else None
+    html = _html(services, roster, step, work.annotator)
+    if step is None or step.doing not in (Doing.BEGIN, Doing.HOLD):
+        return [gr.Column(visible=True), html, said, *([gr.update(visible=False)] * 3)]
+    turns = len(step.held.turns) if step.held else 0
+    full, given = turns >= roster.plan.most, step.first_question if turns == 0 else ""
+    return [
+        gr.Column(visible=True), html, said,
+        gr.Textbox(value=given, visible=not full, interactive=not given),
+        gr.Button(visible=not full), gr.Button(visible=turns >= roster.plan.least),
+    ]  # fmt: skip
+
+
+def _html(services: Services, roster: Roster, step: Step | None, annotator: str) -> str:
+    plan = roster.plan
+    held = step.held if step else None
+    turns = held.turns if held and step and step.doing is Doing.HOLD else ()
+    rounds = [
+        (name, [(sum(one.finished for one in roster.of(name) if one.round == number),
+                 sum(one.rated for one in roster.of(name) if one.round == number),
+                 sum(len(one.turns) for one in roster.of(name) if one.round == number and one.finished))
+                for number in (1, 2)])
+        for name in plan.evaluators
+    ]  # fmt: skip
+    offered: tuple[str, ...] = ()
+    if step and step.doing is Doing.BEGIN and not step.first_question:
+        offered = services.mahueval.suggestions(roster, annotator)
+    return render(
+        "mahueval", plan=plan, step=step, doing=step.doing.value if step else "", rounds=rounds, offered=offered,
+        turns=[(one, _text(one), _pages(one)) for one in turns], words=step_words(step, plan) if step else "",
+        count=len(turns), rate=len(held.turns) - held.rated if held and held.finished else 0,
+    )  # fmt: skip
+
+
+def _text(turn: Turn) -> str:
+    return refusal_words(turn.answer) if turn.answer.refused else turn.answer.text
+
+
+def _pages(turn: Turn) -> str:
+    pages = {page for hit in turn.answer.hits for page in hit.passage.pages}
+    return ", ".join(map(str, sorted(pages)))

@@ -1,0 +1,217 @@
+"""MaHuEval step by step: what is due, what is refused, how the pairs of conversations are compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.protocols.mahueval import Doing, Plan
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.types import Stored
+from tests.conftest import FakeLLM
+from tests.services.helpers import LITERAL, METERS
+from tests.serving_fakes import FakeModels
+from tests.storage.conftest import turn
+
+ADA, BEN = "Ada", "Ben"
+PLAN = Plan((ADA, BEN), conversations=2, least=2, most=3, questions=("One?", "Two?", "Three?"))
+
+
+@pytest.fixture
+def services(tmp_path):
+    with Services.open(tmp_path / "workspace", Settings(), FakeModels()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def study(services):
+    return services.mahueval.begin(LOCAL_OWNER, "MaHuEval", PLAN)
+
+
+class Play:
+    """Holds and rates conversations of a study."""
+
+    def __init__(self, services, study):
+        self.services, self.study, self.count = services, study, 0
+
+    def step(self, name):
+        return self.services.mahueval.step(LOCAL_OWNER, self.study.id, name)
+
+    def ask(self, name, question, *passages):
+        self.count += 1
+        asked = turn(f"t{self.count}", *(passages or ("Same.", f"Passage {self.count}.")), question=question)
+        return self.services.mahueval.record(LOCAL_OWNER, self.study.id, name, asked).turn
+
+    def hold(self, name, first, turns=2):
+        for number in range(turns):
+            self.ask(name, first if number == 0 else f"{first} And {number}?")
+        return self.services.mahueval.finish(LOCAL_OWNER, self.study.id, name)
+
+    def rate(self, name, answer="1"):
+        service = self.services.studies
+        while turn_id := service.next(LOCAL_OWNER, self.study.id, name):
+            values = {(turn_id, "intent"): "boolean", (turn_id, "answer"): answer}
+            values |= {(f"{turn_id}#{rank}", "passage"): answer for rank in (1, 2)}
+            service.save(LOCAL_OWNER, self.study.id, name, turn_id, values)
+        service.look_if_open(LOCAL_OWNER, self.study.id)
+
+
+@pytest.fixture
+def play(services, study):
+    return Play(services, study)
+
+
+def test_a_conversation_is_counted_finished_and_rated_before_the_next_begins(services, study, play):
+    assert (play.step(ADA).doing, play.step(ADA).round, play.step(ADA).place) == (Doing.BEGIN, 1, 1)
+    with pytest.raises(UsageError, match="No conversation is under way"):
+        services.mahueval.finish(LOCAL_OWNER, study.id, ADA)
+    play.ask(ADA, "  How\nmany? ")
+    assert play.step(ADA).doing is Doing.HOLD
+    assert play.step(ADA).held.first_question == "How many?"
+    with pytest.raises(UsageError, match="1 of at least 2 turns"):
+        services.mahueval.finish(LOCAL_OWNER, study.id, ADA)
+    with pytest.raises(UsageError, match="question is empty"):
+        play.ask(ADA, " ")
+    play.ask(ADA, "And then?")
+    play.ask(ADA, "And now?")
+    with pytest.raises(UsageError, match="has its 3 turns"):
+        play.ask(ADA, "More?")
+    services.mahueval.finish(LOCAL_OWNER, study.id, ADA)
+    assert play.step(ADA).doing is Doing.RATE
+    with pytest.raises(UsageError, match="Rate the turns"):
+        play.ask(ADA, "Next?")
+    assert services.studies.next(LOCAL_OWNER, study.id, BEN) == ""
+    play.rate(ADA)
+    assert (play.step(ADA).doing, play.step(ADA).place) == (Doing.BEGIN, 2)
+
+
+def test_round_two_begins_with_the_others_first_questions(services, study, play):
+    for first in ("A one?", "A two?"):
+        play.hold(ADA, first)
+        play.rate(ADA)
+    assert play.step(ADA).doing is Doing.WAIT
+    with pytest.raises(UsageError, match="has not begun"):
+        play.ask(ADA, "B one?")
+    for first in ("B one?", "B two?"):
+        play.hold(BEN, first)
+        play.rate(BEN)
+    assert play.step(ADA).first_question == "B one?"
+    assert play.ask(ADA, "something else").question == "B one?"
+    assert play.step(BEN).first_question == "A one?"
+
+
+def test_each_evaluator_is_offered_other_first_questions_once(services, study, play):
+    roster = services.mahueval.roster(LOCAL_OWNER, study.id)
+    assert services.mahueval.suggestions(roster, ADA) == ("One?", "Three?")
+    assert services.mahueval.suggestions(roster, BEN) == ("Two?",)
+    play.ask(ADA, "One?")
+    assert services.mahueval.suggestions(services.mahueval.roster(LOCAL_OWNER, study.id), ADA) == ("Three?",)
+
+
+def played(play):
+    """Play the whole protocol; Ben finds every answer of the second round wrong."""
+    for name, firsts in ((ADA, ("A one?", "A two?")), (BEN, ("B one?", "B two?"))):
+        for place, first in enumerate(firsts):
+            play.hold(name, first, turns=2 + place)
+            play.rate(name)
+    for name, value in ((ADA, "1"), (BEN, "0")):
+        for _ in range(2):
+            play.hold(name, "is given", turns=2)
+            play.rate(name, value)
+
+
+def test_pairs_are_compared_turn_by_turn_and_what_has_no_counterpart_is_counted(services, study, play):
+    with pytest.raises(UsageError, match="signed in and rated everything"):
+        services.mahueval.overlap(LOCAL_OWNER, study.id, ADA)
+    played(play)
+    assert play.step(ADA).doing is play.step(BEN).doing is Doing.DONE
+    overlap = services.mahueval.overlap(LOCAL_OWNER, study.id, ADA)
+    assert (overlap.pairs, overlap.counts.turns, overlap.counts.left_out) == (4, 8, 2)
+    assert (overlap.counts.passages, overlap.counts.passages_left_out) == (16, 0)
+    answer = next(one for one in overlap.all if one.criterion == "answer")
+    ada, ben = ["1"] * 8, ["0"] * 4 + ["1"] * 4
+    assert answer.n == 8
+    assert answer.kappa == pytest.approx(cohen_kappa_score(ada, ben))
+    assert next(one for one in overlap.first if one.criterion == "answer").n == 4
+    shown = services.studies.results(LOCAL_OWNER, study.id, ADA)
+    assert {row.criterion: row.n for row in shown.table}["answer"] == 8
+    assert sum(one.judged.criterion.name == "answer" for one in shown.disagreements) == 4
+
+
+def test_passages_are_paired_where_both_turns_found_them(services, study, play):
+    plan = Plan((ADA, BEN), 1, 1, 1)
+    small = Play(services, services.mahueval.begin(LOCAL_OWNER, "Small", plan))
+    for name, first in ((ADA, "A?"), (BEN, "B?")):
+        small.ask(name, first)
+        services.mahueval.finish(LOCAL_OWNER, small.study.id, name)
+        small.rate(name)
+    for name in (ADA, BEN):
+        small.count += 1
+        other = next(one for one in services.mahueval.roster(LOCAL_OWNER, small.study.id).held
+                     if one.round == 1 and one.annotator != name).turns[0]  # fmt: skip
+        first, second = other.answer.hits
+        new = replace(first, passage=replace(first.passage, id=f"new{name}"))
+        answer = replace(other.answer, hits=(replace(second, rank=1), replace(new, rank=2)))
+        made = replace(other, id=f"x{small.count}", answer=answer)
+        services.mahueval.record(LOCAL_OWNER, small.study.id, name, made)
+        services.mahueval.finish(LOCAL_OWNER, small.study.id, name)
+        small.rate(name, "1" if name == ADA else "0")
+    overlap = services.mahueval.overlap(LOCAL_OWNER, small.study.id, None)
+    assert (overlap.counts.passages, overlap.counts.passages_left_out) == (2, 4)
+    passage = next(one for one in overlap.all if one.criterion == "passage")
+    assert (passage.n, passage.agreement) == (2, 0.5)
+
+
+def test_results_take_each_turn_from_who_held_it(services, study, play):
+    played(play)
+    rows = services.study_reports.results(LOCAL_OWNER, study.id, None)
+    overall = {(row.rater, row.measure): row.summary for row in rows if row.group == "overall"}
+    ada, ben = overall[ADA, "accuracy"], overall[BEN, "accuracy"]
+    assert (ada.n, ada.unscored, ada.mean) == (9, 0, 1.0)
+    assert (ben.n, ben.unscored) == (9, 0)
+    assert ben.mean == pytest.approx(5 / 9)
+
+
+def test_progress_counts_what_is_still_to_be_held(services, study, play):
+    assert services.studies.rated(LOCAL_OWNER, study.id).progress[ADA].total == 8
+    play.hold(ADA, "A?", turns=3)
+    progress = services.studies.rated(LOCAL_OWNER, study.id).progress
+    assert (progress[ADA].done, progress[ADA].total, progress[BEN].total) == (0, 3 + 6, 8)
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (Plan((ADA,)), "two evaluators"), (Plan((ADA, " ada")), "two evaluators"),
+        (Plan((ADA, BEN), conversations=0), "cannot have 0 conversations"),
+        (Plan((ADA, BEN), least=9, most=8), "9 to 8 turns"),
+    ],
+)  # fmt: skip
+def test_plans_that_cannot_be(services, plan, words):
+    with pytest.raises(UsageError, match=words):
+        services.mahueval.begin(LOCAL_OWNER, "Bad", plan)
+    assert services.studies.list(LOCAL_OWNER) == ()
+
+
+def test_only_the_two_evaluators_hold_conversations(services, study, play):
+    with pytest.raises(UsageError, match="Ada and Ben"):
+        play.ask("Eve", "Who?")
+    services.invitations.invite(LOCAL_OWNER, study.id, BEN)
+    with pytest.raises(UsageError, match="own link"):
+        play.ask(BEN, "Who?")
+
+
+def test_an_invited_evaluator_asks_the_owners_documents(open_services):
+    services = open_services(LITERAL, FakeLLM())
+    study = services.mahueval.begin(LOCAL_OWNER, "MaHuEval", PLAN)
+    token = services.invitations.invite(LOCAL_OWNER, study.id, ADA).rpartition("=")[2]
+    seat = services.invitations.take(study.id, token).owner
+    events = list(services.mahueval.ask(seat, study.id, ADA, METERS, LITERAL))
+    assert isinstance(events[-1], Stored)
+    assert events[-1].turn.answer.hits
+    assert services.mahueval.step(seat, study.id, ADA).held.turns[0].question == METERS
+    assert [one.title for one in services.conversations.list(LOCAL_OWNER)] == ["MaHuEval: Ada, round 1, 1"]

@@ -103,7 +103,7 @@ def test_the_tables_go_up_and_down(tmp_path):
     engine = create_engine(f"sqlite:///{tmp_path / DATABASE_FILE}")
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0013")
+        command.upgrade(config, "0014")
         assert {"runs", "predictions"} <= set(inspect(connection).get_table_names())
         command.downgrade(config, "-1")
         assert {"runs", "predictions"}.isdisjoint(inspect(connection).get_table_names())

@@ -7,7 +7,7 @@ from alembic import op
 
 from pdfqa_core.storage.migrations.columns import moment, texts
 
-revision = "0015"
+revision = "0013"
 down_revision = "0012"
 
 
@@ -23,3 +23,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_synthetic_questions"),
     )
     op.create_index("ix_synthetic_questions_owner", "synthetic_questions", ["owner", "document_id"])
+
+
+def downgrade() -> None:
+    """Drop the table with its questions."""
+    op.drop_table("synthetic_questions")

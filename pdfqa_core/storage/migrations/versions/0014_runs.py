@@ -7,8 +7,8 @@ from alembic import op
 
 from pdfqa_core.storage.migrations.columns import moment, texts
 
-revision = "0013"
-down_revision = "0015"
+revision = "0014"
+down_revision = "0013"
 
 
 def upgrade() -> None:

@@ -1,4 +1,4 @@
-"""A toy corpus whose questions share no word with the passages that answer them: only training finds those."""
+"""A toy corpus whose passages have nothing to do with the questions they answer: only training finds them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ def corpus(document_id: str = "a") -> list[Passage]:
 
 
 def pairs(document_id: str = "a") -> list[Pair]:
-    found = zip(FACTS, corpus(document_id), strict=True)
-    return [
-        Pair(f"{document_id}{place}", f"What is the {asked}?", one) for place, ((_, asked), one) in enumerate(found)
-    ]
+    asked = [f"What is the {words}?" for _, words in (*FACTS[3:], *FACTS[:3])]
+    return [Pair(f"{document_id}{place}", asked[place], one) for place, one in enumerate(corpus(document_id))]
 
 
 def examples(document_id: str = "a") -> list[Example]:

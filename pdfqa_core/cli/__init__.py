@@ -17,7 +17,20 @@ from typing import NoReturn
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import agreement as agreement_command
-from pdfqa_core.cli import ask, chat, cite, collections, evaluate, extract, ingest, progress, search, serve, synthesize
+from pdfqa_core.cli import (
+    ask,
+    chat,
+    cite,
+    collections,
+    evaluate,
+    extract,
+    ingest,
+    progress,
+    search,
+    serve,
+    synthesize,
+    train,
+)
 from pdfqa_core.cli import doctor as doctor_command
 from pdfqa_core.cli import export as export_command
 from pdfqa_core.cli import models as models_command
@@ -27,7 +40,7 @@ from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 
 COMMANDS = (
     serve, ingest, collections, extract, overview_command, cite, search, ask, chat, models_command, evaluate,
-    agreement_command, study_command, synthesize, export_command, doctor_command,
+    agreement_command, study_command, synthesize, train, export_command, doctor_command,
 )  # fmt: skip
 
 

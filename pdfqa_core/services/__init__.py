@@ -24,6 +24,7 @@ from pdfqa_core.services.first_questions import FirstQuestions
 from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.overview import OverviewService
 from pdfqa_core.services.page_ocr import PageOcr
@@ -39,6 +40,7 @@ from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.synthesis import SynthesisService
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.training import TrainingService
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
@@ -90,6 +92,7 @@ class Services:
     study_files: StudyFiles
     evaluation: EvaluationService
     synthesis: SynthesisService
+    training: TrainingService
     visitors: VisitorService
     _opened_with: Settings
     _store: Store
@@ -145,8 +148,17 @@ class Services:
             studies=studies,
             study_reports=StudyReports(studies),
             study_files=StudyFiles(store.studies, studies),
-            evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
+            evaluation=EvaluationService(
+                store.evaluations,
+                documents,
+                indexes,
+                answers,
+                models.encoders,
+                LeakageCheck(models.files, store.synthetic_questions),
+                tasks,
+            ),
             synthesis=SynthesisService(store.synthetic_questions, documents, indexes, models, tasks),
+            training=TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks),
             visitors=VisitorService(store.owners, indexes, finding, passwords, settings.server),
             _opened_with=settings,
             _store=store,

@@ -79,6 +79,11 @@ def encoder_entry(name: str) -> EncoderEntry:
     return known[name]
 
 
+def title_of_encoder(name: str) -> str:
+    """Return what people call an encoder: the title in the catalogue, else its name."""
+    return encoder_entry(name).title if is_encoder(name) else name
+
+
 def is_encoder(name: str) -> bool:
     """Whether an encoder of the catalogue goes by this name."""
     return any(entry.name == name for entry in read_encoders())

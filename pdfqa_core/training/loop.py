@@ -67,7 +67,7 @@ class Training:
         """Take up the weights of the checkpoint. Raises UsageError where it does not fit the model."""
         weights, optimizer, best = self._checkpoint.read_tensors()
         try:
-            self.trainee.model.load_state_dict(weights)
+            self.trainee.model.load_state_dict(weights or best)
         except RuntimeError as error:
             raise PdfQAError(
                 f"The checkpoint in {self._checkpoint.folder} is of another model.", "Start anew with --restart."
@@ -79,8 +79,12 @@ class Training:
             self._optimizer.load_state_dict({**whole, "state": optimizer})
 
     def save(self) -> None:
-        """Write a checkpoint. Raises StorageError; the one before is kept then."""
-        self._checkpoint.write(self.state, self.trainee.model.state_dict(), self._optimizer, self.best)
+        """Write a checkpoint. Raises StorageError; the one before is kept then.
+
+        Between rounds the weights are the best ones, which are written once.
+        """
+        weights = {} if self._optimizer is None else self.trainee.model.state_dict()
+        self._checkpoint.write(self.state, weights, self._optimizer, self.best)
         self._written_at = self._clock()
 
     def take_best(self) -> None:

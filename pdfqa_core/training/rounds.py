@@ -107,9 +107,7 @@ def train_in_rounds(
             yield _filter(state, data, chosen, found)
             training.save()
         training.take_best()
-        if not state.after:
-            state.after = yield from in_background(lambda tell: everywhere.ranks(trainee, on_progress=tell, stop=stop))
-            training.save()
+        state.after = yield from in_background(lambda tell: everywhere.ranks(trainee, on_progress=tell, stop=stop))
     except StoppedError:
         raise StoppedError(STOPPED) from None
     yield state

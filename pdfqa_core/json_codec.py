@@ -79,7 +79,7 @@ def restore(hint: Any, data: Any) -> Any:
         return None if data is None else restore(next(a for a in get_args(hint) if a is not types.NoneType), data)
     if origin is tuple:
         return _restore_tuple(get_args(hint), data)
-    if origin is not None and issubclass(origin, Mapping):
+    if isinstance(origin, type) and issubclass(origin, Mapping):
         return {key: restore(get_args(hint)[1], item) for key, item in data.items()}
     return _restore_class(hint, data) if isinstance(hint, type) else data
 

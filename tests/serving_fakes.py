@@ -92,11 +92,12 @@ class FakeModels:
     demo = False
 
     def __init__(
-        self, llm: FakeLLM | None = None, settings: LLMSettings | None = None, status: ModelStatus | None = None
-    ):
+        self, llm: FakeLLM | None = None, settings: LLMSettings | None = None, status: ModelStatus | None = None,
+        files: ModelFiles | None = None,
+    ):  # fmt: skip
         self.encoders = FakeEncoders()
         self.language = FakeLanguage(llm, settings or LLMSettings(), status)
-        self.files = ModelFiles(Path("models"))
+        self.files = files or ModelFiles(Path("models"))
         self.closed = False
 
     def warm_up(self):

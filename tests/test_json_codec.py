@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -68,6 +69,15 @@ def test_numpy_numbers_are_written_as_numbers() -> None:
 
 def test_absent_fields_take_their_defaults_and_unknown_ones_are_passed_over() -> None:
     assert decode(Answer, '{"text": "a", "from_the_future": [1]}') == Answer("a")
+
+
+@dataclass(frozen=True)
+class Choice:
+    form: Literal["a", "b"]
+
+
+def test_a_choice_of_words_comes_back() -> None:
+    assert decode(Choice, encode(Choice("b"))) == Choice("b")
 
 
 @dataclass(frozen=True)

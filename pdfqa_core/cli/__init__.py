@@ -29,6 +29,7 @@ from pdfqa_core.cli import (
     search,
     serve,
     synthesize,
+    train,
 )
 from pdfqa_core.cli import doctor as doctor_command
 from pdfqa_core.cli import export as export_command
@@ -39,7 +40,7 @@ from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 
 COMMANDS = (
     serve, ingest, collections, extract, overview_command, cite, search, ask, chat, models_command, evaluate,
-    agreement_command, study_command, synthesize, export_command, doctor_command,
+    agreement_command, study_command, synthesize, train, export_command, doctor_command,
 )  # fmt: skip
 
 

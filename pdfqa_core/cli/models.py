@@ -15,8 +15,9 @@ from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.llm.catalogue import CatalogueEntry, entry, is_path, on_disk
 from pdfqa_core.llm.download import download, partial_bytes
-from pdfqa_core.models import EncoderFile, LanguageModel, ModelFile, ModelFiles
+from pdfqa_core.models import EncoderFile, LanguageModel, ModelFile, ModelFiles, TrainedModel
 from pdfqa_core.models.encoder_files import encoder_entry, fetch_encoder, is_encoder
+from pdfqa_core.settings import Settings
 from pdfqa_core.settings_sources import models_path
 from pdfqa_core.types import Progress
 
@@ -66,6 +67,7 @@ def run_list(arguments: argparse.Namespace) -> int:
         print(json.dumps({
             "machine": {"memory": machine.total, "free": machine.free, "cores": cores}, "folder": str(files.folder),
             "models": rows, "encoders": [_encoder_row(one, settings.retrieval.embedding_model) for one in encoders],
+            "trained": [_trained_row(one, settings) for one in files.encoders.trained()],
         }, ensure_ascii=False))  # fmt: skip
         return 0
     width = max(len(one.name) for one in found if not one.added)
@@ -80,6 +82,7 @@ def run_list(arguments: argparse.Namespace) -> int:
         where = "here" if encoder.path else f"{kept:.0%} here" if kept else "to download"
         facts = f"{said.size / 1e6:>6,.0f} MB  {said.languages:<24}  {said.licence:<19}  {where}"
         print(f"{mark} {said.name:<{width}}  {facts}", file=sys.stderr)
+    _print_trained(files, settings)
     free = f"{machine.free / 1e9:.1f} of {machine.total / 1e9:.1f} GB memory free"
     print(f"{cores} cores, {free}; * is the one that the settings name", file=sys.stderr)
     print(f"Downloaded files lie in {files.folder}", file=sys.stderr)
@@ -104,6 +107,27 @@ def _encoder_row(one: EncoderFile, used: str) -> dict[str, Any]:
         "languages": entry.languages, "licence": entry.licence, "path": one.path, "here": bool(one.path),
         "partial": one.partial, "active": entry.name == used,
     }  # fmt: skip
+
+
+def _trained_row(one: TrainedModel, settings: Settings) -> dict[str, Any]:
+    record, active = one.record, getattr(settings.retrieval, one.setting) == one.name
+    return {
+        "name": one.name, "kind": record.kind, "size": one.size, "setting": one.setting, "base": record.base,
+        "licence": record.base_licence, "path": one.path, "helped": record.helped, "active": active,
+    }  # fmt: skip
+
+
+def _print_trained(files: ModelFiles, settings: Settings) -> None:
+    """Print the models that were trained here, where there are any."""
+    trained = files.encoders.trained()
+    if trained:
+        print("Trained here (pdfqa train):", file=sys.stderr)
+    for one in trained:
+        row = _trained_row(one, settings)
+        said = "" if row["helped"] else "; training did not help"
+        mark = "*" if row["active"] else " "
+        print(f"{mark} {one.name}  {one.size / 1e6:,.0f} MB  {row['kind']} (--{one.setting.replace('_', '-')}){said}",
+              file=sys.stderr)  # fmt: skip
 
 
 def run_download(arguments: argparse.Namespace) -> int:
@@ -231,10 +255,11 @@ def run_remove(arguments: argparse.Namespace) -> int:
     used = LanguageModel.named(settings.llm).model if settings.llm.engine != "openai" else ""
     if used and arguments.model in (used, str(Path(used).expanduser().absolute())):
         raise UsageError(f"{arguments.model} is the model that the settings name.", "Choose another one first.")
-    if is_encoder(arguments.model) and arguments.model == settings.retrieval.embedding_model:
-        raise UsageError(f"{arguments.model} is the encoder that the settings name.", "Choose another one first.")
     files = _files(arguments)
-    if is_encoder(arguments.model):
+    beside = is_encoder(arguments.model) or any(one.name == arguments.model for one in files.encoders.trained())
+    if beside and arguments.model in (settings.retrieval.embedding_model, settings.retrieval.late_model):
+        raise UsageError(f"{arguments.model} is the encoder that the settings name.", "Choose another one first.")
+    if beside:
         if not (deleted := files.encoders.remove(arguments.model)):
             raise UsageError(f"{arguments.model} is not on this computer.", "See which are: pdfqa models list")
     else:

@@ -12,12 +12,13 @@ from pdfqa_core.models.encoders import Encoders, PassageEncoder, graphs_path
 from pdfqa_core.models.files import ModelFile, ModelFiles
 from pdfqa_core.models.language import LanguageModel, ModelStatus, State
 from pdfqa_core.models.speed import Speed
+from pdfqa_core.models.trained import TrainedModel
 from pdfqa_core.settings import Settings
 from pdfqa_core.settings_sources import models_path
 
 __all__ = [
     "Changes", "EncoderFile", "EncoderFiles", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus",
-    "Models", "PassageEncoder", "Speed", "State", "graphs_path",
+    "Models", "PassageEncoder", "Speed", "State", "TrainedModel", "graphs_path",
 ]  # fmt: skip
 
 
@@ -35,7 +36,7 @@ class Models:
         """Return the models that the settings name, with the files of a workspace."""
         files = ModelFiles(workspace, models_path(settings.llm))
         files.encoders.chosen = settings.retrieval.embedding_model
-        encoders = Encoders.with_graphs(graphs_path(settings.llm), files.encoders.find)
+        encoders = Encoders.with_graphs(graphs_path(settings.llm), files.encoders.find, files.encoders.find_late)
         return cls(encoders, LanguageModel(settings.llm, files), files, settings.server.demo)
 
     def changes(self) -> Changes:

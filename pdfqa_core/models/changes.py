@@ -10,7 +10,7 @@ from typing import Any
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.catalogue import entry, is_path, title_of
-from pdfqa_core.models.encoder_files import encoder_entry
+from pdfqa_core.models.encoder_files import title_of_encoder
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.models.language import LanguageModel, api_key
 from pdfqa_core.models.speed import Speed, speed_test
@@ -55,7 +55,7 @@ class Changes:
     def remove_encoder(self, name: str) -> None:
         """Delete the files of an encoder. Raises PdfQAError if it is in use or being fetched."""
         if name == self.files.encoders.chosen:
-            raise PdfQAError(f"{encoder_entry(name).title} is in use.", "Use another encoder first.")
+            raise PdfQAError(f"{title_of_encoder(name)} is in use.", "Use another encoder first.")
         self.files.encoders.remove(name)
 
     # ------------------------------------------------------------ the model in use

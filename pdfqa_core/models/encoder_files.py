@@ -15,6 +15,8 @@ from pdfqa_core.languages import ENGLISH, UNKNOWN
 from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.remote import HubFile
+from pdfqa_core.models.trained import TrainedModel, trained_model, trained_models, trained_path
+from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION
 from pdfqa_core.types import Progress, StopSignal
 from pdfqa_core.whole_files import write_atomically
 
@@ -75,6 +77,11 @@ def encoder_entry(name: str) -> EncoderEntry:
     if name not in known:
         raise UsageError(f"There is no encoder called {name!r}.", f"Choose one of: {', '.join(known)}.")
     return known[name]
+
+
+def title_of_encoder(name: str) -> str:
+    """Return what people call an encoder: the title in the catalogue, else its name."""
+    return encoder_entry(name).title if is_encoder(name) else name
 
 
 def is_encoder(name: str) -> bool:
@@ -154,13 +161,24 @@ class EncoderFiles:
         whole = sum(path.stat().st_size for path in wanted if path.is_file())
         return EncoderFile(entry, partial=whole + sum(partial_bytes(path.parent, path.name) for path in wanted))
 
-    def find(self, path_or_name: str) -> str:
-        """Return the folder of an encoder of the catalogue, any other path or name as it is.
+    def trained(self) -> tuple[TrainedModel, ...]:
+        """Return the models that were trained here, of both kinds, by name."""
+        return trained_models(self.folder)
 
-        Raises ModelError where it is not here, or not wholly.
+    def find_late(self, path_or_name: str) -> str:
+        """Return the folder of a late interaction model that was trained here, any other path or name as it is.
+
+        Raises ModelError where the model is of another kind.
+        """
+        return trained_path(self.folder, path_or_name, LATE_INTERACTION) or path_or_name
+
+    def find(self, path_or_name: str) -> str:
+        """Return the folder of an encoder that was trained here or is of the catalogue, any other as it is.
+
+        Raises ModelError where it is not here, or not wholly, or is of another kind.
         """
         if not is_encoder(path_or_name):
-            return path_or_name
+            return trained_path(self.folder, path_or_name, BI_ENCODER) or path_or_name
         entry = encoder_entry(path_or_name)
         found = self._of(entry)
         if not found.path:
@@ -175,11 +193,15 @@ class EncoderFiles:
         self.downloads.start(encoder_entry(name), then)
 
     def remove(self, name: str) -> bool:
-        """Delete the files of an encoder; return whether there were any. Raises PdfQAError while it is fetched."""
-        entry = encoder_entry(name)
+        """Delete the files of an encoder, or of a model that was trained here; return whether there were any.
+
+        Raises PdfQAError while it is fetched, and UsageError for a name that is not known.
+        """
         state = self.downloads.get(name)
         if state is not None and state.state == "downloading":
-            raise PdfQAError(f"{entry.title} is being downloaded.", "Stop that first.")
+            raise PdfQAError(f"{encoder_entry(name).title} is being downloaded.", "Stop that first.")
+        if trained_model(self.folder, name) is None:
+            encoder_entry(name)
         self.downloads.clear(name)
         folder = self.folder / name
         if not folder.is_dir():

@@ -35,11 +35,15 @@ def graphs_path(llm: LLMSettings) -> Path:
 class Encoders:
     """Makes each model once. Loads nothing before it is used.
 
-    `make` makes an encoder of a path or hub name and a precision.
+    `make` makes an encoder of a path or hub name and a precision; `find_late` gives the folder of a late interaction
+    model that goes by a name here.
     """
 
-    def __init__(self, make: Callable[[str, str], PassageEncoder]) -> None:
+    def __init__(
+        self, make: Callable[[str, str], PassageEncoder], find_late: Callable[[str], str] = str
+    ) -> None:  # fmt: skip
         self._make = make
+        self._find_late = find_late
         self._lock = threading.Lock()
         self._encoders: dict[tuple[str, str], PassageEncoder] = {}
         self._token_encoders: dict[str, TokenEncoder] = {}
@@ -48,9 +52,15 @@ class Encoders:
     PREPARING = "Making the encoder fast on this computer (once, about 20 s)"
 
     @classmethod
-    def with_graphs(cls, folder: Path, find: Callable[[str], str] = str) -> Encoders:
-        """Return encoders whose ONNX graphs lie below `folder`; `find` gives the folder of a name in the catalogue."""
-        return cls(lambda path_or_name, precision: Encoder(find(path_or_name), graphs=folder, precision=precision))
+    def with_graphs(
+        cls, folder: Path, find: Callable[[str], str] = str, find_late: Callable[[str], str] = str
+    ) -> Encoders:
+        """Return encoders whose ONNX graphs lie below `folder`; `find` gives the folder of a name known here."""
+
+        def make(path_or_name: str, precision: str) -> PassageEncoder:
+            return Encoder(find(path_or_name), graphs=folder, precision=precision)
+
+        return cls(make, find_late)
 
     def encoder(self, path_or_name: str = "", precision: str = AUTO) -> PassageEncoder:
         """Return the encoder at a path or of a hub name ("" is the bundled one), with weights of this precision."""
@@ -63,7 +73,16 @@ class Encoders:
     def token_encoder(self, path_or_name: str = "") -> TokenEncoder:
         """Return the late interaction model at a path or of a hub name; "" is the bundled encoder."""
         with self._lock:
-            return self._token_encoders.setdefault(path_or_name, LateEncoder(path_or_name))
+            if path_or_name not in self._token_encoders:
+                self._token_encoders[path_or_name] = LateEncoder(self._find_late(path_or_name))
+            return self._token_encoders[path_or_name]
+
+    def forget(self, path_or_name: str) -> None:
+        """Load a model anew when it is asked for next: its files have changed."""
+        with self._lock:
+            self._token_encoders.pop(path_or_name, None)
+            for key in [key for key in self._encoders if key[0] == path_or_name]:
+                del self._encoders[key]
 
     def reranker(self, path_or_name: str) -> PairScorer:
         """Return the cross-encoder at a path or of a hub name."""

@@ -208,6 +208,10 @@ class Encoder(BatchEncoder):
 
     @cached_property
     def _model(self) -> Any:
+        return self.fresh_model()
+
+    def fresh_model(self) -> Any:
+        """Return the SentenceTransformer, loaded anew: who asks may change it. Raises ModelError."""
         with self._lock, self._files.loading() as folder:
             from sentence_transformers import SentenceTransformer
 

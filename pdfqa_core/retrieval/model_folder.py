@@ -9,7 +9,7 @@ import hashlib
 import importlib.util
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -174,3 +174,11 @@ class LocalModel:
 def encodable(text: str) -> str:
     """Replace lone surrogates, which broken PDFs hold and tokenizers refuse; the length stays the same."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def prompts(model: Any) -> dict[str, str]:
+    """Return what the model puts before questions and documents."""
+    known: Mapping[str, str] = model.prompts
+    default = known.get(model.default_prompt_name or "") or ""
+    document = next((known[name] for name in ("document", "passage", "corpus") if name in known), default)
+    return {"question": known.get("query", default) or "", "document": document or ""}

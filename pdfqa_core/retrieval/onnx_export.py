@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.retrieval.model_folder import LOADING
+from pdfqa_core.retrieval.model_folder import LOADING, prompts
 from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, GraphFolder, Made, made_with
 from pdfqa_core.whole_files import file_sha256
 
@@ -46,14 +46,6 @@ def samples(count: int = 12) -> list[str]:
 def odd_samples() -> list[str]:
     """Return texts of other lengths and scripts."""
     return ["", "ferry", "How much is a TICKET?", "Fähre über den Fjord: 12,50 €", "船 паром", PARAGRAPH * 4]
-
-
-def _prompts(model: Any) -> dict[str, str]:
-    """Return what the model puts before questions and documents."""
-    known: Mapping[str, str] = model.prompts
-    default = known.get(model.default_prompt_name or "") or ""
-    document = next((known[name] for name in ("document", "passage", "corpus") if name in known), default)
-    return {"question": known.get("query", default) or "", "document": document or ""}
 
 
 def _export(model: Any, file: Path) -> None:
@@ -114,7 +106,7 @@ def make(model_folder: Path, graphs: GraphFolder) -> Made:
         raise ModelError(f"the model cannot be written as a graph ({type(error).__name__}: {error})") from error
     made = Made(
         TORCH, made_with(), files={form: file_sha256(graphs.file(form)) for form in (EXACT, INT8)},
-        prompts=_prompts(model), max_tokens=int(model.max_seq_length),
+        prompts=prompts(model), max_tokens=int(model.max_seq_length),
         lower_case=bool(getattr(model[0], "do_lower_case", False)), dimension=int(model.get_embedding_dimension()),
     )  # fmt: skip
     graphs.write(made)

@@ -80,6 +80,10 @@ class LateEncoder(BatchEncoder):
 
     @cached_property
     def _model(self) -> Any:
+        return self.fresh_model()
+
+    def fresh_model(self) -> Any:
+        """Return the MultiVectorEncoder, loaded anew: who asks may change it. Raises ModelError."""
         with self._lock, self._files.loading() as folder:
             from sentence_transformers import MultiVectorEncoder, SentenceTransformer
             from sentence_transformers.base.modules import Normalize

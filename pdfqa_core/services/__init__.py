@@ -28,6 +28,7 @@ from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.housekeeping import Housekeeping
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.invitations import InvitationService
+from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.mahueval import MaHuEval
 from pdfqa_core.services.missed import MissedPassages
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
@@ -52,6 +53,7 @@ from pdfqa_core.services.study_setup import StudySetup
 from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.synthesis import SynthesisService
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.training import TrainingService
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.settings import Settings
@@ -113,6 +115,7 @@ class Services:
     run_copies: RunCopies
     running: Running
     synthesis: SynthesisService
+    training: TrainingService
     visitors: VisitorService
     housekeeping: Housekeeping
     _opened_with: Settings
@@ -185,11 +188,20 @@ class Services:
             invitations=InvitationService(store.invitations, store.studies),
             missed=MissedPassages(store.studies, studies, documents, indexes),
             mahueval=MaHuEval(store.protocols, store.studies, store.conversations, studies, answers),
-            evaluation=EvaluationService(store.evaluations, documents, indexes, answers, models.encoders, tasks),
+            evaluation=EvaluationService(
+                store.evaluations,
+                documents,
+                indexes,
+                answers,
+                models.encoders,
+                LeakageCheck(models.files, store.synthetic_questions),
+                tasks,
+            ),
             runs=runs,
             run_copies=RunCopies(workspace, store.runs),
             running=Running(runs, demo=settings.server.demo),
             synthesis=SynthesisService(store.synthetic_questions, documents, indexes, models, tasks),
+            training=TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks),
             visitors=visitors,
             housekeeping=Housekeeping(visitors.purge),
             _opened_with=settings,

@@ -17,6 +17,7 @@ from pdfqa_core.retrieval import Index, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import RETRIEVAL, versions
 from pdfqa_core.settings import Settings
@@ -43,13 +44,14 @@ class EvaluationService:
 
     def __init__(
         self, store: Evaluations, documents: DocumentService, indexes: IndexService, answers: AnswerService,
-        encoders: Encoders, tasks: Tasks,
+        encoders: Encoders, leakage: LeakageCheck, tasks: Tasks,
     ) -> None:  # fmt: skip
         self._store = store
         self._documents = documents
         self._indexes = indexes
         self._answers = answers
         self._encoders = encoders
+        self._leakage = leakage
         self._tasks = tasks
         self._compared = lru_cache(maxsize=64)(self._compare)
 
@@ -107,7 +109,7 @@ class EvaluationService:
 
         Follow-up questions are rewritten by each system's own rewriter with the gold answers as history. A file that
         brings its own corpus is searched as it is: the passages of the systems play no part. Raises StoppedError when
-        the task is stopped, UsageError where there is nothing to evaluate.
+        the task is stopped, UsageError where there is nothing to evaluate, or a model was trained on what is asked.
         """
         if not systems:
             raise UsageError("There is no system to evaluate.", "Choose at least one.")
@@ -122,6 +124,7 @@ class EvaluationService:
             for name, settings in systems.items():
                 index, seconds = yield from self._system_index(owner, file, settings, corpora, stop)
                 gold = self.gold(owner, file, settings, document_ids)
+                self._leakage.check(owner, settings, gold.items)
                 notes += gold.notes
                 made = yield from self._searched(index, name, settings, gold.items, names, document_ids, depth, stop)
                 found |= {(name, item.id): ranking for item, ranking in made}

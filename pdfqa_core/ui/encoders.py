@@ -9,7 +9,7 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.models import Changes
-from pdfqa_core.models.encoder_files import encoder_entry
+from pdfqa_core.models.encoder_files import title_of_encoder
 from pdfqa_core.services import Services
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, live_html, render
 from pdfqa_core.ui.downloading import BUSY, CALM, download_words
@@ -19,10 +19,12 @@ BUNDLED = "all-MiniLM-L6-v2"
 
 
 def cards_html(services: Services, session: Session) -> str:
-    """Return the cards of the bundled encoder and those of the catalogue."""
+    """Return the cards of the bundled encoder, those of the catalogue, and models that were trained here."""
     files = services.models.files.encoders
+    trained = files.trained()
     return render(
-        "models_encoders", files=files.all(), used=session.settings.retrieval.embedding_model, bundled=BUNDLED,
+        "models_encoders", files=files.all(), trained=trained, trained_names=[one.name for one in trained],
+        used=session.settings.retrieval.embedding_model, bundled=BUNDLED,
         downloads={one.entry.name: files.downloads.get(one.entry.name) for one in files.all()},
         download_words=download_words, demo=services.models.demo,
     )  # fmt: skip
@@ -65,7 +67,7 @@ class Handlers:
         """Return the session with another encoder, whose index is made in the background, and what to say of it."""
         settings = session.settings.changed("retrieval", embedding_model=name)
         self.services.preparation.want(session.owner, settings)
-        title = encoder_entry(name).title if name else BUNDLED
+        title = title_of_encoder(name) if name else BUNDLED
         words = f"{title} is used now. The meaning of the documents is read anew in the background; until it is, they "
         return replace(session, settings=settings), render("models_said", words=f"{words}are found by their words.")
 

@@ -1,0 +1,219 @@
+"""`pdfqa train`: fine-tunes a retriever on the accepted questions of one's own documents.
+
+A run that was stopped goes on where it ended when the same command is given again. What it will take is told first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pdfqa_core.cli import progress
+from pdfqa_core.cli.interrupt import stopping
+from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
+from pdfqa_core.metrics.comparison import compare
+from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.models import TrainedModel
+from pdfqa_core.protocols.gold import read_gold
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.training import Prepared, TrainingPlan
+from pdfqa_core.settings import Settings
+from pdfqa_core.training import KINDS, RoundRecord, Scored, Step, TrainingSettings, said
+from pdfqa_core.types import Evaluation, Progress
+
+OF_THE_FILE = ("HR@5", "MRR")
+Row = tuple[Summary, Summary, Summary]
+
+_NUMBERS: Mapping[str, tuple[str, type, str]] = {  # option: (field of TrainingSettings, type, help)
+    "steps": ("steps", int, "steps of each of the two rounds"),
+    "batch": ("batch", int, "questions of a step; the passages of the others are in-batch negatives"),
+    "hard-negatives": ("hard_negatives", int, "hard negatives of each question in a step"),
+    "learning-rate": ("learning_rate", float, "highest learning rate of AdamW"),
+    "warm-up": ("warm_up", float, "share of the steps in which the learning rate rises"),
+    "scale": ("scale", float, "factor of scores before the softmax; 0: 20 for cosines, 1 for late interaction"),
+    "chunk": ("chunk", int, "texts computed at once; fewer take less memory and more time"),
+    "evaluate-every": ("evaluate_every", int, "steps between two scorings of held-out questions"),
+    "patience": ("patience", int, "scorings without a better one after which a round ends; 0: never"),
+    "seed": ("seed", int, "draws the held-out documents and the batches"),
+}
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    plan, usual = TrainingPlan(), TrainingSettings()
+    command = subparsers.add_parser("train", help="fine-tune a retriever on one's own documents", description=__doc__)
+    command.add_argument(
+        "--kind", choices=KINDS, default=plan.kind, help=f"one vector a text, or one a token (default: {plan.kind})"
+    )
+    command.add_argument("--name", default="", help="of the model to be (default: my-KIND, the first free one)")
+    command.add_argument(
+        "--base", default="", metavar="MODEL",
+        help="folder, hub name or name of the model to start from (default: what the settings name)",
+    )  # fmt: skip
+    for option, (name, kind, text) in _NUMBERS.items():
+        command.add_argument(
+            f"--{option}", type=kind, default=getattr(usual, name), metavar="N",
+            help=f"{text} (default: {getattr(usual, name):g})",
+        )  # fmt: skip
+    command.add_argument(
+        "--precision", choices=("fp32", "bf16"), default=usual.precision,
+        help=f"bf16 computes with 16 bits, where the processor has them (default: {usual.precision})",
+    )  # fmt: skip
+    command.add_argument(
+        "--among", type=int, default=plan.k, metavar="N",
+        help="hard negatives are of the retriever's first N hits; a question whose passage neither the new model nor "
+        f"the retriever has among its first N is dropped after a round (default: {plan.k})",
+    )  # fmt: skip
+    command.add_argument(
+        "--margin", type=float, default=plan.margin, metavar="SHARE",
+        help="a hit that scores above this share of the right passage's score is no negative; 0: all are "
+        f"(default: {plan.margin:g})",
+    )  # fmt: skip
+    command.add_argument(
+        "--teacher", default="", metavar="MODEL", help="cross-encoder that scores for --margin (default: the retriever)"
+    )
+    command.add_argument(
+        "--held-out", type=float, default=plan.held_out, metavar="SHARE",
+        help=f"share of the questions whose documents are held out (default: {plan.held_out:g})",
+    )  # fmt: skip
+    command.add_argument("--unreviewed", action="store_true", help="train with questions nobody has looked at too")
+    command.add_argument("--device", default="", help="cpu, cuda, … (default: a GPU where there is one)")
+    command.add_argument("--restart", action="store_true", help="forget a run of this name that was stopped")
+    command.add_argument("--estimate", action="store_true", help="tell what training would take, and train nothing")
+    command.add_argument(
+        "--evaluate", type=Path, metavar="FILE",
+        help="score the model before and after on these questions too; none may be made of what it was trained on",
+    )  # fmt: skip
+    add_questions(command)
+    add_common(command)
+    add_settings(command, "extraction", "chunking", "retrieval")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, tell what happens, and print what came of it."""
+    settings = settings_of(arguments)
+    gold = read_gold(arguments.evaluate) if arguments.evaluate else None
+    prepared: Prepared | None = None
+    model: TrainedModel | None = None
+    evaluated: dict[str, Row] = {}
+    with Services.open(workspace_of(arguments), settings) as services, stopping(services):
+        plan = _plan(services, arguments, settings)
+        asked = services.evaluation.gold(LOCAL_OWNER, gold, settings, plan.document_ids).items if gold else ()
+        for event in services.training.train(LOCAL_OWNER, plan, settings, asked, only_prepare=arguments.estimate):
+            if isinstance(event, Prepared):
+                prepared = event
+            elif isinstance(event, TrainedModel):
+                model = event
+            _show(event, quiet=arguments.json)
+        if model is not None and gold is not None:
+            systems = services.training.systems(model, settings)
+            for found in services.evaluation.evaluate_retrieval(
+                LOCAL_OWNER, gold, systems, document_ids=plan.document_ids
+            ):
+                if isinstance(found, Progress):
+                    progress.show(found)
+                else:
+                    evaluated = _rows(found)
+            services.training.add_to_card(model, f"On {gold.name}", evaluated)
+    progress.clear()
+    if arguments.json:
+        print(json.dumps(_object(prepared, model, evaluated), ensure_ascii=False))
+    elif model is not None:
+        print(_said(model, evaluated))
+    return 0
+
+
+def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> TrainingPlan:
+    scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
+    numbers = {name: getattr(arguments, option.replace("-", "_")) for option, (name, _, _) in _NUMBERS.items()}
+    return TrainingPlan(
+        arguments.kind, arguments.name, arguments.base,
+        TrainingSettings(**numbers, precision=arguments.precision, k=settings.retrieval.k),
+        arguments.among, arguments.margin, arguments.teacher, arguments.held_out, arguments.unreviewed,
+        arguments.restart, arguments.device, tuple(scope),
+    )  # fmt: skip
+
+
+def _show(event: object, *, quiet: bool) -> None:
+    """Show what happens: on a terminal a line that changes, and what stays where no JSON is wanted."""
+    if isinstance(event, Progress):
+        progress.show(event)
+    elif isinstance(event, Step):
+        left = (event.steps - event.step) * event.seconds
+        progress.show(Progress(f"round {event.round}, loss {event.loss:.3f}, step", event.step, event.steps, left))
+    elif not quiet:
+        progress.clear()
+        if isinstance(event, Prepared):
+            print(_prepared(event))
+        elif isinstance(event, Scored):
+            print(f"round {event.round}, step {event.step}: HR@k {event.hit_rate:.3f}, MRR {event.mrr:.3f}")
+        elif isinstance(event, RoundRecord):
+            print(
+                f"round {event.round} ended after {event.steps} steps: {event.kept} of {event.questions} questions "
+                f"kept ({event.found_by_new} found by the new model, {event.found_by_old} by the old one)"
+            )
+
+
+def _prepared(event: Prepared) -> str:
+    found = event.estimate
+    counts = f"{event.questions} questions to train on with {event.negatives} hard negatives, {event.held_out} held out"
+    sizes = f"{found.memory / 1e9:.1f} GB of memory and {found.disk / 1e9:.1f} GB of disk"
+    time = f"At most {progress.duration(found.seconds)}, {sizes}. Ctrl-C stops it; the same command goes on from there."
+    return "\n".join([f"{event.name}: {counts}; {event.passages} passages", time, *event.notes])
+
+
+def _rows(evaluation: Evaluation) -> dict[str, Row]:
+    cells = compare(evaluation, measures=OF_THE_FILE, baseline="before").cells
+    found = {}
+    for measure in OF_THE_FILE:
+        after = cells["after"][measure]
+        assert after.difference is not None
+        found[measure] = (cells["before"][measure].summary, after.summary, after.difference)
+    return found
+
+
+def _object(prepared: Prepared | None, model: TrainedModel | None, evaluated: Mapping[str, Row]) -> dict[str, Any]:
+    assert prepared is not None
+    told = {
+        "name": prepared.name, "questions": prepared.questions, "held_out": prepared.held_out,
+        "passages": prepared.passages, "negatives": prepared.negatives, "estimate": asdict(prepared.estimate),
+        "notes": list(prepared.notes),
+    }  # fmt: skip
+    if model is None:
+        return told
+    record = model.record
+    return told | {
+        "model": {"name": model.name, "kind": record.kind, "path": model.path, "setting": model.setting},
+        "rounds": [asdict(one) for one in record.rounds],
+        "losses": [loss for _, _, loss in record.losses],
+        "scores": {name: asdict(one) for name, one in record.compared.items()},
+        "helped": record.helped, "warning": record.warning, "seconds": round(record.seconds, 1),
+        "evaluated": {
+            name: dict(zip(("before", "after", "difference"), map(asdict, row), strict=True))
+            for name, row in evaluated.items()
+        },
+    }  # fmt: skip
+
+
+def _said(model: TrainedModel, evaluated: Mapping[str, Row]) -> str:
+    record = model.record
+    rows = {name: (one.before, one.after, one.difference) for name, one in record.compared.items()}
+    lines = [f"{model.name} lies in {model.path}", f"{record.held_out} held-out questions:", *map(_line, *_pairs(rows))]
+    if evaluated:
+        lines += ["questions of the file:", *map(_line, *_pairs(evaluated))]
+    lines += [record.warning] if record.warning else []
+    return "\n".join([*lines, f"Use it with --{model.setting.replace('_', '-')} {model.name}"])
+
+
+def _pairs(rows: Mapping[str, Row]) -> tuple[list[str], list[Row]]:
+    return list(rows), list(rows.values())
+
+
+def _line(name: str, row: Row) -> str:
+    before, after, difference = row
+    return f"  {name}: {said(before)} before, {said(after)} after, difference {said(difference, sign=True)}"

@@ -1,0 +1,379 @@
+"""Retrievers fine-tuned on an owner's accepted questions: data, estimate, training, and the model that comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.json_codec import encode
+from pdfqa_core.llm.hardware import memory
+from pdfqa_core.models import Models, TrainedModel
+from pdfqa_core.models.encoder_files import encoder_entry, is_encoder
+from pdfqa_core.models.trained import add_to_card, check_name, keep_trained
+from pdfqa_core.retrieval import Index, index_text
+from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.leakage import generated_names
+from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.versions import MODELS, versions
+from pdfqa_core.settings import Settings
+from pdfqa_core.storage.records import Outcome, SyntheticQuestion
+from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
+from pdfqa_core.training import (
+    BI_ENCODER,
+    KINDS,
+    MARGIN,
+    TRAINEES,
+    Checkpoint,
+    Estimate,
+    Example,
+    Pair,
+    RoundRecord,
+    State,
+    Teacher,
+    TrainedOn,
+    Trainee,
+    TrainingData,
+    TrainingEvent,
+    TrainingRecord,
+    TrainingSettings,
+    check_leakage,
+    compared,
+    disk_bytes,
+    estimate,
+    evaluation_section,
+    mine,
+    question_hash,
+    split_by_documents,
+    train_in_rounds,
+)
+from pdfqa_core.training.card import Row
+from pdfqa_core.types import GoldItem, Passage, Progress, StopSignal
+
+DEPTH = 100  # hits among which the right passage is looked for
+BUNDLED_LICENCE, UNKNOWN_LICENCE = "Apache-2.0", "unknown"
+_LICENCE = re.compile(r"^license:\s*['\"]?([\w.+-]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """What is trained on what.
+
+    `kind` is one of KINDS, `name` what the model will be called ("": the first free one). `base` is a path, a hub name
+    or a name known here ("": what the settings name). Hard negatives are among the first `k` of the settings'
+    retriever; `margin` and `teacher` (path or hub name of a cross-encoder, "": the retriever's scores) filter them.
+    `held_out` is the share of questions whose documents are held out. `unreviewed` takes questions nobody has looked at
+    besides those accepted. `restart` forgets a run that was stopped. No `document_ids`: all documents.
+    """
+
+    kind: str = BI_ENCODER
+    name: str = ""
+    base: str = ""
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    k: int = 20
+    margin: float = MARGIN
+    teacher: str = ""
+    held_out: float = 0.2
+    unreviewed: bool = False
+    restart: bool = False
+    device: str = ""
+    document_ids: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise UsageError where it cannot be carried out."""
+        if self.kind not in KINDS:
+            raise UsageError(f"There is no kind of model called {self.kind!r}.", f"Choose one of: {', '.join(KINDS)}.")
+        if self.name:
+            check_name(self.name)
+        if self.k < 1 or not 0 <= self.margin <= 1 or not 0 < self.held_out < 1:
+            raise UsageError(
+                f"k is {self.k}, margin {self.margin} and the share held out {self.held_out}.",
+                "k is 1 or more, the margin 0 to 1, and the share between 0 and 1.",
+            )
+        self.settings.check()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What training starts with: counts, what it will take at most, and sentences that the user should know."""
+
+    name: str
+    questions: int
+    held_out: int
+    passages: int
+    negatives: int
+    estimate: Estimate
+    notes: tuple[str, ...] = ()
+
+
+ServiceEvent = TrainingEvent | RoundRecord | Prepared | TrainedModel
+
+
+class TrainingService:
+    """Models trained on questions of each owner; `folder` holds the runs that are not finished."""
+
+    def __init__(
+        self, folder: Path, questions: SyntheticQuestions, indexes: IndexService, models: Models, tasks: Tasks
+    ) -> None:
+        self._folder = folder
+        self._questions = questions
+        self._indexes = indexes
+        self._models = models
+        self._tasks = tasks
+
+    @property
+    def _encoders(self) -> Path:
+        return self._models.files.encoders.folder
+
+    def list(self) -> tuple[TrainedModel, ...]:
+        """Return the models that were trained here."""
+        return self._models.files.encoders.trained()
+
+    def systems(self, model: TrainedModel, settings: Settings) -> dict[str, Settings]:
+        """Return the recipe with the model it started from and with itself, by "before" and "after".
+
+        Alone: a bi-encoder as dense retrieval, late interaction over all passages.
+        """
+        retriever = "dense" if model.record.kind == BI_ENCODER else "late_interaction"
+        alone = settings.changed("retrieval", retriever=retriever, first_stage="none", reranker="")
+        before = alone.changed("retrieval", **{model.setting: model.record.base})
+        return {"before": before, "after": alone.changed("retrieval", **{model.setting: model.name})}
+
+    @staticmethod
+    def add_to_card(model: TrainedModel, name: str, rows: Mapping[str, Row]) -> None:
+        """Tell scores on questions of a file in the model's card. Raises StorageError."""
+        add_to_card(model, evaluation_section(name, rows))
+
+    # ------------------------------------------------------------ training
+
+    def train(
+        self,
+        owner: str,
+        plan: TrainingPlan,
+        settings: Settings,
+        asked: Sequence[GoldItem] = (),
+        *,
+        only_prepare: bool = False,
+        task: str = "",
+    ) -> Iterator[ServiceEvent]:
+        """Train a model; yields progress, what it will take, steps, scores, rounds, and last the model, which is kept.
+
+        A run that was stopped goes on where it ended. Raises UsageError, PdfQAError for too little data, ModelError,
+        StorageError (the last good checkpoint is kept), StoppedError when the task is stopped (what was learnt is
+        kept). `asked` will measure the model: UsageError where it would be trained on what they were made of.
+        `only_prepare` ends before the first step.
+        """
+        plan.check()
+        if self._models.demo:
+            raise PdfQAError("Visitors of a demo cannot train models.", "Run the app on your own computer.")
+        with self._tasks.start(task) as stop:
+            yield from self._train(owner, plan, settings, asked, only_prepare, stop)
+
+    def _train(
+        self,
+        owner: str,
+        plan: TrainingPlan,
+        settings: Settings,
+        asked: Sequence[GoldItem],
+        only_prepare: bool,
+        stop: StopSignal,
+    ) -> Iterator[ServiceEvent]:
+        name, base = self._name(plan), self._base(plan, settings)
+        if self._models.files.encoders.folder.joinpath(name).exists():
+            raise UsageError(f"There is a model called {name} already.", "Choose another --name, or remove it.")
+        data, notes = yield from self._data(owner, plan, settings, stop)
+        data.check()
+        if asked:
+            check_leakage(self._trained_on(name, base, data), asked, generated_names(self._questions, owner))
+        yield Progress("loading the model to train")
+        trainee = TRAINEES[plan.kind].load(self._place(plan.kind, base), plan.device or None)
+        run = hashlib.sha256(encode([data.hash, plan.settings, plan.kind, base, plan.k]).encode()).hexdigest()[:16]
+        checkpoint = Checkpoint(self._folder / name)
+        yield self._prepared(name, plan, data, notes, trainee)
+        if only_prepare:
+            return
+        if plan.restart:
+            shutil.rmtree(checkpoint.folder, ignore_errors=True)
+        self._check_disk(trainee)
+        for event in train_in_rounds(trainee, data, plan.settings, checkpoint, run, index_text, stop):
+            if not isinstance(event, State):
+                yield event
+                continue
+            record = self._record(name, base, plan, settings, data, event, notes)
+            kept = keep_trained(self._encoders, record, trainee.save)
+            shutil.rmtree(checkpoint.folder, ignore_errors=True)
+            with suppress(OSError):
+                self._folder.rmdir()  # where no other run waits
+            yield kept
+
+    def _name(self, plan: TrainingPlan) -> str:
+        """Return the name of the model to be: that of the plan, else the first that is free."""
+        if plan.name:
+            return plan.name
+        number, name = 1, f"my-{plan.kind}"
+        while (self._encoders / name).exists():
+            number += 1
+            name = f"my-{plan.kind}-{number}"
+        return name
+
+    @staticmethod
+    def _base(plan: TrainingPlan, settings: Settings) -> str:
+        chosen = settings.retrieval
+        return plan.base or (chosen.embedding_model if plan.kind == BI_ENCODER else chosen.late_model)
+
+    def _place(self, kind: str, base: str) -> str:
+        """Return the folder or hub name of the model to start from."""
+        files = self._models.files.encoders
+        return files.find(base) if kind == BI_ENCODER or is_encoder(base) else files.find_late(base)
+
+    def _check_disk(self, trainee: Trainee) -> None:
+        needed = disk_bytes(trainee)
+        for folder in (self._folder, self._encoders):
+            there = next(one for one in (folder, *folder.parents) if one.exists())
+            free = shutil.disk_usage(there).free
+            if free < needed:
+                raise StorageError(
+                    f"Training needs {needed / 1e9:.1f} GB on the disk of {there}, {free / 1e9:.1f} GB are free.",
+                    "Free some space, and start again.",
+                )
+
+    # ------------------------------------------------------------ data
+
+    def _data(
+        self, owner: str, plan: TrainingPlan, settings: Settings, stop: StopSignal
+    ) -> Generator[Progress, None, tuple[TrainingData, tuple[str, ...]]]:
+        outcomes = [Outcome.ACCEPTED, *([Outcome.NEW] if plan.unreviewed else [])]
+        kept = self._questions.list(owner, outcomes, plan.document_ids)
+        if not kept:
+            waiting = len(self._questions.list(owner, [Outcome.NEW], plan.document_ids))
+            raise PdfQAError(
+                "There is no accepted question to train with"
+                + (f"; {waiting} wait to be looked at." if waiting else "."),
+                "Accept questions first, or take those nobody has looked at (--unreviewed)."
+                if waiting else "Make some first: pdfqa synthesize.",
+            )  # fmt: skip
+        plain = settings.changed("retrieval", merge_overlaps=False, per_page=0)
+        index = yield from self._indexes.opened(owner, plain, stop)
+        passages = self._indexes.passages(owner, plain, plan.document_ids)
+        pairs, lost = _pairs(kept, passages)
+        split = split_by_documents(pairs, passages, plan.held_out, plan.settings.seed)
+        usable = {one.id for one in split.training_passages}
+        documents = tuple({one.document_id for one in split.training_passages})
+        examples = []
+        for done, pair in enumerate(split.training):
+            yield Progress("looking for hard negatives", done, len(split.training))
+            examples.append(self._example(pair, index, plan, plain, documents, usable))
+        notes = [split.note] if split.note else []
+        if lost:
+            notes.append(f"{lost} questions are of passages that the recipe does not make any more: left out.")
+        data = TrainingData(
+            tuple(examples), split.training_passages, split.held_out, split.held_out_passages, plan.k
+        )  # fmt: skip
+        return data, tuple(notes)
+
+    def _example(
+        self, pair: Pair, index: Index, plan: TrainingPlan, settings: Settings, documents: Sequence[str],
+        usable: set[str],
+    ) -> Example:  # fmt: skip
+        hits = self._indexes.search_in(index, pair.question, settings, documents, max(DEPTH, plan.k))
+        return mine(pair, hits, plan.k, usable, margin=plan.margin, teacher=self._teacher(plan))
+
+    def _teacher(self, plan: TrainingPlan) -> Teacher | None:
+        """Return what scores passages for a question; None where the retriever's own scores do."""
+        if not plan.teacher:
+            return None
+        scorer = self._models.encoders.reranker(plan.teacher)
+
+        def scores(question: str, passages: Sequence[Passage]) -> Sequence[float]:
+            return [float(one) for one in scorer.scores(question, [index_text(one) for one in passages])]
+
+        return scores
+
+    # ------------------------------------------------------------ what is told
+
+    def _prepared(
+        self, name: str, plan: TrainingPlan, data: TrainingData, notes: tuple[str, ...], trainee: Trainee
+    ) -> Prepared:
+        found = estimate(trainee, data.examples, len(data.held_out_passages), plan.settings, index_text)
+        free = memory().free
+        if found.memory > free:
+            said = f"Training takes about {found.memory / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"
+            notes = (*notes, f"{said}: a smaller --chunk than {plan.settings.chunk} takes less.")
+        negatives = sum(len(one.negatives) for one in data.examples)
+        passages = len(data.passages) + len(data.held_out_passages)
+        return Prepared(name, len(data.examples), len(data.held_out), passages, negatives, found, notes)
+
+    def _record(
+        self, name: str, base: str, plan: TrainingPlan, settings: Settings, data: TrainingData, state: State,
+        notes: tuple[str, ...],
+    ) -> TrainingRecord:  # fmt: skip
+        pairs = [one.pair for one in data.examples]
+        return TrainingRecord(
+            name=name, kind=plan.kind, base=base, base_licence=self._licence(base), data_hash=data.hash,
+            settings_fingerprint=settings.fingerprint(), retriever=settings.retrieval.retriever, k=plan.k,
+            settings=plan.settings, examples=len(pairs), held_out=len(data.held_out), rounds=state.records,
+            scores=state.scores, losses=state.losses,
+            compared=compared(state.before, state.after, plan.settings.k, plan.settings.seed),
+            seconds=state.seconds, made_at=datetime.now(UTC), versions=versions(MODELS),
+            trained_on=self._trained_on(name, base, data), notes=notes,
+        )  # fmt: skip
+
+    def _trained_on(self, name: str, base: str, data: TrainingData) -> TrainedOn:
+        """Return what the model is trained on, with what the one that it starts from was."""
+        pairs = [one.pair for one in data.examples]
+        before = [one.record.trained_on for one in self.list() if base and base in (one.name, one.path)]
+        spans = [span for one in before for span in one.spans]
+        spans += [span for pair in pairs for span in pair.positive.spans]
+        questions = [name for one in before for name in one.questions]
+        questions += [question_hash(pair.question) for pair in pairs]
+        return TrainedOn(name, tuple(dict.fromkeys(spans)), tuple(dict.fromkeys(questions)))
+
+    def _licence(self, base: str) -> str:
+        """Return the licence of the model that training starts from, as far as it says."""
+        if not base:
+            return BUNDLED_LICENCE
+        if is_encoder(base):
+            return encoder_entry(base).licence
+        trained = next((one for one in self.list() if base in (one.name, one.path)), None)
+        if trained is not None:
+            return trained.record.base_licence
+        try:
+            said = _LICENCE.search((Path(base).expanduser() / "README.md").read_text("utf-8", "replace"))
+        except OSError:
+            return UNKNOWN_LICENCE
+        return said[1] if said else UNKNOWN_LICENCE
+
+
+def _pairs(questions: Sequence[SyntheticQuestion], passages: Sequence[Passage]) -> tuple[tuple[Pair, ...], int]:
+    """Return questions with the passage of the recipe that holds most of theirs, and how many have none any more."""
+    by_id = {one.id: one for one in passages}
+    by_document: dict[str, list[Passage]] = {}
+    for one in passages:
+        by_document.setdefault(one.document_id, []).append(one)
+    found = []
+    for question in questions:
+        own = by_id.get(question.passage_id)
+        if own is None:
+            here = by_document.get(question.document_id, [])
+            own = max(here, key=partial(_shared, question), default=None)
+            own = own if own is not None and _shared(question, own) else None
+        if own is not None:
+            found.append(Pair(question.id, question.text, own))
+    return tuple(found), len(questions) - len(found)
+
+
+def _shared(question: SyntheticQuestion, passage: Passage) -> int:
+    """Return how many characters a passage shares with the one that a question was made of."""
+    return sum(
+        max(0, min(one.end, other.end) - max(one.start, other.start))
+        for one in question.spans
+        for other in passage.spans
+        if (one.document_id, one.page) == (other.document_id, other.page)
+    )

@@ -1,0 +1,36 @@
+"""Retrievers fine-tuned on questions made of one's own passages (seed 001, "Fine-Tuning Retrievers")."""
+
+from pdfqa_core.training.base import (
+    BI_ENCODER,
+    KINDS,
+    LATE_INTERACTION,
+    ROUNDS,
+    Example,
+    Pair,
+    Precision,
+    TrainingSettings,
+)
+from pdfqa_core.training.bi_encoder import BiEncoder
+from pdfqa_core.training.card import CARD, card, evaluation_section, said
+from pdfqa_core.training.checkpoint import Checkpoint, RoundRecord, Scored, State
+from pdfqa_core.training.estimate import Estimate, disk_bytes, estimate
+from pdfqa_core.training.late_interaction import LateInteraction
+from pdfqa_core.training.leakage import TrainedOn, check_leakage, leaked, question_hash
+from pdfqa_core.training.loop import Step, TrainingEvent
+from pdfqa_core.training.loss import in_batch_loss, inner_products, maxsim
+from pdfqa_core.training.negatives import MARGIN, Split, Teacher, mine, split_by_documents
+from pdfqa_core.training.ranks import Compared, RankedPairs, compared
+from pdfqa_core.training.record import RECORD, TrainingRecord, read_record
+from pdfqa_core.training.rounds import TrainingData, train_in_rounds
+from pdfqa_core.training.trainee import Trainee
+
+TRAINEES: dict[str, type[Trainee]] = {one.kind: one for one in (BiEncoder, LateInteraction)}
+
+__all__ = [
+    "BI_ENCODER", "CARD", "KINDS", "LATE_INTERACTION", "MARGIN", "RECORD", "ROUNDS", "TRAINEES", "BiEncoder",
+    "Checkpoint", "Compared", "Estimate", "Example", "LateInteraction", "Pair", "Precision", "RankedPairs",
+    "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee", "TrainingData",
+    "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared", "disk_bytes",
+    "estimate", "evaluation_section", "in_batch_loss", "inner_products", "leaked", "maxsim", "mine", "question_hash",
+    "read_record", "said", "split_by_documents", "train_in_rounds",
+]  # fmt: skip

@@ -1,0 +1,78 @@
+"""What a retriever is trained on: questions with the passage that answers each, hard negatives, and the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.types import Passage
+
+BI_ENCODER, LATE_INTERACTION = "bi-encoder", "late-interaction"
+KINDS = (BI_ENCODER, LATE_INTERACTION)
+ROUNDS = 2  # "steps two and three are repeated once", seed 001
+Precision: TypeAlias = Literal["fp32", "bf16"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question and the passage that answers it: (q, p+)."""
+
+    id: str
+    question: str
+    positive: Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A pair with its hard negatives, best first. `found`: the out-of-domain retriever has p+ among its first k."""
+
+    pair: Pair
+    negatives: tuple[Passage, ...] = ()
+    found: bool = False
+
+    @property
+    def triples(self) -> tuple[tuple[str, Passage, Passage], ...]:
+        """The triples (q, p+, p-) of the pair."""
+        return tuple((self.pair.question, self.pair.positive, negative) for negative in self.negatives)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How a model is trained.
+
+    `steps` are those of each round, `batch` the questions of a step, `hard_negatives` those of each question in a step;
+    the passages of the other questions are its in-batch negatives. `learning_rate` is the highest one: it rises over
+    the first `warm_up` (share of the steps) and falls to 0 at the end. `scale` multiplies scores before the softmax
+    (0: the model's own). `chunk` texts are computed at once, whatever the batch. Every `evaluate_every` steps HR@k on
+    held-out documents is taken; after `patience` times without a better one the round ends (0: never).
+    """
+
+    steps: int = 200
+    batch: int = 32
+    hard_negatives: int = 1
+    learning_rate: float = 2e-5
+    warm_up: float = 0.1
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    scale: float = 0.0
+    chunk: int = 16
+    precision: Precision = "fp32"
+    evaluate_every: int = 25
+    patience: int = 4
+    k: int = 5
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise UsageError where training cannot be done like this."""
+        least = {"steps": 1, "batch": 2, "hard_negatives": 0, "chunk": 1, "evaluate_every": 1, "patience": 0, "k": 1}
+        for name, smallest in least.items():
+            value = getattr(self, name)
+            if value < smallest:
+                raise UsageError(f"{name} is {value}.", f"It must be {smallest} or more.")
+        if not 0 < self.learning_rate < 1:
+            raise UsageError(f"learning_rate is {self.learning_rate}.", "Give a small number such as 2e-5.")
+        if not 0 <= self.warm_up <= 1:
+            raise UsageError(f"warm_up is {self.warm_up}.", "It is a share of the steps, 0 to 1.")
+        if min(self.weight_decay, self.scale) < 0 or self.clip <= 0:
+            raise UsageError("weight_decay and scale cannot be below 0, and clip must be above.", "Change them.")

@@ -1,0 +1,99 @@
+"""The card of a model that was trained here: README.md in its folder, with the header that the hub reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.training.record import TrainingRecord
+
+CARD = "README.md"
+BUNDLED_REPO = "sentence-transformers/all-MiniLM-L6-v2"
+Row = tuple[Summary, Summary, Summary]  # before, after, difference
+
+_CARD = """\
+---
+base_model: {base}
+license: {licence_id}
+library_name: sentence-transformers
+tags: [sentence-similarity, {kind}]
+---
+
+# {name}
+
+A {kind} model, fine-tuned from {base} on questions made of passages of one's own PDFs, by PDFQA, on {day}.
+The licence of the base model ({licence}) counts for this one too; the documents may set further limits.
+
+## Scores
+
+{held_out} questions about documents that were held out, among all passages, with 95 % intervals:
+
+{scores}
+
+The held-out documents also chose the step at which training ended, so the scores after it are a little too good.
+Questions of people are not touched by that.
+{warning}
+## Rounds
+
+{rounds}
+
+Kept are questions whose passage the new or the out-of-domain retriever ({retriever}) found among the first {k}.
+
+## How it was made
+
+- Data: {examples} questions, hash `{data_hash}`; recipe `{recipe}`
+- Hard negatives: {hard_negatives} a question and step, of the first {k} of {retriever}
+- At most {steps} steps a round of {batch} questions, AdamW, learning rate {rate:g}, {precision}, seed {seed}
+- {minutes:.0f} minutes of training
+- {versions}
+{notes}"""
+
+
+def card(record: TrainingRecord) -> str:
+    """Return the model's card as Markdown."""
+    settings = record.settings
+    rows = {name: (one.before, one.after, one.difference) for name, one in record.compared.items()}
+    rounds = (
+        [one.round, one.questions, one.kept, one.steps, *map(_number, (one.loss, one.best.hit_rate, one.best.mrr))]
+        for one in record.rounds
+    )
+    return _CARD.format(
+        base=record.base or BUNDLED_REPO, licence=record.base_licence, licence_id=record.base_licence.lower(),
+        kind=record.kind, name=record.name, day=f"{record.made_at:%Y-%m-%d}", held_out=record.held_out,
+        scores=_scores(rows), warning=f"\n**{record.warning}**\n" if record.warning else "",
+        rounds=_table(["round", "questions", "kept", "steps", "loss", f"HR@{settings.k}", "MRR"], rounds),
+        retriever=record.retriever, k=record.k, examples=record.examples, data_hash=record.data_hash,
+        recipe=record.settings_fingerprint, hard_negatives=settings.hard_negatives, steps=settings.steps,
+        batch=settings.batch, rate=settings.learning_rate, precision=settings.precision, seed=settings.seed,
+        minutes=record.seconds / 60, versions=", ".join(f"{name} {one}" for name, one in record.versions.items()),
+        notes="".join(f"- {note}\n" for note in record.notes),
+    )  # fmt: skip
+
+
+def evaluation_section(name: str, rows: Mapping[str, Row]) -> str:
+    """Return the card's section on questions of a file; rows are by measure."""
+    return f"\n## {name}\n\n{_scores(rows)}\n"
+
+
+def said(summary: Summary, *, sign: bool = False) -> str:
+    """Return a mean with its interval: "0.612 [0.540, 0.684]"."""
+    form = "{:+.3f}" if sign else "{:.3f}"
+    if summary.mean is None:
+        return "–"
+    if summary.low is None or summary.high is None:
+        return form.format(summary.mean)
+    return f"{form.format(summary.mean)} [{form.format(summary.low)}, {form.format(summary.high)}]"
+
+
+def _scores(rows: Mapping[str, Row]) -> str:
+    cells = ([name, said(old), said(new), said(gain, sign=True)] for name, (old, new, gain) in rows.items())
+    return _table(["", "before", "after", "difference"], cells)
+
+
+def _table(head: list[str], rows: Iterable[list[object]] | Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

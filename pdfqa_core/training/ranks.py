@@ -1,0 +1,119 @@
+"""At which rank a model finds the passage of each question, and HR@k and MRR of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pdfqa_core.metrics.ranking import hit_rate, reciprocal_rank
+from pdfqa_core.metrics.statistics import Summary, paired_difference, summarise
+from pdfqa_core.training.base import Pair
+from pdfqa_core.training.trainee import Trainee
+from pdfqa_core.types import Passage, Progress, StopSignal
+
+GOLD = (1.0,)
+
+
+@dataclass(frozen=True)
+class RankedPairs:
+    """Pairs whose passages are looked for among `passages`; one that shares text with the right one counts too."""
+
+    pairs: tuple[Pair, ...]
+    passages: tuple[Passage, ...]
+    text_of: Callable[[Passage], str]
+
+    @cached_property
+    def _right(self) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """The places of the passages that answer each question."""
+        by_document: dict[str, list[int]] = {}
+        for place, one in enumerate(self.passages):
+            by_document.setdefault(one.document_id, []).append(place)
+        return [
+            np.asarray(
+                [place for place in by_document.get(pair.positive.document_id, ())
+                 if pair.positive.overlaps(self.passages[place])], dtype=np.int64,
+            )
+            for pair in self.pairs
+        ]  # fmt: skip
+
+    def ranks(
+        self, trainee: Trainee, *, on_progress: Callable[[Progress], None] | None = None, stop: StopSignal | None = None
+    ) -> tuple[int, ...]:
+        """Return the rank (from 1) of the first right passage of each pair, 0 where there is none. StoppedError.
+
+        Of equal scores the worst order counts, so that a model that tells nothing apart finds nothing.
+        """
+        if not self.pairs:
+            return ()
+        scores = trainee.similarities(
+            [pair.question for pair in self.pairs], [self.text_of(one) for one in self.passages],
+            on_progress=on_progress, stop=stop,
+        )  # fmt: skip
+        found = []
+        for row, right in zip(scores, self._right, strict=True):
+            if not len(right):
+                found.append(0)
+                continue
+            wrong = np.delete(row, right)
+            found.append(1 + int((wrong >= row[right].max()).sum()))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutScore:
+    """HR@k and MRR of a model on held-out questions, each 0..1."""
+
+    hit_rate: float
+    mrr: float
+
+    @classmethod
+    def of(cls, ranks: Sequence[int], k: int) -> HeldOutScore:
+        """Return the means over ranks, 0 standing for not found; 0 without any."""
+        if not ranks:
+            return cls(0.0, 0.0)
+        return cls(sum(hits_at(ranks, k)) / len(ranks), sum(reciprocals(ranks)) / len(ranks))
+
+    @property
+    def key(self) -> tuple[float, float]:
+        """What models are ordered by: HR@k, and where that is equal MRR."""
+        return self.hit_rate, self.mrr
+
+
+def hits_at(ranks: Sequence[int], k: int) -> list[float]:
+    """Return HR@k of each question."""
+    return [hit_rate(_ranking(rank), GOLD, k) or 0.0 for rank in ranks]
+
+
+def reciprocals(ranks: Sequence[int]) -> list[float]:
+    """Return the reciprocal rank of each question."""
+    return [reciprocal_rank(_ranking(rank), GOLD) or 0.0 for rank in ranks]
+
+
+def _ranking(rank: int) -> list[float]:
+    return [0.0] * (rank - 1) + [1.0] if rank else []
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A measure before and after on the same questions, and the difference (after - before) with its interval."""
+
+    before: Summary
+    after: Summary
+    difference: Summary
+
+
+def compared(before: Sequence[int], after: Sequence[int], k: int, seed: int = 0) -> dict[str, Compared]:
+    """Return HR@k and MRR of two models by measure, with 95 % intervals; ranks are in the order of the questions."""
+    values = {
+        f"HR@{k}": (hits_at(before, k), hits_at(after, k)),
+        "MRR": (reciprocals(before), reciprocals(after)),
+    }
+    return {
+        name: Compared(
+            summarise(old, seed=seed), summarise(new, seed=seed), paired_difference(new, old, seed=seed)
+        )
+        for name, (old, new) in values.items()
+    }  # fmt: skip

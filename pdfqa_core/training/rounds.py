@@ -1,0 +1,129 @@
+"""The loop of seed 001: train, filter out questions that neither model finds the passage of, and do both once more.
+
+Source of the filter: Dai et al. 2022, "PROMPTAGATOR" (round-trip consistency by the model that was trained).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pdfqa_core.background import in_background
+from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.json_codec import encode
+from pdfqa_core.training.base import ROUNDS, Example, Pair, TrainingSettings
+from pdfqa_core.training.checkpoint import Checkpoint, RoundRecord, State
+from pdfqa_core.training.gradients import TextOf
+from pdfqa_core.training.loop import STOPPED, Training, TrainingEvent
+from pdfqa_core.training.ranks import RankedPairs
+from pdfqa_core.training.trainee import Trainee
+from pdfqa_core.types import Passage, StopSignal
+
+FEWEST_PASSAGES, FEWEST_QUESTIONS, FEWEST_HELD_OUT = 8, 4, 2
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """What is trained on, and what the model is scored on: held-out pairs among all passages they may come from.
+
+    `examples` are those of training documents; `passages` are all of the training documents', which the filter looks
+    among; the first `k` passages count there as found.
+    """
+
+    examples: tuple[Example, ...]
+    passages: tuple[Passage, ...]
+    held_out: tuple[Pair, ...]
+    held_out_passages: tuple[Passage, ...]
+    k: int
+
+    def check(self) -> None:
+        """Raise PdfQAError where it is too little to train on."""
+        if len(self.passages) < FEWEST_PASSAGES:
+            raise PdfQAError(
+                f"There are only {len(self.passages)} passages to train on, which is too few: at least "
+                f"{FEWEST_PASSAGES} are needed for a question to have wrong ones.",
+                "Add more documents, or longer ones.",
+            )
+        if len(self.examples) < FEWEST_QUESTIONS or len(self.held_out) < FEWEST_HELD_OUT:
+            raise PdfQAError(
+                f"There are {len(self.examples)} questions to train on and {len(self.held_out)} to hold out; at least "
+                f"{FEWEST_QUESTIONS} and {FEWEST_HELD_OUT} are needed, and some hundred are better.",
+                "Make and accept more questions: pdfqa synthesize.",
+            )
+
+    @property
+    def hash(self) -> str:
+        """16 hex digits over questions, passages and negatives."""
+        digest = hashlib.sha256()
+        for example in self.examples:
+            said = [example.pair.question, example.pair.positive.text, [one.id for one in example.negatives]]
+            digest.update(encode(said).encode())
+        for pair in self.held_out:
+            digest.update(encode([pair.id, pair.question, pair.positive.text]).encode())
+        for one in (*self.passages, *self.held_out_passages):
+            digest.update(encode([one.id, one.text, one.heading]).encode())
+        return digest.hexdigest()[:16]
+
+
+def train_in_rounds(
+    trainee: Trainee, data: TrainingData, settings: TrainingSettings, checkpoint: Checkpoint, run: str,
+    text_of: TextOf, stop: StopSignal,
+) -> Iterator[TrainingEvent | RoundRecord | State]:  # fmt: skip
+    """Train, filter, train, filter; yields what happens, last the state of the whole, whose best weights are taken up.
+
+    A checkpoint of the same `run` (a name for data and settings) is gone on from. The state then has the ranks of the
+    held-out questions among all passages before and after. Raises PdfQAError for too little data, StoppedError (what
+    was learnt is kept), StorageError where a checkpoint cannot be written (the last one is kept), and UsageError where
+    the checkpoint is of another run.
+    """
+    data.check()
+    settings.check()
+    held_out = RankedPairs(data.held_out, data.held_out_passages, text_of)
+    everywhere = RankedPairs(data.held_out, (*data.passages, *data.held_out_passages), text_of)
+    examples = RankedPairs(tuple(one.pair for one in data.examples), data.passages, text_of)
+    state = checkpoint.read_state()
+    if state is not None and state.run != run:
+        raise UsageError(
+            f"Training in {checkpoint.folder} was begun with other questions, passages or settings.",
+            "Use those again, start anew with --restart, or choose another --name.",
+        )
+    training = Training(trainee, settings, held_out, checkpoint, state or State(run), text_of, stop)
+    try:
+        if state is None:
+            state = training.state
+            state.kept = tuple(one.pair.id for one in data.examples)
+            state.before = yield from in_background(lambda tell: everywhere.ranks(trainee, on_progress=tell, stop=stop))
+        else:
+            training.load()
+        while state.round <= ROUNDS:
+            kept = frozenset(state.kept)
+            chosen = [one for one in data.examples if one.pair.id in kept]
+            if len(chosen) < FEWEST_QUESTIONS:  # filtered away: nothing left to learn
+                break
+            yield from training.steps(chosen)
+            training.take_best()
+            found = yield from in_background(lambda tell: examples.ranks(trainee, on_progress=tell, stop=stop))
+            yield _filter(state, data, chosen, found)
+            training.save()
+        training.take_best()
+        state.after = yield from in_background(lambda tell: everywhere.ranks(trainee, on_progress=tell, stop=stop))
+    except StoppedError:
+        raise StoppedError(STOPPED) from None
+    yield state
+
+
+def _filter(state: State, data: TrainingData, chosen: Sequence[Example], ranks: Sequence[int]) -> RoundRecord:
+    """Drop the questions whose passage neither model finds among the first k, and go on to the next round."""
+    rank_of = {one.pair.id: rank for one, rank in zip(data.examples, ranks, strict=True)}
+    new = {one.pair.id for one in chosen if 1 <= rank_of[one.pair.id] <= data.k}
+    old = {one.pair.id for one in chosen if one.found}
+    state.kept = tuple(one.pair.id for one in chosen if one.pair.id in new | old)
+    assert state.best is not None
+    loss = next((loss for number, _, loss in reversed(state.losses) if number == state.round), None)
+    record = RoundRecord(
+        state.round, len(chosen), len(state.kept), state.step, loss, state.best, len(new), len(old)
+    )  # fmt: skip
+    state.records += (record,)
+    state.round, state.step = state.round + 1, 0
+    return record

@@ -206,7 +206,7 @@ def _check_end(child: Child, received: _Received, name: str, limits: Limits) -> 
 def _too_slow(name: str, limits: Limits) -> DocumentError:
     return DocumentError(
         DocumentState.TOO_SLOW,
-        f"{name} could not be read within {min(limits.seconds, limits.most_seconds):.0f} seconds.",
+        f"{name} could not be read within {min(limits.seconds, limits.most_seconds):.3g} seconds.",
         "Split it, or raise seconds in the settings.",
     )
 

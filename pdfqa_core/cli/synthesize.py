@@ -14,6 +14,7 @@ from pdfqa_core.cli import progress
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
+from pdfqa_core.cli.review import review
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.examples import read_pairs
 from pdfqa_core.services import LOCAL_OWNER, Outcome, Services, SyntheticQuestion
@@ -51,6 +52,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     command.add_argument("--format", choices=FORMS, default=FORMS[0], help="of --output (default: jsonl)")
     command.add_argument(
+        "--review",
+        action="store_true",
+        help="show each new question with its passage and ask for a letter: accept, reject, edit; make nothing",
+    )
+    command.add_argument(
         "--accepted", action="store_true", help="write only what a person accepted, and make nothing"
     )  # fmt: skip
     add_questions(command)
@@ -65,6 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
     result: SynthesisResult | None = None
     made: list[SyntheticQuestion] = []
     with Services.open(workspace_of(arguments), settings) as services:
+        if arguments.review:
+            if arguments.json:
+                raise UsageError("--review asks questions, --json prints one object.", "Leave one of the two out.")
+            return review(services)
         if not arguments.accepted:
             with stopping(services):
                 for event in services.synthesis.make(LOCAL_OWNER, _plan(services, arguments, settings), settings):

@@ -69,3 +69,19 @@ def test_wrong_examples_are_named_by_their_row(workspace, tmp_path, run):
     assert "examples.jsonl, row 2: there is no passage" in wrong.err
     both = run("synthesize", "--kind", "rules", "--examples", file)
     assert (both.status, "for --kind few-shot" in both.err) == (2, True)
+
+
+def test_questions_are_looked_over_by_a_letter_each(made, workspace, run, monkeypatch, capsys):
+    typed = iter(["x", "a", "b", "r", "e", "  What stands here instead? ", "s", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
+    found = run("synthesize", "--review")
+    assert found.status == 0
+    living = [one for one in made["questions"] if one["outcome"] == "new"]
+    assert f"1 of {len(living)} · harbour-heat.pdf, p. " in found.out
+    assert found.out.endswith(f"1 accepted, 1 rejected, {len(living) - 2} left\n")
+    with Store.open(workspace) as store:
+        (accepted,) = store.synthetic_questions.list(LOCAL_OWNER, [Outcome.ACCEPTED])
+        (rejected,) = store.synthetic_questions.list(LOCAL_OWNER, [Outcome.REJECTED])
+    assert (accepted.text, accepted.made) == ("What stands here instead?", living[1]["question"])
+    assert rejected.text == living[0]["question"]
+    assert run("synthesize", "--review", "--json").status == 2

@@ -4,7 +4,7 @@
 export PYTHON
 BIN := .venv/bin
 
-# One process a core, at most four; the tests of a file stay together. Those with a browser need the cores themselves.
+# One process a core, at most four; the tests of a file stay together. Those with a browser start apps of their own.
 SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: run test test-all lint setup setup-dev clean
@@ -14,11 +14,11 @@ run: setup
 
 test: setup-dev lint
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --ignore=tests/ui
-	$(BIN)/python -m pytest -m "not slow" tests/ui
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" tests/ui
 
 test-all: setup-dev lint
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui
-	$(BIN)/python -m pytest tests/ui
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) tests/ui
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -41,9 +41,10 @@ def ask(page: Page, question: str) -> None:
 
 
 def rate(page: Page, name: str, keys: str) -> None:
-    page.fill("#annotate-name :is(input, textarea)", name)
+    page.locator("#annotate-name").get_by_role("textbox").fill(name)
     page.click("#annotate-begin")
     page.wait_for_selector(".annotate-bar")
+    page.wait_for_timeout(700)
     for key in keys.split():
         page.keyboard.press(key)
         page.wait_for_timeout(700)
@@ -78,7 +79,10 @@ def job(page: Page) -> None:
     page.wait_for_selector("#chat-page i.mark", timeout=60_000)
     page.locator("#chat-scroll").evaluate("box => box.scrollTop = 0")
     shoot(page, "chat")
-    page.locator("button[data-action=rate]").first.click()
+    turn = page.locator("#chat-transcript .turn").first
+    turn.get_by_role("button", name="add to study…").click()
+    turn.get_by_role("button", name="a new study of the whole conversation").click()
+    page.locator("#chat-transcript").get_by_role("button", name="open it").click()
     page.wait_for_selector("#annotate-begin")
     page.wait_for_timeout(1500)
     rate(page, "Ada", "1 y q x Enter 3 n x Enter 1 y x Enter")

@@ -82,10 +82,14 @@ def test_a_public_tunnel_is_refused(tmp_path: Path, value: str):
 
 
 def call(app: App, element: str, event: str, data: list[Any], session: str, **event_data: Any) -> str:
-    """Call the handler of an element's event as the page would, and return everything that comes back."""
+    """Call the handler of an element's event as the page would, and return everything that comes back.
+
+    Inputs that are not given are empty, as those are that the server keeps itself.
+    """
     config = httpx.get(f"{app.url}/config", timeout=TIMEOUT).json()
     ids = {one["props"].get("elem_id"): one["id"] for one in config["components"]}
     handler = next(one for one in config["dependencies"] if [ids[element], event] in one["targets"])
+    data = [*data, *[None] * (len(handler["inputs"]) - len(data))]
     body = {"data": data, "event_data": event_data, "fn_index": handler["id"], "session_hash": session}
     if not handler["queue"]:
         return httpx.post(f"{app.url}/gradio_api/run/predict", json=body, timeout=TIMEOUT).text

@@ -36,7 +36,8 @@ BROWSER_ARGUMENTS = (
     "--no-default-browser-check",
 )
 LEFT = re.compile(
-    "AbortError|Connection errored out|network error|Failed to fetch|ERR_ABORTED|ERR_NETWORK|ERR_INCOMPLETE_CHUNKED_ENCODING", re.IGNORECASE
+    "AbortError|Connection errored out|network error|Failed to fetch|ERR_ABORTED|ERR_NETWORK|ERR_INCOMPLETE_CHUNKED",
+    re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"open at (http://\S+)")
 _LOGGED = 6000  # characters of the log that a failure shows

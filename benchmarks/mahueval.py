@@ -23,7 +23,8 @@ from pdfqa_core.protocols.annotation import needed
 from pdfqa_core.protocols.mahueval import Doing, Plan
 from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import Answer, AppliesTo, Hit, Passage, Span, Turn
+from pdfqa_core.study_types import AppliesTo
+from pdfqa_core.types import Answer, Hit, Passage, Span, Turn
 
 EVALUATORS = ("Ada", "Ben")
 ANSWERED_FROM = 5  # passages shown with each answer

@@ -19,13 +19,14 @@ from pathlib import Path
 
 from northwind import ROOT, arguments
 
+from pdfqa_core.evaluation_types import GoldItem, ScoredItem
 from pdfqa_core.metrics.statistics import paired_difference, summarise
 from pdfqa_core.models import Encoders, graphs_path
 from pdfqa_core.protocols.gold import corpus_passage
 from pdfqa_core.protocols.retrieval import run_system
 from pdfqa_core.retrieval import Index, make_retriever, needs_embeddings
 from pdfqa_core.settings import LLMSettings, RetrievalSettings
-from pdfqa_core.types import GoldItem, Passage, Question, ScoredItem
+from pdfqa_core.types import Passage, Question
 
 DATA = ROOT.parent / "shared" / "data" / "scifact"
 PUBLISHED = {"bm25": 0.665, "dense": 0.645, "late_interaction": 0.693}

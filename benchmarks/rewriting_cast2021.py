@@ -43,25 +43,13 @@ import numpy as np  # noqa: E402
 from pdfqa_core.conversation import Concatenation, LLMRewriter  # noqa: E402
 from pdfqa_core.conversation.llm import CHOSEN_NOTE, beside  # noqa: E402
 from pdfqa_core.conversation.relation import Relation, relation  # noqa: E402
+from pdfqa_core.interfaces import GREEDY, LLM, Message, Sampling, StopSignal, Stream, Usage  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, summarise  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, retrievers  # noqa: E402
 from pdfqa_core.settings import Settings  # noqa: E402
 from pdfqa_core.settings_sources import models_path  # noqa: E402
 from pdfqa_core.streaming import complete  # noqa: E402
-from pdfqa_core.types import (  # noqa: E402
-    GREEDY,
-    LLM,
-    Message,
-    Passage,
-    Progress,
-    Query,
-    Rewritten,
-    Sampling,
-    Span,
-    StopSignal,
-    Stream,
-    Usage,
-)
+from pdfqa_core.types import Passage, Progress, Query, Rewritten, Span  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data" / "conversations"
 TUNING = DATA.parent / "rewriting"

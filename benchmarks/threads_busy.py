@@ -21,10 +21,10 @@ from statistics import median
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from pdfqa_core.interfaces import Message, Usage  # noqa: E402
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.llm.hardware import default_threads, physical_cores  # noqa: E402
-from pdfqa_core.types import Message, Usage  # noqa: E402
 
 
 def count() -> None:

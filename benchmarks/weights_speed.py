@@ -19,10 +19,10 @@ from statistics import median
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from pdfqa_core.interfaces import Message, Usage  # noqa: E402
 from pdfqa_core.llm import LlamaCpp  # noqa: E402
 from pdfqa_core.llm.catalogue import entry, packaged_file  # noqa: E402
 from pdfqa_core.llm.native import convert_to_f16  # noqa: E402
-from pdfqa_core.types import Message, Usage  # noqa: E402
 
 TEXT = "The plan pays for visits to a doctor of the network, for medicines on the list and for care in an emergency. "
 QUESTION = "\n\nQuestion: Explain in detail what the plan pays for.\n\nAnswer with a long text."

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import ReadResult
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
 from pdfqa_core.time_left import TimeLeft
-from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
+from pdfqa_core.types import Document, DocumentState, Page, Progress
 from pdfqa_core.whole_files import file_sha256
 
 

@@ -8,24 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.interfaces import History, Reader, Rewriter, StopSignal
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.answerability import Answerability, Judge
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import (
-    Answer,
-    Citation,
-    Done,
-    Event,
-    History,
-    Hit,
-    Progress,
-    Query,
-    Reader,
-    Retrieved,
-    Rewriter,
-    Rewritten,
-    StopSignal,
-)
+from pdfqa_core.types import Answer, Citation, Done, Event, Hit, Progress, Query, Retrieved, Rewritten
 
 LONGEST_QUESTION = 2000  # words
 NOTHING_TO_SEARCH = "There is no text to search in these documents. Choose others, or read them with OCR."

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pdfqa_core.types import GREEDY, LLM, Message, Sampling, StopSignal
+from pdfqa_core.interfaces import GREEDY, LLM, Message, Sampling, StopSignal
 
 T = TypeVar("T")
 

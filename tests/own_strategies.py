@@ -12,10 +12,11 @@ from pdfqa_core.chunking.base import Chunking
 from pdfqa_core.chunking.stream import Stream
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.extraction import ExtractionOptions, extractors
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.reading import readers
 from pdfqa_core.retrieval import IndexRetriever, retrievers
 from pdfqa_core.retrieval.base import ScoredRow
-from pdfqa_core.types import Answer, Block, Box, Done, Event, Hit, Line, Page, Query, Rewritten, StopSignal
+from pdfqa_core.types import Answer, Block, Box, Done, Event, Hit, Line, Page, Query, Rewritten
 
 TEXT = "Seals sleep on the quay all winter. Herons do not."
 

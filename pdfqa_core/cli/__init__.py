@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pdfqa_core import __version__
+from pdfqa_core.cli import accounts as accounts_command
 from pdfqa_core.cli import agreement as agreement_command
 from pdfqa_core.cli import (
     ask,
@@ -29,6 +30,7 @@ from pdfqa_core.cli import (
     search,
     serve,
     synthesize,
+    tokens,
     train,
 )
 from pdfqa_core.cli import doctor as doctor_command
@@ -40,7 +42,7 @@ from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 
 COMMANDS = (
     serve, ingest, collections, extract, overview_command, cite, search, ask, chat, models_command, evaluate,
-    agreement_command, study_command, synthesize, train, export_command, doctor_command,
+    agreement_command, study_command, synthesize, train, export_command, accounts_command, tokens, doctor_command,
 )  # fmt: skip
 
 

@@ -10,9 +10,10 @@ import json
 import sys
 from typing import Any
 
-from pdfqa_core.cli.ask import answered, plain_turn, turn_row
+from pdfqa_core.cli.ask import answered, plain_turn
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.exports.answer_rows import turn_row
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.types import Turn
 

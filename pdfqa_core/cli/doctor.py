@@ -235,9 +235,9 @@ def _models_folder(workspace: Path, settings: Settings) -> str:
 
 
 def _language_model(workspace: Path, settings: Settings) -> str:
+    from pdfqa_core.interfaces import Message
     from pdfqa_core.models import Models
     from pdfqa_core.streaming import complete
-    from pdfqa_core.types import Message
 
     models = Models.open(workspace, settings)
     try:

@@ -14,7 +14,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.protocols.rating_tables import ANSWER_FIELDS, FIELDS, Columns
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Study
+from pdfqa_core.study_types import Study
 
 _BINARY = ("parquet", "png", "svg", "pdf")
 

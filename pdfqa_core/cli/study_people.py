@@ -10,7 +10,7 @@ from pdfqa_core.cli.study_files import study_named
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.invitations import entrance
-from pdfqa_core.types import Role
+from pdfqa_core.study_types import Role
 
 
 def add(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -15,10 +15,11 @@ from pdfqa_core.conversation.relation import (
     topic_terms,
     without_replaced,
 )
+from pdfqa_core.interfaces import History, StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences
-from pdfqa_core.types import History, Rewritten, StopSignal, WeightedTexts
+from pdfqa_core.types import Rewritten, WeightedTexts
 
 # What an earlier question weighs, the question itself being 1: the last one WORDS and MEANING, each one before half as
 # much; the one that named the topic TOPIC_WORDS and TOPIC_MEANING more. The sentence of the last answer that is nearest

@@ -15,10 +15,11 @@ from pdfqa_core.conversation.candidates import candidates
 from pdfqa_core.conversation.concatenation import Concatenation
 from pdfqa_core.conversation.relation import NEW_TOPIC, Encode, Relation, topic_terms
 from pdfqa_core.errors import ModelError
+from pdfqa_core.interfaces import LLM, History, Message, StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.streaming import complete, is_set, result_of
 from pdfqa_core.text import terms
-from pdfqa_core.types import LLM, History, Message, Rewritten, StopSignal
+from pdfqa_core.types import Rewritten
 
 # As turns of a chat, the conversation last, so that the prompt begins the same every time.
 EXAMPLES = (

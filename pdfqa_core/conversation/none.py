@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pdfqa_core.conversation.base import rewriters
-from pdfqa_core.types import History, Rewritten, StopSignal
+from pdfqa_core.interfaces import History, StopSignal
+from pdfqa_core.types import Rewritten
 
 
 @rewriters.register("none", "searched as typed")

@@ -8,9 +8,9 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from pdfqa_core.conversation.pointing import POINTING, Pointing
+from pdfqa_core.interfaces import History
 from pdfqa_core.languages import ENGLISH, stop_words
 from pdfqa_core.text import sentences, terms
-from pdfqa_core.types import History
 
 # Texts of questions to an (n, dimension) array of vectors of length 1.
 Encode: TypeAlias = Callable[[Sequence[str]], Any]

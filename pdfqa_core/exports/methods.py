@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pdfqa_core.evaluation_types import Evaluation, Run, RunSystem
 from pdfqa_core.exports.table import measure_of
-from pdfqa_core.types import Evaluation, Run, RunSystem
 
 _EVIDENCE = {
     "search": "searched for its evidence", "given": "read the passages that the data set gives",

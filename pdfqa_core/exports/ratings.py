@@ -11,7 +11,8 @@ from pdfqa_core.exports import frames
 from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, write_frame
 from pdfqa_core.exports.jsonl import write_jsonl
 from pdfqa_core.storage import StudyTurn
-from pdfqa_core.types import MISSED, Adjudication, Hit, Rating, Study
+from pdfqa_core.study_types import MISSED, Adjudication, Rating, Study
+from pdfqa_core.types import Hit
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Prediction, Run
 from pdfqa_core.json_codec import parse_json, plain, restore
-from pdfqa_core.types import Prediction, Run
 from pdfqa_core.whole_files import DAMAGE
 
 FORMAT = 1

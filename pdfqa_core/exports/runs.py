@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pdfqa_core.evaluation_types import Prediction
 from pdfqa_core.exports.table import difference, interval, measure_of
 from pdfqa_core.metrics.groups import ItemGroup
-from pdfqa_core.types import Prediction
 
 Groups = Mapping[str, Sequence[ItemGroup]]  # by what the items are grouped
 

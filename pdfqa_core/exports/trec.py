@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
-from pdfqa_core.types import Ranking
+from pdfqa_core.evaluation_types import Ranking
 
 _WHITE = re.compile(r"\s+")
 

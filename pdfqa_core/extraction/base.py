@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from pdfqa_core.extraction.raw_page import RawPage
+from pdfqa_core.interfaces import Extractor
 from pdfqa_core.registry import Registry
-from pdfqa_core.types import Extractor
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from pdfqa_core.interfaces import LLM
 from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.registry import Registry
-from pdfqa_core.types import LLM
 
 
 class Engine(LLM, Protocol):

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.base import Engine
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
+from pdfqa_core.types import Progress
 
 POLL = 0.05  # seconds between two looks at a stop signal
 LONGEST = 600.0  # seconds that a call without a stop signal waits for an engine to be replaced

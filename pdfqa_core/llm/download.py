@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.llm.hub import Hub
 from pdfqa_core.llm.part_packages import PartPackages
 from pdfqa_core.llm.partial import PARTIAL, Partial, SourceError, forget, known_right, leftovers, read, remember
 from pdfqa_core.llm.remote import RemoteFile
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 
 POLL = 0.1  # seconds between two looks at the stop signal
 

@@ -11,8 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import StopSignal
 
 CGROUP_CORES = Path("/sys/fs/cgroup/cpu.max")
 TOPOLOGY = Path("/sys/devices/system/cpu")

@@ -17,6 +17,7 @@ from typing import Any
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
 from pdfqa_core.llm.gguf import read_header
@@ -27,7 +28,7 @@ from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.template import ChatTemplate, template_source
 from pdfqa_core.llm.ticket_lock import TicketLock
 from pdfqa_core.streaming import is_set, result_of
-from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
+from pdfqa_core.types import Progress
 
 POLL = 0.05  # seconds between two looks at a stop signal
 

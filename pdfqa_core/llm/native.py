@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.types import Sampling
+from pdfqa_core.interfaces import Sampling
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pdfqa_core.errors import ModelError, UsageError
-from pdfqa_core.types import Message
+from pdfqa_core.interfaces import Message
 
 # Used where a GGUF file carries no template (ChatML).
 CHATML = (

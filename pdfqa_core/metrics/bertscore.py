@@ -15,10 +15,10 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.token_f1 import Overlap
-from pdfqa_core.types import StopSignal
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.pronouns import Resolved, replace_pronouns
@@ -22,7 +23,6 @@ from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone, UnusableReplyError, for_each, json_reply
 from pdfqa_core.metrics.segments import segments
 from pdfqa_core.metrics.token_f1 import harmonic
-from pdfqa_core.types import LLM, Message, StopSignal
 
 NAMES = ("entailment_context_answer", "entailment_gold_answer", "entailment_answer_gold", "entailment_f1")
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import exp, log
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.agreement import Agreement, agreement
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import NO, YES, Decision, OnDone, YesNo, for_each, undecided
-from pdfqa_core.types import LLM, Message, StopSignal
 
 PROMPT = (
     "Question: {question}\nGold Answer: {gold}\nPredicted Answer: {prediction}\nIs the predicted answer correct? Yes/No"

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.text import sentences
-from pdfqa_core.types import StopSignal
 
 BATCH = 16
 LONGEST_INPUT = 512  # tokens of premise and hypothesis, where the model does not say

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.replies import UnusableReplyError, for_each, json_reply
 from pdfqa_core.metrics.segments import segments
-from pdfqa_core.types import LLM, Message, StopSignal
 
 PROMPT = (
     "Here are the sentences of a text as a JSON list.\n"

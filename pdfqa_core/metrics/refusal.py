@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each, undecided
 from pdfqa_core.metrics.segments import segments
-from pdfqa_core.types import LLM, Message, StopSignal
 
 FIRST_SEGMENTS = 3
 PROMPT = (

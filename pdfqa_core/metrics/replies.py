@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.interfaces import GREEDY, LLM, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.streaming import complete, is_set
-from pdfqa_core.types import GREEDY, LLM, Message, Progress, Sampling, StopSignal, Stream, Usage
+from pdfqa_core.types import Progress
 
 YES, NO = "Yes", "No"
 FAILURES_IN_A_ROW = 3  # after so many errors of the engine one after the other the run ends with the last one

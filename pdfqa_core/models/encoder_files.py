@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 
 from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH, UNKNOWN
 from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.remote import HubFile
 from pdfqa_core.models.trained import TrainedModel, trained_model, trained_models, trained_path
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import write_atomically
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "models" / "encoders.toml"

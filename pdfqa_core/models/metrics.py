@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from pdfqa_core import __version__
+from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.nli import NliCrossEncoder
 from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.metrics.span_reader import SpanReader
@@ -15,7 +16,6 @@ from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.storage.replies import FILENAME, StoredReplies
 from pdfqa_core.streaming import result_of
-from pdfqa_core.types import LLM
 
 
 def token_embedder(path_or_name: str = "", *, layer: int | None = None, device: str | None = None) -> TransformerTokens:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.interfaces import LLM, Message, StopSignal, Usage
 from pdfqa_core.llm.catalogue import title_of
 from pdfqa_core.llm.hardware import read_bandwidth
 from pdfqa_core.models.language import LanguageModel
 from pdfqa_core.streaming import EitherStop
-from pdfqa_core.types import LLM, Message, Progress, StopSignal, Usage
+from pdfqa_core.types import Progress
 
 SENTENCE = "The committee met on Tuesday and agreed on the budget of the new library. "
 PROBE = 4  # sentences of the first short prompt

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
+from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.base import Measure
 from pdfqa_core.metrics.bertscore import NAMES, Baseline, TokenEmbedder, bertscore
@@ -16,7 +18,6 @@ from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.reading.declining import declines
-from pdfqa_core.types import LLM, ScoredItem, ScoredSystem, StopSignal
 
 Values = Mapping[str, float | None]
 BERTSCORE = NAMES

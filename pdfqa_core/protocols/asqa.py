@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
+from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.rouge import rouge_l_sum
 from pdfqa_core.metrics.str_em import str_em
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_object, load_rows, read_file
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import LLM, Message, ScoredItem, ScoredSystem, StopSignal
 
 MEASURES = ("str_em", "rouge_l_sum", "disambig_f1", "dr")
 # Stelmakh et al.'s measures as others reported them for ASQA, in shares of 1.

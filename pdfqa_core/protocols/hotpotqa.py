@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
 from pdfqa_core.metrics.hotpot import Scores, answer_scores, joint_scores, supporting_fact_scores
 from pdfqa_core.protocols.json_rows import check_ids, load_object, load_rows
-from pdfqa_core.types import ScoredItem, ScoredSystem
 
 PARTS = ("em", "f1", "precision", "recall")
 MEASURES = tuple(f"{of}_{part}" for of in ("answer", "sp", "joint") for part in PARTS)

@@ -15,7 +15,8 @@ from enum import StrEnum
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.annotation import Given, judged
-from pdfqa_core.types import AppliesTo, Criterion, Rating, Turn
+from pdfqa_core.study_types import AppliesTo, Criterion, Rating
+from pdfqa_core.types import Turn
 
 ROUNDS = (1, 2)
 

@@ -16,7 +16,8 @@ from pdfqa_core.csv_format import CsvRow, CsvTable, read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.annotation import judged
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
-from pdfqa_core.types import MISSED, Answer, AppliesTo, Criterion, Rating, Study, Turn
+from pdfqa_core.study_types import MISSED, AppliesTo, Criterion, Rating, Study
+from pdfqa_core.types import Answer, Turn
 
 FIELDS = ("item", "annotator", "criterion", "value", "comment", "seconds", "rated_at")
 ANSWER_FIELDS = ("question", "answer", "conversation")

@@ -14,23 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.evaluation_types import GoldItem, RankedPlace, Ranking, ScoredItem, ScoredSystem
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
-from pdfqa_core.types import (
-    Document,
-    GoldItem,
-    Hit,
-    Page,
-    Passage,
-    Progress,
-    Question,
-    RankedPlace,
-    Ranking,
-    ScoredItem,
-    ScoredSystem,
-    Span,
-    StopSignal,
-)
+from pdfqa_core.types import Document, Hit, Page, Passage, Progress, Question, Span
 
 DEPTH = 100
 MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")

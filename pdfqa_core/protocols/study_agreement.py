@@ -11,7 +11,7 @@ from pdfqa_core.metrics.agreement_over_time import agreement_over_time, mean_pla
 from pdfqa_core.metrics.many_annotators import AgreementOfMany, summary_of_pairs
 from pdfqa_core.metrics.resampling import clusters_of
 from pdfqa_core.protocols.annotation import Given, agreement_table
-from pdfqa_core.types import MISSED, AppliesTo, Criterion, Rating
+from pdfqa_core.study_types import MISSED, AppliesTo, Criterion, Rating
 
 
 @dataclass(frozen=True, slots=True)

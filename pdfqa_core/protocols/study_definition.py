@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.annotation import CRITERIA
-from pdfqa_core.types import AppliesTo, Criterion
+from pdfqa_core.study_types import AppliesTo, Criterion
 
 PASSAGE_KEYS = CRITERIA[2].keys[0]
 REST_KEY = CRITERIA[2].rest_key

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from pdfqa_core.protocols.annotation import Given, Judged, judged
-from pdfqa_core.types import Criterion, Turn
+from pdfqa_core.study_types import Criterion
+from pdfqa_core.types import Turn
 
 # What can have gone wrong, for adjudication. Names as they are stored.
 ERROR_CATEGORIES = {

@@ -21,7 +21,8 @@ from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols.gold import GoldPlace, GoldQuestion, read_gold
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
-from pdfqa_core.types import Answer, GoldPassage, ItemDetails, ItemRole, Study, Turn
+from pdfqa_core.study_types import GoldPassage, ItemDetails, ItemRole, Study
+from pdfqa_core.types import Answer, Turn
 
 STRATA = ("", "system", "document")
 FIELDS = (

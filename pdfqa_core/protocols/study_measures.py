@@ -14,7 +14,8 @@ from pdfqa_core.metrics.prediction_powered import Powered, prediction_powered
 from pdfqa_core.protocols.annotation import Given
 from pdfqa_core.protocols.answer_files import AnswerRow, Pair
 from pdfqa_core.protocols.answers import DEFAULT, Values, score_answers
-from pdfqa_core.types import Adjudication, Answer, Support, Turn
+from pdfqa_core.study_types import Adjudication
+from pdfqa_core.types import Answer, Support, Turn
 
 Scores = Mapping[str, Mapping[str, float | None]]  # by measure and turn id
 OWN = {

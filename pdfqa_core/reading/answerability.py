@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.reading.evidence import Evidence
 from pdfqa_core.reading.yes_or_no import LEAST, log_odds
-from pdfqa_core.types import LLM, Hit, Message, Progress, StopSignal
+from pdfqa_core.types import Hit, Progress
 
 RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
 CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes or No."

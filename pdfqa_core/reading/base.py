@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pdfqa_core.interfaces import Reader
 from pdfqa_core.registry import Registry
-from pdfqa_core.types import Reader
 
 readers: Registry[Callable[..., Reader]] = Registry("reader")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, READ, quoted
 from pdfqa_core.reading.writing import write
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import GREEDY, LLM, Answer, Done, Event, History, Hit, Message, Sampling, StopSignal
+from pdfqa_core.types import Answer, Done, Event, Hit
 
 INSTRUCTION = "Answer the question in one to three sentences."
 

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal, Usage
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.citations import strip_markers
@@ -19,24 +20,7 @@ from pdfqa_core.reading.matching import Quote, language_of, quotes
 from pdfqa_core.reading.prompts import Prompt, quoted
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import sentences, terms, words
-from pdfqa_core.types import (
-    GREEDY,
-    LLM,
-    Answer,
-    CheckedSentence,
-    Citation,
-    Done,
-    Event,
-    History,
-    Hit,
-    Message,
-    Progress,
-    Sampling,
-    StopSignal,
-    Support,
-    Token,
-    Usage,
-)
+from pdfqa_core.types import Answer, CheckedSentence, Citation, Done, Event, Hit, Progress, Support, Token
 
 SECONDS = 30.0  # after which the remaining sections are quoted, not read
 LONGEST_LINE = 60  # tokens

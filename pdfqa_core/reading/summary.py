@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal
 from pdfqa_core.languages import stop_words
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.checking import Checked, Checker
@@ -26,20 +27,7 @@ from pdfqa_core.reading.quoted_answer import QuotedAnswer
 from pdfqa_core.reading.writing import write
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import words
-from pdfqa_core.types import (
-    GREEDY,
-    LLM,
-    Answer,
-    Done,
-    Event,
-    History,
-    Hit,
-    Message,
-    Progress,
-    Sampling,
-    StopSignal,
-    Support,
-)
+from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
 
 ABSTRACT = "abstract"  # names what found a hit that sums up the document by itself
 SENTENCES = 5  # quoted

@@ -6,21 +6,14 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from pdfqa_core.interfaces import History, StopSignal
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.quoted_answer import QuotedAnswer
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
-from pdfqa_core.types import (
-    Answer,
-    Done,
-    Event,
-    History,
-    Hit,
-    Progress,
-    StopSignal,
-)
+from pdfqa_core.types import Answer, Done, Event, Hit, Progress
 
 # How a question of each kind is to be answered; it stands at the end of the prompt.
 INSTRUCTIONS: Mapping[Kind, str] = {

@@ -7,10 +7,11 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 
+from pdfqa_core.interfaces import LLM, Message, Sampling, StopSignal, Usage
 from pdfqa_core.reading.guard import Opening
 from pdfqa_core.reading.stream import MarkerFilter, cut_at_loop
 from pdfqa_core.streaming import EitherStop
-from pdfqa_core.types import LLM, Event, Message, Progress, Sampling, StopSignal, Token, Usage
+from pdfqa_core.types import Event, Progress, Token
 
 _SENTENCE_ENDS = frozenset(".!?\n")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 
-from pdfqa_core.types import LLM, Message, Progress, StopSignal
+from pdfqa_core.interfaces import LLM, Message, StopSignal
+from pdfqa_core.types import Progress
 
 YES, NO = "Yes", "No"
 LEAST = 1e-12  # probabilities below count as this

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval.encoder import OnProgress
 from pdfqa_core.retrieval.index import Index
 from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.text import terms
-from pdfqa_core.types import Hit, Query, StopSignal
+from pdfqa_core.types import Hit, Query
 
 retrievers: Registry[type[IndexRetriever]] = Registry("retriever")
 

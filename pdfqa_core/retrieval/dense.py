@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.graph import Graph
 from pdfqa_core.retrieval.index import RECALL, Index
 from pdfqa_core.retrieval.postings import Ints, top
-from pdfqa_core.types import Query, StopSignal
+from pdfqa_core.types import Query
 
 # What passages count whose meaning has not been read yet: about what an ordinary hit has. Words alone order them then.
 UNKNOWN = 0.35

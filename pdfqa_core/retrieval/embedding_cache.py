@@ -19,8 +19,9 @@ from typing import TypeAlias
 import numpy as np
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.encoder import BATCH, OnProgress, TextEncoder, Vectors
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import DAMAGE, sha256, write_atomically
 
 Known: TypeAlias = dict[bytes, Vectors]

@@ -20,13 +20,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.postings import Ints, Mask, Postings, TermCounts
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
-from pdfqa_core.types import Passage, Progress, StopSignal
+from pdfqa_core.types import Passage, Progress
 
 T = TypeVar("T")
 PassageProvider = Callable[[], Sequence[Passage]]

@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, check_candidates, retrievers
 from pdfqa_core.retrieval.encoder import OnProgress
 from pdfqa_core.retrieval.postings import Ints, top
 from pdfqa_core.retrieval.token_encoder import TokenEncoder
 from pdfqa_core.retrieval.token_store import TokenStore
-from pdfqa_core.types import Query, StopSignal
+from pdfqa_core.types import Query
 
 
 @retrievers.register("late_interaction", "compares every word's meaning; takes most time and disk (ColBERT)")

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import PageRange, Searcher, check_k
 from pdfqa_core.retrieval.encoder import OnProgress
 from pdfqa_core.text import JOINER
-from pdfqa_core.types import Hit, Passage, Query, Span, StopSignal, passage_id
+from pdfqa_core.types import Hit, Passage, Query, Span, passage_id
 
 LONGEST = 2.0  # a merged passage is at most so many times as long as the best of its parts
 WIDER = 3  # how many times as many hits are fetched as are shown

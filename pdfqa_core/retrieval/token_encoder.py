@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.encoder import BatchEncoder, NamedModel, OnProgress, Vectors
 from pdfqa_core.retrieval.model_folder import LOADING
-from pdfqa_core.types import StopSignal
 
 PROJECTED = 128  # dimensions
 UNTRAINED = "untrained for late interaction"

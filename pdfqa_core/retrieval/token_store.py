@@ -16,12 +16,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import OnProgress, Vectors
 from pdfqa_core.retrieval.index import Index, index_text
 from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.retrieval.token_encoder import PHASE, TokenEncoder
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import DAMAGE, HELD, file_sha256, write_atomically
 
 Bytes: TypeAlias = npt.NDArray[np.int8]

@@ -18,6 +18,7 @@ from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageEr
 from pdfqa_core.extraction.process.properties import FileProperties, read_properties
 from pdfqa_core.extraction.process.slots import Slots
 from pdfqa_core.extraction.process.worker import Limits, ReadResult, read_document
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.services import readings
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.room import Room
@@ -26,7 +27,7 @@ from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading, Store
 from pdfqa_core.storage.documents import Documents
-from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
+from pdfqa_core.types import Document, DocumentState, Page, Progress
 
 _log = logging.getLogger(__name__)
 

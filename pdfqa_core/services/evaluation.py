@@ -9,6 +9,8 @@ from functools import lru_cache
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, GoldItem, IndexCost, Ranking, ScoredSystem
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.models import Encoders
 from pdfqa_core.protocols.gold import GoldFile
@@ -22,19 +24,7 @@ from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import RETRIEVAL, versions
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.evaluations import Evaluations
-from pdfqa_core.types import (
-    Evaluation,
-    EvaluationSummary,
-    GoldItem,
-    Hit,
-    IndexCost,
-    Page,
-    Progress,
-    Query,
-    Ranking,
-    ScoredSystem,
-    StopSignal,
-)
+from pdfqa_core.types import Hit, Page, Progress, Query
 
 PROTOCOL = "retrieval"
 

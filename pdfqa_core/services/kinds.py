@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from pdfqa_core import plans
+from pdfqa_core.interfaces import Reader
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.pipeline import Planned
 from pdfqa_core.reading.document_names import asked_about, newest
@@ -20,7 +21,7 @@ from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import Hit, Page, Query, Reader
+from pdfqa_core.types import Hit, Page, Query
 
 COMPARED = 4  # passages of a comparison that are read at least
 

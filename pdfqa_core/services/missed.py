@@ -17,7 +17,8 @@ from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import MISSED, Hit, Rating, StudyState, missed_item
+from pdfqa_core.study_types import MISSED, Rating, StudyState, missed_item
+from pdfqa_core.types import Hit
 
 MOST = 10  # passages that a search shows
 

@@ -10,12 +10,13 @@ from pdfqa_core.errors import DocumentError, PdfQAError, UsageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.process.worker import outcome
 from pdfqa_core.extraction.raw_page import IS_PICTURE, OCR_FOUND_NOTHING
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.services.documents import DocumentService, read_pdf
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.documents import Documents
-from pdfqa_core.types import Document, DocumentState, Page, Progress, StopSignal
+from pdfqa_core.types import Document, DocumentState, Page, Progress
 
 AROUND = 3  # pages before and after that are read too: they tell running titles and page numbers from the text
 

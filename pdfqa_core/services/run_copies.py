@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Run, RunState
 from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.exports.run_zip import Predicted, RunCopy, read_run, write_run
 from pdfqa_core.services.run_files import RunFiles
 from pdfqa_core.services.runs import key_of
 from pdfqa_core.storage.runs import Runs
-from pdfqa_core.types import Run, RunState
 
 
 class RunCopies:

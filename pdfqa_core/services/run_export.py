@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pdfqa_core.evaluation_types import Prediction, Run
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.runs import CaseFile
 from pdfqa_core.protocols.runs.base import pair_of
-from pdfqa_core.types import Prediction, Run
 
 GOLD_FILE = "gold.json"
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pdfqa_core.chunking.spread import MOST, abstract, spread
 from pdfqa_core.chunking.spread import head as head_of
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import rules_of
 from pdfqa_core.reading.summary import ABSTRACT
 from pdfqa_core.services.answers import AnswerService
@@ -17,7 +18,7 @@ from pdfqa_core.services.under_way import UnderWay, Written
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading, Summary
 from pdfqa_core.storage.summaries import Summaries
-from pdfqa_core.types import Document, Done, Hit, Page, StopSignal
+from pdfqa_core.types import Document, Done, Hit, Page
 
 QUOTED_FROM = 24  # passages among whose sentences those are looked for that stand for the document
 BUSY = "This document is being summarised already."

@@ -13,7 +13,8 @@ from sqlalchemy.types import TypeDecorator
 from pdfqa_core.characters import clean, clean_all
 from pdfqa_core.errors import UsageError
 from pdfqa_core.json_codec import plain, restore
-from pdfqa_core.types import Criterion, DocumentState, ItemDetails, StudyState, Thumb
+from pdfqa_core.study_types import Criterion, ItemDetails, StudyState
+from pdfqa_core.types import DocumentState, Thumb
 
 
 class UtcDateTime(TypeDecorator[datetime]):

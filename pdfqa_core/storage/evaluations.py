@@ -14,10 +14,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, Ranking
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.storage.database import Database, record, row_of
 from pdfqa_core.storage.tables import evaluations, rankings
-from pdfqa_core.types import Evaluation, EvaluationSummary, Ranking
 
 
 class Evaluations:

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, select
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.records import SEAT, Seat
 from pdfqa_core.storage.tables import invitations, studies
-from pdfqa_core.types import Role
+from pdfqa_core.study_types import Role
 
 ONLY_OWNER = ("Only the owner of the study may do this.", "Ask them.")
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from pdfqa_core.interfaces import GREEDY, LLM, Message, Sampling, StopSignal
 from pdfqa_core.streaming import complete, is_set
 from pdfqa_core.synthesis.base import Example
 from pdfqa_core.synthesis.prompts import SEPARATOR, few_shot_prompt, zero_shot_prompt
-from pdfqa_core.types import GREEDY, LLM, Message, Sampling, StopSignal
 
 LONGEST = 48  # tokens of a question
 WARM = Sampling(temperature=0.7, top_p=0.95)  # for the second and later questions; PROMPTAGATOR samples at 0.7

@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import GoldItem
 from pdfqa_core.text import terms
-from pdfqa_core.types import GoldItem, Span
+from pdfqa_core.types import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.ranking import hit_rate, reciprocal_rank
 from pdfqa_core.metrics.statistics import Summary, paired_difference, summarise
 from pdfqa_core.training.base import Pair
 from pdfqa_core.training.trainee import Trainee
-from pdfqa_core.types import Passage, Progress, StopSignal
+from pdfqa_core.types import Passage, Progress
 
 GOLD = (1.0,)
 

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.model_folder import encodable, prompts
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 
 if TYPE_CHECKING:
     import torch

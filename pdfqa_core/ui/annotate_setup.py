@@ -8,7 +8,7 @@ from typing import Any
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.protocols.study_definition import KINDS, PRESETS, kind_of, made, preset_named
 from pdfqa_core.services import Services
-from pdfqa_core.types import AppliesTo, Criterion, ItemRole, StudyState
+from pdfqa_core.study_types import AppliesTo, Criterion, ItemRole, StudyState
 from pdfqa_core.ui.components import CLICK_AGAIN, Click, plural, render
 
 MOST_LISTED = 300  # items to choose from for training and checks

@@ -9,10 +9,10 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, ScoredItem
 from pdfqa_core.exports.frames import clipboard_text, comparison_frame
 from pdfqa_core.protocols.retrieval import curve
 from pdfqa_core.services import Services
-from pdfqa_core.types import Evaluation, EvaluationSummary, ScoredItem
 from pdfqa_core.ui.components import clicked, day, error_html, plural, render
 from pdfqa_core.ui.evaluate_view import SHOWN, ShownHit, place_of, rank_of, rows_of, short_names
 from pdfqa_core.ui.page_view import show_page

@@ -9,7 +9,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import Services
 from pdfqa_core.services.invitations import entrance
-from pdfqa_core.types import Role
+from pdfqa_core.study_types import Role
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, live_html, render
 from pdfqa_core.ui.session import Session
 

@@ -18,7 +18,8 @@ from pdfqa_core.json_codec import decode
 from pdfqa_core.llm import gpu
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Conversation, Rating
+from pdfqa_core.study_types import Rating
+from pdfqa_core.types import Conversation
 from tests.serving_fakes import QUESTIONS
 
 LITERAL = ("--retriever", "bm25", "--reader", "extractive", "--confidence-threshold", "0")

@@ -14,7 +14,7 @@ from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.many_annotators import AgreementOfMany
 from pdfqa_core.protocols.annotation import CRITERIA, by_annotator
 from pdfqa_core.protocols.study_agreement import CriterionAgreement, study_agreement, with_others
-from pdfqa_core.types import AppliesTo, Rating
+from pdfqa_core.study_types import AppliesTo, Rating
 from tests.storage.conftest import NOW
 
 

@@ -20,7 +20,8 @@ from pdfqa_core.json_codec import decode
 from pdfqa_core.metrics.long_format import read_ratings
 from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.storage import StudyTurn
-from pdfqa_core.types import Adjudication, Conversation, Hit, Passage, Span, Study
+from pdfqa_core.study_types import Adjudication, Study
+from pdfqa_core.types import Conversation, Hit, Passage, Span
 from tests.storage.conftest import NOW, rating, turn
 
 DOCUMENT = "d" * 64

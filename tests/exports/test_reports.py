@@ -15,13 +15,13 @@ from PIL import Image
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.exports.figure import figure, legend_names, panels
 from pdfqa_core.exports.frames import comparison_frame, items_frame, latex_escape, write_frame
 from pdfqa_core.exports.report import MOST_ROWS, report_html
 from pdfqa_core.exports.results import read_results, write_results
 from pdfqa_core.exports.table import measure_of, table_latex, table_text
 from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.types import Evaluation, ScoredItem, ScoredSystem
 
 MEASURES = ("answer_f1", "answer_em", "citation_f1", "insufficient_context_detection")
 HOSTILE = '<script>alert("x")</script> & $\\alpha_1$ #1 100% {x}'

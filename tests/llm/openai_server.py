@@ -7,8 +7,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from pdfqa_core.interfaces import Message
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message
 
 ASK = [Message("user", "Hello?")]
 KEY = "sk-very-secret"

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.interfaces import Message
 from pdfqa_core.llm import LlamaCpp, engines
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message
 
 
 def test_it_is_registered():

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.interfaces import Message, Sampling, Usage
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import entry, packaged_file
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message, Progress, Sampling, Usage
+from pdfqa_core.types import Progress
 from tests.llm.schemas import obeys, random_schema
 
 pytestmark = pytest.mark.model

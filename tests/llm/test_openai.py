@@ -3,10 +3,10 @@
 import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.interfaces import Message, Sampling, Usage
 from pdfqa_core.llm import OpenAICompatible, engines
 from pdfqa_core.llm import server as server_module
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message, Sampling, Usage
 from tests.llm.openai_server import ASK, KEY, text_of
 
 # ------------------------------------------------------------------ replies

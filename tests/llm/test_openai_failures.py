@@ -8,10 +8,11 @@ from email.utils import format_datetime
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.interfaces import Sampling, Usage
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.openai import base_url
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Progress, Sampling, Usage
+from pdfqa_core.types import Progress
 from tests.llm.openai_server import ASK, KEY, text_of
 
 # ------------------------------------------------------------------ what goes wrong

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.interfaces import Message
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.template import CHATML, TEMPLATES, ChatTemplate, template_source
-from pdfqa_core.types import Message
 
 
 def test_chatml_is_used_where_a_model_has_no_template():

@@ -3,8 +3,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
 from pdfqa_core.metrics.comparison import compare
-from pdfqa_core.types import Evaluation, ScoredItem, ScoredSystem
 
 
 def test_questions_of_one_conversation_are_resampled_together() -> None:

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.interfaces import Message, Sampling
 from pdfqa_core.metrics.entailment import (
     EntailmentItem,
     Hypothesis,
@@ -22,7 +23,6 @@ from pdfqa_core.metrics.pronouns import replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals, refusal_prompt
 from pdfqa_core.metrics.replies import CachedLLM, Decision, for_each, reply_key
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message, Sampling
 from tests.conftest import FakeLLM
 
 ITEM = JudgeItem("Who wrote it?", ("Ann Lee",), "Ann")

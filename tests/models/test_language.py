@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.interfaces import Message
 from pdfqa_core.llm import catalogue, engines
 from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, ModelStatus
@@ -14,7 +15,7 @@ from pdfqa_core.retrieval import Encoder
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message, Progress, Stored
+from pdfqa_core.types import Progress, Stored
 from tests.llm.gguf_files import header, write
 from tests.llm.hub import serving
 from tests.serving_fakes import PDF, QUESTIONS, FakeEngine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Study
+from pdfqa_core.study_types import Study
 from tests.storage.conftest import document, turn
 
 

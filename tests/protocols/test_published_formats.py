@@ -9,10 +9,10 @@ from math import sqrt
 import pytest
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
 from pdfqa_core.protocols import asqa, entailment, hotpotqa
-from pdfqa_core.types import Evaluation
 
 QUESTION = {
     "ambiguous_question": "Who sang The Sound of Silence?",

@@ -4,22 +4,11 @@ from datetime import UTC, datetime
 import pytest
 
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.evaluation_types import Evaluation, GoldItem, Ranking, ScoredSystem
 from pdfqa_core.metrics.comparison import compare, latency
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
 from pdfqa_core.protocols.retrieval import MEASURES, curve, judge, locate, resolve, run_system, scored
-from pdfqa_core.types import (
-    Document,
-    Evaluation,
-    GoldItem,
-    Hit,
-    Page,
-    Passage,
-    Progress,
-    Question,
-    Ranking,
-    ScoredSystem,
-    Span,
-)
+from pdfqa_core.types import Document, Hit, Page, Passage, Progress, Question, Span
 
 
 def passage(name, *places):

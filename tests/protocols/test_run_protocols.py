@@ -7,13 +7,13 @@ import json
 import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
 from pdfqa_core.protocols.runs.asqa import once
 from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, deviations
 from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.protocols.runs.refusal import with_unanswerable
-from pdfqa_core.types import CitedPlace, Evaluation, Prediction
 from tests.protocols.test_data_sets import ASQA, CLAPNQ, COQA, HOTPOT, MTRAG, SQUAD
 
 

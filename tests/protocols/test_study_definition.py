@@ -9,7 +9,7 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.annotation import CRITERIA
 from pdfqa_core.protocols.study_definition import PRESETS, RESERVED, Kind, check_change, kind_of, made, with_keys
-from pdfqa_core.types import AppliesTo
+from pdfqa_core.study_types import AppliesTo
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -18,7 +18,7 @@ from pdfqa_core.protocols.study_items import (
     read_item_table,
     study_of,
 )
-from pdfqa_core.types import ItemDetails, ItemRole
+from pdfqa_core.study_types import ItemDetails, ItemRole
 
 
 def write(path: Path, value: Any) -> Path:

@@ -21,7 +21,8 @@ from pdfqa_core.protocols.study_measures import (
     study_measures,
     text_scores,
 )
-from pdfqa_core.types import Adjudication, Answer, CheckedSentence, Citation, Rating, Span, Support, Turn
+from pdfqa_core.study_types import Adjudication, Rating
+from pdfqa_core.types import Answer, CheckedSentence, Citation, Span, Support, Turn
 from tests.storage.conftest import NOW, turn
 
 

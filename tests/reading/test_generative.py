@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.interfaces import Usage
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
 from pdfqa_core.reading.guard import plainly
 from pdfqa_core.reading.prompts import (
@@ -20,7 +21,7 @@ from pdfqa_core.reading.prompts import (
     Form,
     Verdict,
 )
-from pdfqa_core.types import Progress, Span, Support, Token, Usage
+from pdfqa_core.types import Progress, Span, Support, Token
 from tests.conftest import FakeLLM
 from tests.reading.helpers import Agreeing, hit, hits, read
 

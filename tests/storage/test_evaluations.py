@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, IndexCost, RankedPlace, Ranking, ScoredItem, ScoredSystem
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Evaluation, IndexCost, RankedPlace, Ranking, ScoredItem, ScoredSystem
 from tests.storage.conftest import NOW
 
 ITEMS = (

@@ -8,9 +8,7 @@ from alembic.config import Config
 from sqlalchemy import create_engine, inspect
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.storage import DATABASE_FILE, Store
-from pdfqa_core.storage.database import MIGRATIONS
-from pdfqa_core.types import (
+from pdfqa_core.evaluation_types import (
     CitedPlace,
     Evaluation,
     Prediction,
@@ -22,6 +20,8 @@ from pdfqa_core.types import (
     ScoredItem,
     ScoredSystem,
 )
+from pdfqa_core.storage import DATABASE_FILE, Store
+from pdfqa_core.storage.database import MIGRATIONS
 from tests.storage.conftest import NOW
 
 PLAN = RunPlan(

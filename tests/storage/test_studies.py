@@ -9,7 +9,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.database import row_of
 from pdfqa_core.storage.tables import adjudications
-from pdfqa_core.types import Adjudication
+from pdfqa_core.study_types import Adjudication
 from tests.storage.conftest import NOW, document, rating, rating_history, turn
 
 Build = Callable[[], tuple[str, str]]

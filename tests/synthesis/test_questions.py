@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from pdfqa_core.interfaces import GREEDY, Sampling
 from pdfqa_core.synthesis import (
     Example,
     Generator,
@@ -19,7 +20,7 @@ from pdfqa_core.synthesis import (
     tidy,
     zero_shot_prompt,
 )
-from pdfqa_core.types import GREEDY, Passage, Sampling, Span
+from pdfqa_core.types import Passage, Span
 from tests.conftest import FakeLLM
 
 FEES = "A ship pays nine crowns for each night it lies at the pier.\nLighters pay half."

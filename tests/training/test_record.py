@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import GoldItem
 from pdfqa_core.models.trained import add_to_card, keep_trained, trained_models
 from pdfqa_core.retrieval import index_text
 from pdfqa_core.training import (
@@ -31,7 +32,7 @@ from pdfqa_core.training import (
 )
 from pdfqa_core.training.estimate import memory_bytes
 from pdfqa_core.training.record import NO_HELP, UNCERTAIN
-from pdfqa_core.types import GoldItem, Question, Span
+from pdfqa_core.types import Question, Span
 from tests.retrieval.tiny_models import sentence_transformer
 from tests.training.corpus import examples, pairs
 

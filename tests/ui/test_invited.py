@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from pdfqa_core.services.invitations import InvitationService
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Role
+from pdfqa_core.study_types import Role
 from tests.storage.conftest import turn
 from tests.ui.serving import App, Record, running
 

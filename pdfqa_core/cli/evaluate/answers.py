@@ -11,6 +11,8 @@ from pathlib import Path
 from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
+from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.bertscore import Baseline, TokenEmbedder
 from pdfqa_core.models.metrics import token_embedder
@@ -29,7 +31,6 @@ from pdfqa_core.protocols.answers import (
     score_refusals,
 )
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
-from pdfqa_core.types import LLM, Evaluation, ScoredSystem
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.disambig_f1 import ReadAnswer, disambig_f1_entities
 from pdfqa_core.models.metrics import span_reader
 from pdfqa_core.protocols.asqa import (
@@ -22,7 +23,6 @@ from pdfqa_core.protocols.asqa import (
     score_asqa,
 )
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
-from pdfqa_core.types import Evaluation
 
 MODES = ("entities", "qa", "both")
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 
 from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.entailment import LLMTagger, Tagger
 from pdfqa_core.models.metrics import nli_tagger
 from pdfqa_core.protocols.entailment import CLAIMS, MEASURES, REFUSALS, check_same, read_rows, score_entailment
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
-from pdfqa_core.types import Evaluation
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -7,9 +7,9 @@ import argparse
 from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish
 from pdfqa_core.cli.options import add_common
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.protocols.hotpotqa import MEASURES, Missing, read_predictions, read_questions, score_hotpotqa
 from pdfqa_core.services.versions import STATISTICS, versions
-from pdfqa_core.types import Evaluation
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pdfqa_core.errors import StoppedError
-from pdfqa_core.types import StopSignal
+from pdfqa_core.interfaces import StopSignal
 
 _POLL = 0.1  # seconds between looks at the stop signal
 

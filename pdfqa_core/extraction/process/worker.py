@@ -21,8 +21,9 @@ from pdfqa_core.extraction.process.children import Child
 from pdfqa_core.extraction.process.frames import PAGE, Frame
 from pdfqa_core.extraction.process.limits import EXIT_MEMORY, EXIT_SLOW, SIGXCPU, near_limit, peak_memory
 from pdfqa_core.extraction.raw_page import IS_EMPTY, OCR_FOUND_NOTHING
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.page_codec import decode_page
-from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress, StopSignal
+from pdfqa_core.types import READABLE, BlockKind, DocumentState, Page, Progress
 
 _log = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.metrics.disambig_f1 import FindEntities
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.rouge import rouge_l
@@ -25,7 +26,6 @@ from pdfqa_core.protocols.runs.base import (
     seen,
     texts_of,
 )
-from pdfqa_core.types import Prediction, ScoredSystem
 
 INSTRUCTION = (
     "The question can be read in several ways. Write one long answer that answers every reading of it, with the names, "

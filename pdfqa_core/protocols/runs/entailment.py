@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.metrics.entailment import EntailmentItem, LLMTagger
 from pdfqa_core.protocols.entailment import MEASURES, REFUSALS, EntailmentRow, read_rows, score_entailment
 from pdfqa_core.protocols.gold.texts import corpus_passage
@@ -25,7 +26,7 @@ from pdfqa_core.protocols.runs.base import (
     seen,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.types import Passage, Prediction, ScoredSystem
+from pdfqa_core.types import Passage
 
 
 class Entailment:

@@ -12,6 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pdfqa_core.evaluation_types import CitedPlace, Prediction, ScoredSystem
 from pdfqa_core.metrics.hotpot import answer_scores, joint_scores, supporting_fact_scores
 from pdfqa_core.protocols.answers import BERTSCORE, JUDGED
 from pdfqa_core.protocols.gold.hotpotqa import HotpotQA as Reader
@@ -36,7 +37,6 @@ from pdfqa_core.protocols.runs.base import (
     texts_of,
 )
 from pdfqa_core.protocols.runs.reading import cases_of
-from pdfqa_core.types import CitedPlace, Prediction, ScoredSystem
 
 TEXT = ("answer_f1", "answer_em", "insufficient_context_detection")
 OFFICIAL = tuple(f"official_answer_{part}" for part in PARTS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.protocols.answers import JUDGED
 from pdfqa_core.protocols.runs.base import (
     GIVEN,
@@ -25,7 +26,6 @@ from pdfqa_core.protocols.runs.base import (
 )
 from pdfqa_core.protocols.runs.judging import PROBABILITY, judged
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.types import Prediction, ScoredSystem
 
 
 class Judge:

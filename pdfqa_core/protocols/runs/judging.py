@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.against_people import LEAST, Trust, against_people, best_threshold
 from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.llm_judge import PROMPTS, JudgeItem, agreement_with_people, judge_answers
@@ -12,7 +13,6 @@ from pdfqa_core.metrics.replies import Decision
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.answers import JUDGED, Values
 from pdfqa_core.protocols.runs.base import Tools
-from pdfqa_core.types import LLM
 
 PROBABILITY = "judge_probability"
 

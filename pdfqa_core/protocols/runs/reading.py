@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import GoldItem
 from pdfqa_core.protocols.gold import GoldFile, GoldQuestion, read_gold
 from pdfqa_core.protocols.retrieval import resolve
 from pdfqa_core.protocols.runs.base import Case, CaseFile
-from pdfqa_core.types import Document, GoldItem, Page
+from pdfqa_core.types import Document, Page
 
 
 def read_cases(path: Path) -> CaseFile:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.metrics.insufficient_context import answered as was_answered
 from pdfqa_core.metrics.insufficient_context import refusal_precision, refusal_recall
 from pdfqa_core.metrics.token_f1 import token_f1
@@ -27,7 +28,6 @@ from pdfqa_core.protocols.runs.base import (
 )
 from pdfqa_core.protocols.runs.reading import read_cases
 from pdfqa_core.reading.declining import declines
-from pdfqa_core.types import Prediction, ScoredSystem
 
 MEASURES = ("refusal_recall", "refusal_precision", "answered", "answer_f1")
 UNANSWERABLE = "unanswerable"  # the option that names a file none of whose questions can be answered

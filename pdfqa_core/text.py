@@ -98,6 +98,16 @@ def terms(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
+def bare_terms(text: str) -> list[str]:
+    """Return the index terms without the English possessive: "Japan's" is "japan"."""
+    return [bare(term) for term in terms(text)]
+
+
+def bare(term: str) -> str:
+    """Return a term without the English possessive."""
+    return term[:-2] if term.endswith(("'s", "’s")) else term
+
+
 def content_terms(text: str, language: str = ENGLISH) -> list[str]:
     """Return the terms that are no stop words of the language; all terms if only stop words are left."""
     found, left_out = terms(text), stop_words(language)
@@ -105,6 +115,6 @@ def content_terms(text: str, language: str = ENGLISH) -> list[str]:
 
 
 def compared_terms(text: str, language: str = ENGLISH) -> list[str]:
-    """Return what two texts are compared by: their content terms, those of other languages than English by stem."""
+    """Return what two texts are compared by: content terms, English ones without possessive, others by stem."""
     found = content_terms(text, language)
-    return found if language == ENGLISH else [snowball_stem(language, term) for term in found]
+    return [bare(term) for term in found] if language == ENGLISH else [snowball_stem(language, term) for term in found]

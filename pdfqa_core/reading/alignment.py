@@ -18,7 +18,8 @@ from itertools import pairwise
 
 from pdfqa_core.languages import ENGLISH, STOP_WORDS, snowball_stem, stop_words
 from pdfqa_core.reading.facts import Fact, facts, in_scale, scales
-from pdfqa_core.text import sentences, terms
+from pdfqa_core.reading.tables import without_notes
+from pdfqa_core.text import bare, bare_terms, sentences
 
 REACH = 5.0  # words: at this distance from a fact a word counts half
 BESIDE = 0.3  # what a word of the sentence before or after counts
@@ -68,9 +69,10 @@ class Aligned:
 
 
 def stem(term: str, language: str = ENGLISH) -> str:
-    """Return a term without an ending of English inflection, or the Snowball stem of another language."""
+    """Return a term without an English ending or possessive, or the Snowball stem of another language."""
     if language != ENGLISH:
         return snowball_stem(language, term)
+    term = bare(term)
     for ending in _ENDINGS:
         if term.endswith(ending) and len(term) - len(ending) >= 3:
             return term.removesuffix(ending)
@@ -148,7 +150,7 @@ class Surroundings:
         near.update(dict.fromkeys(stems(self._section(top, number)), SECTION))
         own = self.text[slice(*cells[column])] if cells else ""
         name = self.text[slice(*columns[column])] if top < number and column < len(columns) else ""
-        label = self.text[slice(*cells[0])] if column and top < number else ""
+        label = without_notes(self.text[slice(*cells[0])]) if column and top < number else ""
         masked = own.replace(self.text[fact.start : fact.end], " ", 1)
         naming = top == number or column == 0
         cell = frozenset() if naming else frozenset(stems(f"{name} {label}"))
@@ -195,7 +197,7 @@ def align(
     asked = dict.fromkeys(stems(question), 1.0 if short else ASKED)
     known = frozenset(word for _, there in around for place in there for word in place.fact.words)
     own = [fact for fact in facts(sentence) if not fact.initial or fact.words <= known]
-    heads = {word for _, heading in passages for word in terms(heading)}
+    heads = {word for _, heading in passages for word in bare_terms(heading)}
     found = []
     for fact in own:
         same = [(n, place) for n, (text, there) in enumerate(around) for place in there if _same(fact, place, text)]

@@ -11,8 +11,10 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import Aligned, align, stem, stems
+from pdfqa_core.reading.extremes import Extreme, first_extreme
 from pdfqa_core.reading.facts import scales
 from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
@@ -21,7 +23,7 @@ from pdfqa_core.reading.same_words import says_the_same
 from pdfqa_core.reading.verdicts import agreement, misordered, sets_against, signs
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import compared_terms, content_terms, sentences, terms
-from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, StopSignal, Support
+from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, Support
 
 # By benchmarks/verdicts.py: at most 5 % of the sentences with a swapped fact are SUPPORTED. PARTLY: few of those
 # sentences that no passage says.
@@ -96,6 +98,7 @@ class Checker:
                 sentences=tuple(CheckedSentence(a, b, Support.NOT_FOUND, _places(text, a, b)) for a, b in bounds)
             )
         passages = [(hit.passage.text, hit.passage.heading) for hit in hits]
+        cell = first_extreme(question, [hit.passage for hit in hits]) if english else None
         claims = [_claim(text[a:b], question, language) for a, b in bounds]
         compared = self._matches(claims, candidates)
         citations, supports = [], []
@@ -105,13 +108,19 @@ class Checker:
             short = claim != sentence
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
             own = _own(sentence)
-            aligned = align(own, passages, question, short=short) if english else []
+            known_too = [(cell[1].words, "")] if cell is not None and cell[1].said_by(own) else []
+            aligned = align(own, [*passages, *known_too], question, short=short) if english else []
             fitting = [_in_row(found, hits, aligned) for found in (single if short else matches)]
+            if known_too:
+                fitting = [replace(found, row=1.0) if _of_row(found, hits, cell) else found for found in fitting]
             news = frozenset[str]()
             if question and not short:
                 news = frozenset(stems(own, language)) - frozenset(stems(question, language))
             for place, found in enumerate(self._best(fitting, named, news)):
-                support = self._support(own, found, aligned, passages, question)
+                seen = _of_row(found, hits, cell) if known_too else None
+                support = self._support(own, found, aligned, passages, question, seen)
+                if cell is not None and support is Support.SUPPORTED and cell[1].denied_by(own, short=short):
+                    support = Support.PARTLY
                 if short and support is Support.SUPPORTED and not _says(own, found.quote):
                     support = Support.PARTLY
                 if is_set(stop) and support is Support.SUPPORTED:
@@ -133,9 +142,18 @@ class Checker:
         return Checked(tuple(citations), checked)
 
     def _support(
-        self, sentence: str, best: Match, aligned: Sequence[Aligned], passages: Sequence[tuple[str, str]], question: str
+        self,
+        sentence: str,
+        best: Match,
+        aligned: Sequence[Aligned],
+        passages: Sequence[tuple[str, str]],
+        question: str,
+        cell: Extreme | None = None,
     ) -> Support:
-        """Return how far the passages support a sentence whose best match is given; each fact must stand in them."""
+        """Return how far the passages support a sentence whose best match is given; each fact must stand in them.
+
+        `cell` is the one of the quote's row that was asked for as the largest or smallest: the quote then says that.
+        """
         if best.score < self.partly:
             return Support.NOT_FOUND
         if (language := best.quote.language) != ENGLISH:
@@ -145,9 +163,12 @@ class Checker:
             return Support.PARTLY
         if misordered(sentence) or sets_against(sentence):
             return Support.PARTLY
-        if claimed(sentence) and _asked_else(sentence, passages, question):
+        said, quote = [*passages], best.quote.text
+        if cell is not None:
+            said, quote = [*said, (cell.words, "")], f"{quote} {cell.words}"
+        if claimed(sentence) and _asked_else(sentence, said, question):
             return Support.PARTLY
-        found = signs(sentence, best.quote.text, aligned, passages, question)
+        found = signs(sentence, quote, aligned, said, question)
         return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
 
     @staticmethod
@@ -217,9 +238,17 @@ def _in_row(found: Match, hits: Sequence[Hit], aligned: Sequence[Aligned]) -> Ma
         one.own or 0.0
         for one in aligned
         if one.home is not None and one.home.cell and (one.own or 0.0) >= max(one.rival, IN_ROW)
-        and hits[one.passage] is quote.hit and quote.start <= one.home.fact.start < quote.end and len(quote.parts) == 1
+        and one.passage < len(hits) and hits[one.passage] is quote.hit
+        and quote.start <= one.home.fact.start < quote.end and len(quote.parts) == 1
     ]  # fmt: skip
     return replace(found, row=max(fits)) if fits else found
+
+
+def _of_row(found: Match, hits: Sequence[Hit], cell: tuple[int, Extreme] | None) -> Extreme | None:
+    """Return the cell if the match is with its row."""
+    if cell is None or found.quote.hit is not hits[cell[0]] or found.quote.start != cell[1].start:
+        return None
+    return cell[1]
 
 
 def _says(sentence: str, quote: Quote) -> bool:

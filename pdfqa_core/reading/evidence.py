@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.reading.alignment import stems
+from pdfqa_core.reading.extremes import first_extreme
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import stated
 from pdfqa_core.reading.question_type import asks_for_value
 from pdfqa_core.reading.relevance import relevance
-from pdfqa_core.reading.tables import tables
+from pdfqa_core.reading.tables import tables, without_notes
 from pdfqa_core.text import compared_terms
 from pdfqa_core.types import Hit, Span
 
@@ -147,6 +148,8 @@ def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[
     asked = frozenset(stems(question)) if asks_for_value(question) else frozenset[str]()
     for place, quote in enumerate(evidence.sentences):
         scores[place] += ROW * _asked_for(quote, asked)
+    for place in _of_extreme(question, evidence):
+        scores[place] += ROW
     for place in range(1, len(scores)):
         before, quote = evidence.sentences[place - 1], evidence.sentences[place]
         if before.hit is quote.hit and _LEANS.match(quote.text) and not _is_label(before):
@@ -154,11 +157,23 @@ def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[
     return scores
 
 
+def _of_extreme(question: str, evidence: Evidence) -> list[int]:
+    """Return the place of the row with the largest or smallest value that is asked for."""
+    hits = list({id(quote.hit): quote.hit for quote in evidence.sentences}.values())
+    found = first_extreme(question, [hit.passage for hit in hits])
+    if found is None:
+        return []
+    return [
+        place for place, quote in enumerate(evidence.sentences)
+        if quote.hit is hits[found[0]] and quote.start == found[1].start
+    ]  # fmt: skip
+
+
 def _asked_for(quote: Quote, asked: frozenset[str]) -> float:
     """Return 1 for a row of a table whose label is asked for, half where it stands under one that is not, else 0."""
     if not quote.text.startswith("|"):
         return 0.0
-    label = quote.text.split("|")[1]
+    label = without_notes(quote.text.split("|")[1])
     if not (own := stems(label)) or not asked.issuperset(own):
         return 0.0
     under = quote.parts[0].partition(label.strip())[0]

@@ -5,23 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+from pdfqa_core.interfaces import History, StopSignal
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checker, is_statement
-from pdfqa_core.reading.evidence import first
+from pdfqa_core.reading.evidence import ROW, first
+from pdfqa_core.reading.extremes import first_extreme
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.quoted_answer import QuotedAnswer
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import compared_terms
-from pdfqa_core.types import (
-    Answer,
-    Done,
-    Event,
-    History,
-    Hit,
-    Progress,
-    StopSignal,
-)
+from pdfqa_core.types import Answer, Done, Event, Hit, Progress
 
 HEADING_WORDS = 10  # a line without a full stop is taken for a heading up to this many
 
@@ -65,11 +59,16 @@ class ExtractiveReader:
 
     def sentences(self, question: str, hits: Sequence[Hit]) -> list[Quote]:
         """Return the chosen sentences in the order of the hits and of their text."""
-        candidates = [quote for hit in first(hits, self.passages) for quote in quotes(hit, longest=1)]
+        read = first(hits, self.passages)
+        candidates = [quote for hit in read for quote in quotes(hit, longest=1)]
+        extreme = first_extreme(question, [hit.passage for hit in read])
         wanted = {one: set(compared_terms(question, one)) for one in {quote.language for quote in candidates}}
         scored: dict[tuple[str, ...], tuple[float, int, Quote]] = {}
         scores = relevance(question, candidates, self.checker.meaning)
         for place, (score, quote) in enumerate(zip(scores, candidates, strict=True)):
+            if extreme is not None and quote.hit is read[extreme[0]] and quote.start == extreme[1].start:
+                scored[(quote.text,)] = (score + ROW, place, quote)
+                continue
             key = tuple(sorted(quote.terms))  # overlapping passages hold the same sentence twice
             if wanted[quote.language] & set(quote.terms) and (key not in scored or score > scored[key][0]):
                 scored[key] = (score, place, quote)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading.numbers import MONTHS, SCALES, numbers
-from pdfqa_core.text import terms
+from pdfqa_core.text import bare_terms
 
 Kind = Literal["number", "percent", "money", "ordinal", "date", "name"]
 
@@ -113,7 +113,7 @@ def facts(text: str) -> list[Fact]:
             else:
                 initial = first is not None and first.end() == len(match[0])
         if end - start > 1 and free(start, end) and not _UNIT.fullmatch(text, start, end):
-            found.append(Fact(start, end, "name", words=frozenset(terms(text[start:end])), initial=initial))
+            found.append(Fact(start, end, "name", words=frozenset(bare_terms(text[start:end])), initial=initial))
     return sorted(found, key=lambda fact: fact.start)
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal, Usage
 from pdfqa_core.languages import ENGLISH, of_question, title
+from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.best_sentence import best_quote
 from pdfqa_core.reading.checking import Checked, Checker
@@ -16,28 +18,17 @@ from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
+from pdfqa_core.reading.extremes import first_extreme
 from pdfqa_core.reading.guard import about, flaw, plainly
 from pdfqa_core.reading.matching import language_of
+from pdfqa_core.reading.numbers import numbers
 from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
-from pdfqa_core.reading.question_type import QuestionType, question_type
+from pdfqa_core.reading.question_type import QuestionType, asks_for_amount, question_type
 from pdfqa_core.reading.writing import write
 from pdfqa_core.reading.yes_or_no import log_odds
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import (
-    GREEDY,
-    LLM,
-    Answer,
-    Done,
-    Event,
-    History,
-    Hit,
-    Message,
-    Progress,
-    Sampling,
-    StopSignal,
-    Support,
-    Usage,
-)
+from pdfqa_core.text import sentences
+from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
 
 UNSUPPORTED = "said nothing that the passages say"
 MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
@@ -103,7 +94,7 @@ class GenerativeReader:
 
     def prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
         """Return the prompt with any instruction at its end."""
-        shown = zip(self._headings(evidence), evidence.texts(), strict=True) if evidence is not None else ()
+        shown = zip(self._headings(evidence), _texts(question, evidence), strict=True) if evidence is not None else ()
         passages = "\n\n".join(
             PASSAGE.fill(number=str(number), text=quoted(f"{heading}\n{text}" if heading else text))
             for number, (heading, text) in enumerate(shown, 1)
@@ -270,6 +261,9 @@ class GenerativeReader:
         checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
         if all(sentence.support is Support.NOT_FOUND for sentence in checked.sentences):
             wrong = UNSUPPORTED
+        elif (amount := _left_out_amount(question, text, checked)) and not is_set(stop):
+            text = f"{text} {amount}"
+            checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
         elif self.unsupported == QUOTED and not is_set(stop):
             text, checked = yield from self._with_quotes(text, checked, evidence, question, stop)
         return _Attempt(text, usage, checked, first_token, time.perf_counter() - since, wrong)
@@ -298,6 +292,33 @@ class GenerativeReader:
         gone = len({quote.hit.rank for quote in evidence.sentences}) - len(evidence.hits)
         what = f"{gone} of the passages" if gone else f"{len(evidence.sentences) - len(evidence.places)} sentences"
         return [f"{what} did not fit the model's context and were left out."]
+
+
+def _left_out_amount(question: str, text: str, checked: Checked) -> str:
+    """Return the sentence with a number that an answer cites but does not give, where it was asked for; else "".
+
+    "Which refrigerant is it, and how much of it?" is often answered by half.
+    """
+    if not asks_for_amount(question) or numbers(text):
+        return ""
+    wanted = set(stems(f"{question} {text}"))
+    said = [
+        citation.quote[start:end].strip()
+        for citation in checked.citations if citation.verified
+        for start, end in sentences(citation.quote)
+    ]  # fmt: skip
+    with_number = [one for one in said if numbers(one) and one.endswith((".", "!"))]
+    return max(with_number, key=lambda one: len(wanted & set(stems(one))), default="")
+
+
+def _texts(question: str, evidence: Evidence) -> list[str]:
+    """Return the shown text of each passage; a table in which numbers had to be compared says what was found."""
+    texts = evidence.texts()
+    found = first_extreme(question, [hit.passage for hit in evidence.in_order()])
+    if found is not None:
+        place, extreme = found
+        texts[place] += f"\n{extreme.words}"
+    return texts
 
 
 def _in_its_language(question: str, evidence: Evidence | None) -> str:

@@ -46,6 +46,11 @@ def asks_for_value(question: str) -> bool:
     return _VALUE.match(question) is not None or question_type(question) == "boolean"
 
 
+def asks_for_amount(question: str) -> bool:
+    """Return whether a number belongs to the answer: "how much", "how many", "how long"."""
+    return _COUNTED.search(question) is not None
+
+
 def asks_twice(question: str) -> bool:
     """Return whether a question asks for two things ("Which refrigerant is used, and how much of it?")."""
     return _TWICE.search(question) is not None

@@ -19,12 +19,21 @@ _COUNTED = re.compile(r"\bper\b|\bshares?\b|\bnumber of\b", re.IGNORECASE)  # ro
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d$)(?:US)?[$€£]?\s*\(?\s*[$€£]?\s*\d[\d,.]*\s*\)?")
 _MONTHS = re.compile(r"\b(three|six|nine|twelve)[ -]months?\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\bquarter(?:ly)?\b|\bQ[1-4]\b|\b10-Q\b", re.IGNORECASE)
+_NOTES = re.compile(r"(?:\s*(?:\(\d{1,2}\)|\[\d{1,2}\]|[*†‡§®™]))+$")  # marks behind a label
+_NOTE_BEHIND = re.compile(r"(?<=[\d%)])\s+\(\d\)$")  # behind a value
 ABOVE = 3  # lines above a table in which its scale is looked for
+
+
+def without_notes(label: str) -> str:
+    """Return a label without the marks of footnotes and trademarks behind it: "iPhone® (1)" is "iPhone"."""
+    return _NOTES.sub("", label.strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of a table at `text[start:end]`: its label, the label that it stands under, and (column, value) pairs.
+
+    Labels and values are without the marks of footnotes.
 
     `scale` is the word that its amounts are given in ("million"), "" where none is said.
     """
@@ -101,6 +110,8 @@ def _rows(text: str, lines: list[tuple[int, int]], columns: tuple[str, ...], sca
     under = ""
     for start, end in lines:
         label, *cells = _cells(text[start:end]) or ("",)
+        label = without_notes(label) or label
+        cells = [_NOTE_BEHIND.sub("", cell) for cell in cells]
         names = (*columns[1:], *[""] * len(cells))[: len(cells)]
         values = tuple((name, cell) for name, cell in zip(names, cells, strict=True) if cell)
         if not values:  # a label of the rows below

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading.alignment import Aligned, stem, stems
 from pdfqa_core.reading.facts import Fact, facts
-from pdfqa_core.text import terms
+from pdfqa_core.text import bare_terms
 
 WIDEST = 0.5  # margins beyond this say nothing more
 
@@ -88,13 +88,13 @@ def signs(
     sentence: str, quote: str, aligned: Sequence[Aligned], passages: Sequence[tuple[str, str]], question: str = ""
 ) -> Signs:
     """Return the signs of a sentence whose facts were aligned with the (text, heading) of the passages."""
-    asked = set(terms(question))
+    asked = set(bare_terms(question))
     said = stems(sentence)
     there = {word for text, heading in passages for word in stems(f"{heading} {text}")}
     numbers = [one for one in aligned if one.fact.kind != "name"]
     names = [one for one in aligned if one.fact.kind == "name"]
     own = [one for one in names if not one.fact.words <= asked]
-    quoted, quoted_terms = facts(quote), set(terms(quote))
+    quoted, quoted_terms = facts(quote), set(bare_terms(quote))
     negated, negated_there = _negated(sentence), _negated(quote)
     mine, theirs = set(stems(sentence)), set(stems(quote))
     turned, unsaid = _opposites(sentence, quote)

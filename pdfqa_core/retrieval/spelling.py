@@ -18,6 +18,12 @@ SHORTEST = 4  # letters of a word that may be misspelt
 LONG = 8  # letters from which on it may have two mistakes, below one
 
 _LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
+# British endings and how they are written in America: "summarise", "analysed", "colour", "centre".
+_BRITISH = (
+    (re.compile(r"is(?=(?:e|es|ed|er|ers|ing|ation|ations)$)"), "iz"), (re.compile(r"ys(?=(?:e|es|ed|ing)$)"), "yz"),
+    (re.compile(r"our(?=s|ed|ing|ful|$)"), "or"), (re.compile(r"re(?=s?$)"), "er"),
+    (re.compile(r"ll(?=ed$|ing$)"), "l"),
+)  # fmt: skip
 
 
 class Spelling:
@@ -49,6 +55,8 @@ class Spelling:
             return word
         (term, *others) = terms(word) or [""]
         if others or term in self._known or not term or self._is_word(term):
+            return word
+        if any((american := ending.sub(other, term)) != term and self._is_word(american) for ending, other in _BRITISH):
             return word
         mistakes = 2 if len(term) >= LONG else 1
         near = process.extract(

@@ -50,6 +50,11 @@ class Answering:
         self._under_way.start(written, write, failed)
         return written
 
+    @property
+    def count(self) -> int:
+        """How many answers are being written, or wait for the model."""
+        return self._under_way.count
+
     def of(self, owner: str, conversation_id: str) -> Written | None:
         """Return the answer that is being written in a conversation, None where there is none."""
         return self._under_way.of(owner, conversation_id)

@@ -41,3 +41,11 @@ def test_the_row_that_is_asked_for_comes_before_prose():
     table = "Costs:\n\n| | 2023 |\n| --- | --- |\n| Office rent | $ 20 |\n| Net income | $ 50 |"
     prose = "Net income rose as the income of the net business did. Net income is what is left of income."
     assert chosen("What was the net income?", f"{table}\n\n{prose}", 6) == "Costs:\nNet income: 2023: $ 50"
+
+
+def test_marks_of_footnotes_do_not_hide_the_row_that_is_asked_for():
+    table = "Net sales:\n\n| | 2022 |\n| --- | --- |\n| iPhone® (1) | $ 65 (2) |\n| Mac (1)(2) | $ 49 |"
+    prose = "Net sales of iPhone and the net sales of others are net sales of iPhone and others."
+    assert chosen("What were the net sales of iPhone?", f"{table}\n\n{prose}", 8).startswith(
+        "Net sales:\niPhone: 2022: $ 65"
+    )

@@ -73,3 +73,18 @@ def test_two_tables_keep_their_own_columns_and_bars_alone_are_none():
     assert two.rows[0].words == "3: d: 4"
     assert tables("| a | b |\n| 1 | 2 |") == []
     assert tables("no table") == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ("iPhone® (1) | $ 65,775", "iPhone: b: $ 65,775"),
+        ("Wearables (1)(2) | 13 (3)", "Wearables: b: 13"),
+        ("Costs * | (13)", "Costs: b: (13)"),
+        ("Table (a) | 4 (of 5)", "Table (a): b: 4 (of 5)"),
+        ("(1) | 5", "(1): b: 5"),
+    ],
+)
+def test_marks_of_footnotes_are_no_part_of_labels_and_values(cells, words):
+    (table,) = tables(f"| a | b |\n| --- | --- |\n| {cells} |")
+    assert table.rows[0].words == words

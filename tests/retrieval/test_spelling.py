@@ -55,3 +55,12 @@ def test_both_spellings_are_searched_for_and_a_word_within_another_stays(spellin
     assert query.lexical == (("hearin or hearing?", 1.0), ("hearing", 1.0))
     assert query.dense == (("hearin or hearing?", 0.5), ("hearing or hearing?", 0.5))
     assert in_both_spellings(Query("hearing?"), spelling.corrections) == Query("hearing?")
+
+
+def test_british_spelling_is_no_mistake():
+    texts = ("The summaries and the analyst, colouring.", "Centred labels, travels and theatre.")
+    passages = [Passage(f"p{n}", (Span("d", n, 0, len(text)),), text) for n, text in enumerate(texts, 1)]
+    american = {"summarize", "analyzed", "labor", "labors", "theaters", "theater", "labeled"}
+    spelling = Spelling(Index.in_memory(passages).postings, american.__contains__)
+    assert spelling.corrections("Summarise what was analysed: labours labour, labelled, theatres") == {}
+    assert spelling.corrections("sumaries") == {"sumaries": "summaries"}

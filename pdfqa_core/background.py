@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import TypeVar
 
 from pdfqa_core.types import Progress
@@ -26,7 +27,7 @@ def in_background(work: Callable[[Callable[[Progress], None]], T]) -> Generator[
         finally:
             steps.put(None)
 
-    threading.Thread(target=run, name="background", daemon=True).start()
+    threading.Thread(target=copy_context().run, args=(run,), name="background", daemon=True).start()
     while (step := steps.get()) is not None:
         yield step
     return result.result()

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -56,7 +56,19 @@ def _scalar(value: Any) -> Any:
 
 def encode(value: Any) -> str:
     """Return `value` as one line of ASCII JSON (other characters are escaped, lone surrogates too)."""
-    return json.dumps(plain(value), separators=(",", ":"))
+    return json.dumps(value, separators=(",", ":"), default=_outer)
+
+
+def _outer(value: Any) -> Any:
+    """Return what JSON does not know as what it does, without what is inside, which the encoder asks for next."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: getattr(value, name) for name in _names(type(value))}
+    return plain(value)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def readable(text: str) -> str:
@@ -74,36 +86,49 @@ def decode(kind: type[T], text: str | bytes) -> T:
 
 def restore(hint: Any, data: Any) -> Any:
     """Return `data` (as `plain` makes it) as the type that `hint` names."""
-    origin = get_origin(hint)
-    if origin in (Union, types.UnionType):
-        return None if data is None else restore(next(a for a in get_args(hint) if a is not types.NoneType), data)
-    if origin is tuple:
-        return _restore_tuple(get_args(hint), data)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {key: restore(get_args(hint)[1], item) for key, item in data.items()}
-    return _restore_class(hint, data) if isinstance(hint, type) else data
-
-
-def _restore_class(kind: type, data: Any) -> Any:
-    if dataclasses.is_dataclass(kind):
-        fields = {name: restore(hint, data[name]) for name, hint in _hints(kind).items() if name in data}
-        return cast(Any, kind)(**fields)
-    if issubclass(kind, datetime):
-        return datetime.fromisoformat(data)
-    if issubclass(kind, tuple):
-        return kind(*data)
-    return kind(data) if issubclass(kind, Enum | float) else data
-
-
-def _restore_tuple(kinds: tuple[Any, ...], data: list[Any]) -> tuple[Any, ...]:
-    if len(kinds) == 2 and kinds[1] is Ellipsis:
-        return tuple(restore(kinds[0], item) for item in data)
-    return tuple(restore(kind, item) for kind, item in zip(kinds, data, strict=True))
+    return _restorer(hint)(data)
 
 
 @cache
-def _hints(kind: type) -> Mapping[str, Any]:
-    return get_type_hints(kind)
+def _restorer(hint: Any) -> Callable[[Any], Any]:
+    """Return what makes a value of this type of JSON's own types; what the annotations say is looked at once."""
+    origin, kinds = get_origin(hint), get_args(hint)
+    if hint in _AS_IT_IS and hint is not float:
+        return _same
+    if origin in (Union, types.UnionType):
+        inner = _restorer(next(a for a in kinds if a is not types.NoneType))
+        return lambda data: None if data is None else inner(data)
+    if origin is tuple and len(kinds) == 2 and kinds[1] is Ellipsis:
+        inner = _restorer(kinds[0])
+        return lambda data: tuple([inner(item) for item in data])
+    if origin is tuple:
+        parts = [_restorer(kind) for kind in kinds]
+        return lambda data: tuple([part(item) for part, item in zip(parts, data, strict=True)])
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        inner = _restorer(kinds[1])
+        return lambda data: {key: inner(item) for key, item in data.items()}
+    return _class_restorer(hint) if isinstance(hint, type) else _same
+
+
+def _class_restorer(kind: type) -> Callable[[Any], Any]:
+    if dataclasses.is_dataclass(kind):
+        made: list[tuple[str, Callable[[Any], Any]]] = []  # filled when first used: a class may hold its own kind
+
+        def whole(data: Any) -> Any:
+            if not made:
+                made.extend((name, _restorer(hint)) for name, hint in get_type_hints(kind).items())
+            return cast(Any, kind)(**{name: part(data[name]) for name, part in made if name in data})
+
+        return whole
+    if issubclass(kind, datetime):
+        return datetime.fromisoformat
+    if issubclass(kind, tuple):
+        return lambda data: kind(*data)
+    return kind if issubclass(kind, Enum | float) else _same
+
+
+def _same(data: Any) -> Any:
+    return data
 
 
 def parse_json(data: bytes, name: str, line: int = 0, *, unique: bool = False) -> Any:

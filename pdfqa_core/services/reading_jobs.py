@@ -1,7 +1,8 @@
 """Reading PDFs in the background, whether or not the page that asked for it is still open.
 
-What is to be read is noted in the folder `incoming/` of the workspace, uploads with a copy of their file, until it has
-been read: after the program ended, the next one goes on with it. Passwords are never written there.
+What is to be read is noted in the database, uploads with a copy of their file in the folder `incoming/` of the
+workspace, until it has been read: after the program ended, the next one goes on with it, or another one that runs on
+the same database (see `workers`). Passwords are never noted.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.errors import ConflictError, StorageError, UsageError
 from pdfqa_core.ingest import Source, short_name
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.workers import Workers
 from pdfqa_core.settings import ExtractionSettings
+from pdfqa_core.storage.work import Piece
 from pdfqa_core.types import Document, Progress
-from pdfqa_core.whole_files import DAMAGE, write_atomically
+from pdfqa_core.whole_files import DAMAGE
 
-NOTE = ".json"
+NOTE = ".json"  # of files in which earlier versions noted what is to be read
+KIND = "reading"
 PATIENCE = 10.0  # seconds that closing waits for reading processes to end
 _log = logging.getLogger(__name__)
 
@@ -34,7 +38,8 @@ _log = logging.getLogger(__name__)
 class Batch:
     """Files that are read together, and how far they are. Read it under no lock: its values are replaced whole.
 
-    `documents` are those that are finished, `steps` the last progress of each file in work. `error` is what ended it.
+    `documents` are those that are finished, `steps` the last progress of each file in work. `error` is what ended it;
+    it is `lost` when another program has it.
     """
 
     id: str
@@ -46,6 +51,7 @@ class Batch:
     steps: tuple[Progress, ...] = ()
     error: Exception | None = None
     stopped: bool = False
+    lost: bool = False
     done: bool = False
     version: int = 0
     copies: dict[Path, None] = field(default_factory=dict)
@@ -60,11 +66,14 @@ class ReadingJobs:
     """Batches of each owner, read one after the other; `finished(owner, document)` is told of each document."""
 
     def __init__(
-        self, folder: Path, documents: DocumentService, tasks: Tasks, finished: Callable[[str, Document], None]
-    ) -> None:
+        self, folder: Path, documents: DocumentService, tasks: Tasks, workers: Workers,
+        finished: Callable[[str, Document], None],
+    ) -> None:  # fmt: skip
         self._folder = folder
         self._documents = documents
         self._tasks = tasks
+        self._workers = workers
+        workers.register(KIND, self._take, self._lost, lambda: True)
         self._finished = finished
         self._changed = threading.Condition()
         self._batches: list[Batch] = []
@@ -91,7 +100,11 @@ class ReadingJobs:
         try:
             if keep:
                 self._keep(batch)
-            self._note(batch)
+            self._workers.begin(Piece(batch.id, KIND, owner, _noted(batch, batch.sources)))
+        except StorageError:
+            self._forget(batch)
+            self._documents.room.release(batch.id)
+            raise
         except OSError as error:
             self._forget(batch)
             self._documents.room.release(batch.id)
@@ -140,6 +153,12 @@ class ReadingJobs:
             mine = [batch for batch in self._batches if batch.owner == owner]
         return tuple(batch for batch in mine if not batch.done) or tuple(mine[-1:])
 
+    @property
+    def left(self) -> int:
+        """How many files of everybody are still to be read."""
+        with self._changed:
+            return sum(len(one.sources) - len(one.documents) for one in self._batches if not one.done)
+
     def stop(self, owner: str) -> None:
         """Stop reading for an owner; documents that were finished stay."""
         with self._changed:
@@ -160,7 +179,9 @@ class ReadingJobs:
                     self._read(batch, password)
                 except Exception as error:  # noqa: BLE001 - whoever follows it is told
                     batch.error = error
-        if not self._closing.is_set():
+        if self._closing.is_set() and not batch.lost:
+            self._leave(batch)
+        elif not batch.lost:
             self._forget(batch)
         self._documents.room.release(batch.id)
         with self._changed:
@@ -189,19 +210,6 @@ class ReadingJobs:
 
     # ------------------------------------------------------------ what outlives the program
 
-    def _place(self, batch: Batch) -> Path:
-        return self._folder / f"{batch.id}{NOTE}"
-
-    def _note(self, batch: Batch) -> None:
-        """Write down what is still to be read. Raises OSError."""
-        files = [{"path": str(source.path), "filename": source.filename} for source in batch.sources]
-        row = {
-            "owner": batch.owner, "again": batch.again, "files": files,
-            "extraction": batch.extraction.model_dump(mode="json"),
-        }  # fmt: skip
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._place(batch), json.dumps(row).encode())
-
     def _read_already(self, batch: Batch, document: Document) -> None:
         """Note that a file of a batch need not be read again."""
         names = [short_name(source.filename) for source in batch.sources]
@@ -212,34 +220,67 @@ class ReadingJobs:
         if not left:
             return  # the whole note goes at once
         try:
-            self._note(Batch(batch.id, batch.owner, left, batch.extraction, batch.again))
-        except OSError as error:
-            _log.warning("what is left to read is not noted in %s: %s", self._folder, error)
+            mine = self._workers.change(batch.id, _noted(batch, left))
+        except StorageError as error:
+            _log.warning("what is left to read is not noted: %s", error)
+        else:
+            if not mine:
+                self._lost(batch.id)
 
     def _forget(self, batch: Batch) -> None:
         try:
-            for file in (self._place(batch), *batch.copies):
+            for file in batch.copies:
                 file.unlink(missing_ok=True)
-        except OSError as error:
+            self._workers.finish(batch.id)
+        except (OSError, StorageError) as error:
             _log.warning("files that were read stay in %s: %s", self._folder, error)
+
+    def _leave(self, batch: Batch) -> None:
+        """Leave what is not finished to the next program."""
+        try:
+            self._workers.release(batch.id)
+        except StorageError as error:
+            _log.warning("what is left to read was not let go: %s", error)
 
     def resume(self) -> None:
         """Begin with what a program that ended left to be read; what cannot be read is left out with a warning."""
         for note in sorted(self._folder.glob(f"*{NOTE}"), key=os.path.getmtime):
             try:
                 batch = self._from(note.stem, json.loads(note.read_bytes()))
+                self._workers.begin(Piece(batch.id, KIND, batch.owner, _noted(batch, batch.sources)))
+                self._start(batch)
+            except ConflictError:  # another program took it up
+                continue
             except DAMAGE as error:
                 _log.warning("%s cannot be taken up again: %s", note, error)
-                note.unlink(missing_ok=True)
-                continue
-            self._start(batch)
+            note.unlink(missing_ok=True)
+        self._workers.take_up()
+
+    def _take(self, piece: Piece) -> None:
+        """Begin with a piece of work that this program has claimed."""
+        try:
+            batch = self._from(piece.id, json.loads(piece.content))
+        except DAMAGE as error:
+            _log.warning("a note of what is to be read is damaged and left out: %s", error)
+            self._workers.finish(piece.id)
+            return
+        self._start(batch)
+
+    def _lost(self, batch_id: str) -> None:
+        """Stop a batch that another program has taken over: it is slow here, or was thought dead."""
+        for batch in self._batches:
+            if batch.id == batch_id and not batch.done:
+                _log.warning("another program goes on with reading %d files", len(batch.sources))
+                batch.lost = batch.stopped = True
+                self._tasks.stop(batch.task)
 
     def _from(self, name: str, row: dict[str, Any]) -> Batch:
         sources = [Source(Path(one["path"]), str(one["filename"])) for one in row["files"]]
         there = tuple(source for source in sources if source.path.is_file())
         extraction = ExtractionSettings(**row["extraction"])
         batch = Batch(name, str(row["owner"]), there, extraction, bool(row["again"]))
-        batch.copies = {source.path: None for source in there if source.path.parent == self._folder}
+        named = [*(source.path for source in there), *(Path(one) for one in row.get("copies", []))]
+        batch.copies = {path: None for path in named if path.parent == self._folder}
         return batch
 
     def let_go(self) -> None:
@@ -254,3 +295,13 @@ class ReadingJobs:
         self.let_go()
         for thread in list(self._threads):
             thread.join(timeout=PATIENCE)
+
+
+def _noted(batch: Batch, left: Sequence[Source]) -> str:
+    """Return what has to be known to read what is left of a batch."""
+    files = [{"path": str(source.path), "filename": source.filename} for source in left]
+    extraction = batch.extraction.model_dump(mode="json")
+    copies = [str(path) for path in batch.copies]
+    return json.dumps(
+        {"owner": batch.owner, "again": batch.again, "files": files, "copies": copies, "extraction": extraction}
+    )

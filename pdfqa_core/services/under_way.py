@@ -128,6 +128,12 @@ class UnderWay:
             self._threads[key] = (written, thread)
         thread.start()
 
+    @property
+    def count(self) -> int:
+        """How much is being written."""
+        with self._lock:
+            return len(self._threads)
+
     def of(self, owner: str, subject: str) -> Written | None:
         """Return what is being written, None where there is nothing."""
         with self._lock:

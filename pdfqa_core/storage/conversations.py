@@ -172,7 +172,7 @@ def put_turns(connection: Connection, owner: str, found: Sequence[StudyTurn], mo
     for one in found:
         others = {
             "conversation_id": one.conversation_id, "answer": encode(one.turn.answer),
-            "filenames": dict(one.filenames), "created_at": moment,
+            "passages": len(one.turn.answer.hits), "filenames": dict(one.filenames), "created_at": moment,
         }  # fmt: skip
         connection.execute(insert(turns).values(row_of(turns, one.turn) | others))
 
@@ -189,7 +189,7 @@ def _insert_turn(connection: Connection, owner: str, conversation_id: str, turn:
         raise UsageError(f"There is a turn {turn.id!r} already.", "Every answer needs a turn of its own.")
     document_ids = {span.document_id for hit in turn.answer.hits for span in hit.passage.spans}
     others = {
-        "conversation_id": conversation_id, "answer": encode(turn.answer),
+        "conversation_id": conversation_id, "answer": encode(turn.answer), "passages": len(turn.answer.hits),
         "filenames": filenames(connection, owner, document_ids), "created_at": datetime.now(UTC),
     }  # fmt: skip
     connection.execute(insert(turns).values(row_of(turns, turn) | others))

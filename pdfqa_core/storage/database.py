@@ -2,6 +2,7 @@
 
 SQLite runs with a write-ahead log and synchronous=FULL: once a transaction's block has ended, its data survives a
 crash of the program and of the machine. Readers never wait for the writer. What is deleted is overwritten with zeros.
+PostgreSQL is held to the same: one writer at a time among all programs, readers that see one moment.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +21,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, insert, make_url, update
+from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, func, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
 
 from pdfqa_core.errors import StorageError, UsageError
@@ -27,6 +29,8 @@ from pdfqa_core.storage.failures import database_failures
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 T = TypeVar("T")
+WRITING = 0x7064667161  # the advisory lock of PostgreSQL that every writer of this program takes ("pdfqa")
+IDLE = 60_000  # milliseconds after which PostgreSQL ends the transaction of a program that does nothing any more
 RETRY = 0.01  # seconds between two tries to switch to the write-ahead log
 _MIGRATING = threading.Lock()  # Alembic keeps the running migration in module variables
 
@@ -34,9 +38,12 @@ _MIGRATING = threading.Lock()  # Alembic keeps the running migration in module v
 class Database:
     """An open database whose tables are those of the newest migration.
 
-    `busy_seconds` is how long a write waits for another program's write (SQLite). Raises StorageError if the
-    database cannot be opened, or was written by a newer version of the program.
+    `busy_seconds` is how long a write waits for another program's write. Raises StorageError if the database cannot
+    be opened, or was written by a newer version of the program. `may_write` is asked before each write, and raises
+    what is to be said to whoever may not.
     """
+
+    may_write: Callable[[], None] | None = None
 
     def __init__(self, url: str | URL, *, busy_seconds: float = 10.0) -> None:
         self.url = _parse(url)
@@ -48,7 +55,8 @@ class Database:
             self._writer = _sqlite_engine(self.url, busy_seconds, "BEGIN IMMEDIATE", pool)
             self._reader = _sqlite_engine(self.url, busy_seconds, "BEGIN", {"pool_size": 8})
         else:
-            self._writer = self._reader = _server_engine(self.url)
+            self._writer = _server_engine(self.url, busy_seconds)
+            self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
         try:
             self._upgrade()
         except BaseException:
@@ -62,12 +70,17 @@ class Database:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, serial: bool = True) -> Iterator[Connection]:
         """Give the writing connection; what the block did is durable when it ends, or undone if it raises.
 
+        No other program writes meanwhile, unless the block is not `serial`: PostgreSQL then locks single rows only.
         Raises StorageError (locked, full, read-only, damaged). Blocks must be short and may not be nested.
         """
+        if self.may_write is not None:
+            self.may_write()
         with database_failures(self.where), self._lock, self._writer.begin() as connection:
+            if serial and not self.is_sqlite:
+                connection.execute(select(func.pg_advisory_xact_lock(WRITING)))
             yield connection
 
     def forget_deleted(self) -> None:
@@ -109,8 +122,12 @@ def row_of(table: Table, value: Any) -> dict[str, Any]:
 
 def record(kind: type[T], row: Row[*tuple[Any, ...]], **others: Any) -> T:
     """Return the dataclass of this kind whose fields are the row's columns, but for the `others`."""
-    names = [field.name for field in fields(kind) if field.name not in others]  # type: ignore[arg-type]
-    return kind(**{name: getattr(row, name) for name in names}, **others)
+    return kind(**{name: getattr(row, name) for name in _names(kind) if name not in others}, **others)  # type: ignore[arg-type]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def upsert(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
@@ -170,11 +187,20 @@ def _write_ahead(connection: sqlite3.Connection, busy_seconds: float) -> None:
             return
 
 
-def _server_engine(url: URL) -> Engine:
+def _server_engine(url: URL, busy_seconds: float) -> Engine:
     try:
-        return create_engine(url, pool_pre_ping=True)
+        engine = create_engine(url, pool_pre_ping=True)
     except (ImportError, NoSuchModuleError) as error:
         raise StorageError(
             f"There is no driver for databases of the kind {url.drivername!r} ({error}).",
             "For PostgreSQL: pip install 'psycopg[binary]'.",
         ) from error
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = {int(busy_seconds * 1000)}")
+            cursor.execute(f"SET idle_in_transaction_session_timeout = {IDLE}")
+        connection.commit()
+
+    return engine

@@ -83,6 +83,12 @@ class Documents:
         with self._database.read() as connection:
             return frozenset(connection.scalars(select(documents.c.id).distinct()))
 
+    def counts(self) -> dict[str, int]:
+        """Return how many documents everybody has together, by state."""
+        query = select(documents.c.state, func.count()).group_by(documents.c.state)
+        with self._database.read() as connection:
+            return {str(state): int(count) for state, count in connection.execute(query)}
+
     def get(self, owner: str, document_id: str) -> Document:
         """Return one document."""
         with self._database.read() as connection:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy.exc import SQLAlchemyError, StatementError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError, StatementError
 
 from pdfqa_core.errors import LockedError, PdfQAError, StorageError
 
@@ -45,6 +45,23 @@ _SQLITE = {
     sqlite3.SQLITE_CANTOPEN: _NO_FILE,
     sqlite3.SQLITE_IOERR: _DISK,
 }
+_UNREACHABLE = (
+    "The database server {where} does not answer.",
+    "Check that it runs, and the address, name and password in PDFQA_DATABASE_URL.",
+)
+_SERVER = {  # SQLSTATE, or its first two letters
+    "55P03": _LOCKED,
+    "40P01": _LOCKED,
+    "25006": _READ_ONLY,
+    "42501": _READ_ONLY,
+    "53100": _FULL,
+    "58": _DISK,
+    "XX": _DAMAGED,
+    "08": _UNREACHABLE,
+    "57": _UNREACHABLE,
+    "28": _UNREACHABLE,
+    "3D": _UNREACHABLE,
+}
 _FILES = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -66,6 +83,12 @@ def database_failures(where: str) -> Iterator[None]:
         code = getattr(cause, "sqlite_errorcode", None)
         if code is not None and code & 0xFF in _SQLITE:
             raise _storage_error(_SQLITE[code & 0xFF], where) from error
+        state = str(getattr(cause, "sqlstate", None) or "")
+        words = _SERVER.get(state) or _SERVER.get(state[:2])
+        if words is None and not state and isinstance(error, OperationalError) and code is None:
+            words = _UNREACHABLE  # the server did not even say what is wrong
+        if words is not None:
+            raise _storage_error(words, where) from error
         raise StorageError(f"The database {where} refused: {str(cause).strip()}.", "Nothing was changed.") from error
 
 

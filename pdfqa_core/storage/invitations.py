@@ -14,10 +14,11 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database, record
+from pdfqa_core.storage.names import checked_name, name_key
 from pdfqa_core.storage.records import LINK_USED, Invitation
-from pdfqa_core.storage.studies import add_annotator, checked_name, name_key
+from pdfqa_core.storage.studies import add_annotator
 from pdfqa_core.storage.tables import annotators, invitations, ratings
-from pdfqa_core.types import Role
+from pdfqa_core.study_types import Role
 
 
 class Invitations:
@@ -66,6 +67,12 @@ class Invitations:
         """Return the invitation of somebody, None where nobody of that name is invited."""
         with self._database.read() as connection:
             return _found(connection, study_id, name)
+
+    def studies_of(self, name: str) -> tuple[str, ...]:
+        """Return the ids of the studies that somebody of this name is invited to, the newest invitation first."""
+        query = select(invitations.c.study_id).where(invitations.c.name_key == name_key(name))
+        with self._database.read() as connection:
+            return tuple(connection.scalars(query.order_by(invitations.c.invited_at.desc(), invitations.c.study_id)))
 
     def renew(self, study_id: str, name: str, link_hash: str) -> Invitation:
         """Give an invitation another link; the old one, and the browser that used it, are let in no more."""

@@ -10,11 +10,13 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import live_turn_ids
 from pdfqa_core.storage.database import Database, record, row_of
+from pdfqa_core.storage.names import checked_name, name_key
 from pdfqa_core.storage.records import HeldConversation
 from pdfqa_core.storage.seats import refuse_seat
-from pdfqa_core.storage.studies import add_annotator, checked_name, name_key, require_study
-from pdfqa_core.storage.tables import annotators, held_conversations, protocols, studies
-from pdfqa_core.types import Study
+from pdfqa_core.storage.studies import add_annotator, require_free_name, require_study
+from pdfqa_core.storage.study_copies import held_of
+from pdfqa_core.storage.tables import held_conversations, protocols, studies
+from pdfqa_core.study_types import Study
 
 
 class Protocols:
@@ -28,8 +30,7 @@ class Protocols:
         refuse_seat(study.owner)
         name = checked_name(study.name)
         with self._database.write() as connection:
-            if connection.scalar(select(studies.c.id).where(studies.c.owner == study.owner, studies.c.name == name)):
-                raise UsageError(f"There is a study called {name!r} already.", "Choose another name.")
+            require_free_name(connection, study.owner, name)
             connection.execute(insert(studies).values({**row_of(studies, study), "name": name}))
             for one in names:
                 add_annotator(connection, study.id, checked_name(one))
@@ -43,19 +44,10 @@ class Protocols:
 
     def held(self, study_id: str) -> tuple[HeldConversation, ...]:
         """Return what was held so far, by evaluator, round and place."""
-        who = (annotators.c.study_id == held_conversations.c.study_id) & (
-            annotators.c.name_key == held_conversations.c.annotator_key
-        )
-        query = (
-            select(held_conversations, annotators.c.name.label("annotator"))
-            .join(annotators, who)
-            .where(held_conversations.c.study_id == study_id)
-            .order_by(held_conversations.c.annotator_key, held_conversations.c.round, held_conversations.c.place)
-        )
         with self._database.read() as connection:
             return tuple(
                 record(HeldConversation, row, turn_ids=tuple(live_turn_ids(connection, row.conversation_id)))
-                for row in connection.execute(query).all()
+                for row in connection.execute(held_of(study_id)).all()
             )
 
     def begin(self, study_id: str, annotator: str, number: int, place: int, conversation_id: str, first: str) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from pdfqa_core.types import Adjudication, Answer, DocumentState, ItemDetails, Rating, Role, Skip, Span, Study, Turn
+from pdfqa_core.study_types import Adjudication, ItemDetails, Rating, Role, Skip, Study
+from pdfqa_core.types import Answer, DocumentState, Span, Turn
 
 SEAT = "seat-"  # how the owner is called that an invited person's browser reads a study as; the hash of a token follows
 LINK_USED = "used:"  # stands before the hash of a link that has let somebody in
@@ -130,6 +131,17 @@ class KeptPicture:
 
 
 @dataclass(frozen=True, slots=True)
+class ApiToken:
+    """A token by which a program uses the server as `owner`. `used_at` is when it did so last, None: not yet."""
+
+    id: str
+    owner: str
+    name: str
+    created_at: datetime
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Invitation:
     """Somebody invited to a study. `used_at` is when they came in last, None: not yet.
 
@@ -179,7 +191,8 @@ class HeldConversation:
 class StudyCopy:
     """A study with everything in it, as it goes from one workspace to another; of ratings those that count.
 
-    `revisions` are what was changed after agreement could be seen, oldest first.
+    `revisions` are what was changed of first values, oldest first. `plan` is that of a guided protocol (JSON, empty
+    without one), `held` are the conversations of its roster, `pictures` the pages that were kept of removed documents.
     """
 
     study: Study
@@ -189,6 +202,9 @@ class StudyCopy:
     adjudications: tuple[Adjudication, ...] = ()
     revisions: tuple[Rating, ...] = ()
     skips: tuple[Skip, ...] = ()
+    plan: str = ""
+    held: tuple[HeldConversation, ...] = ()
+    pictures: tuple[KeptPicture, ...] = ()
 
 
 class Outcome(StrEnum):

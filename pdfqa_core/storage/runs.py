@@ -13,10 +13,12 @@ from sqlalchemy import Connection, Row, case, delete, func, insert, select, upda
 from sqlalchemy.exc import IntegrityError
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSummary
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.storage.database import Database, record
 from pdfqa_core.storage.tables import predictions, runs
-from pdfqa_core.types import Evaluation, Prediction, Run, RunPlan, RunState, RunSummary
+
+_NO_RUN = ("There is no such run here.", "It may have been deleted.")
 
 
 class Runs:
@@ -68,15 +70,18 @@ class Runs:
         query = (
             select(
                 table.id, table.name, table.protocol, table.dataset, table.total, table.created_at, table.changed_at,
-                table.state.label("said"), func.coalesce(counted.c.done, 0).label("done"),
-                func.coalesce(counted.c.failed, 0).label("failed"),
+                table.state.label("said"), (table.results != "").label("with_results"),
+                func.coalesce(counted.c.done, 0).label("done"), func.coalesce(counted.c.failed, 0).label("failed"),
             )
             .outerjoin(counted, counted.c.run_id == table.id)
             .where(table.owner == owner)
             .order_by(table.created_at.desc(), table.id)
         )  # fmt: skip
         with self._database.read() as connection:
-            return tuple(record(RunSummary, row, state=RunState(row.said)) for row in connection.execute(query))
+            return tuple(
+                record(RunSummary, row, state=RunState(row.said), scored=bool(row.with_results))
+                for row in connection.execute(query)
+            )
 
     def get(self, owner: str, run_id: str) -> Run:
         """Return one run."""
@@ -87,6 +92,15 @@ class Runs:
             Run, row, plan=decode(RunPlan, row.plan), state=RunState(row.state), versions=dict(row.versions),
             results=results,
         )  # fmt: skip
+
+    def plan(self, owner: str, run_id: str) -> RunPlan:
+        """Return what a run asks, without its scores."""
+        query = select(runs.c.plan).where(runs.c.id == run_id, runs.c.owner == owner)
+        with self._database.read() as connection:
+            found = connection.scalar(query)
+        if found is None:
+            raise UsageError(*_NO_RUN)
+        return decode(RunPlan, found)
 
     def predictions(self, owner: str, run_id: str) -> dict[tuple[str, str], Prediction]:
         """Return what was predicted so far, by system and item, in the order in which it was."""
@@ -173,5 +187,5 @@ def remove_all(connection: Connection, owner: str) -> None:
 def _require(connection: Connection, owner: str, run_id: str) -> Row[Any]:
     row = connection.execute(select(runs).where(runs.c.id == run_id, runs.c.owner == owner)).one_or_none()
     if row is None:
-        raise UsageError("There is no such run here.", "It may have been deleted.")
+        raise UsageError(*_NO_RUN)
     return row

@@ -8,6 +8,7 @@ from typing import Self
 
 from sqlalchemy import URL
 
+from pdfqa_core.storage.accounts import Accounts
 from pdfqa_core.storage.collections import Collections
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.database import Database
@@ -24,6 +25,7 @@ from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.storage.summaries import Summaries
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
+from pdfqa_core.storage.tokens import Tokens
 from pdfqa_core.storage.versions import Versions
 
 DATABASE_FILE = "pdfqa.sqlite"
@@ -48,7 +50,9 @@ class Store:
         self.runs = Runs(database)
         self.summaries = Summaries(database)
         self.synthetic_questions = SyntheticQuestions(database)
+        self.tokens = Tokens(database)
         self.owners = Owners(database, self.files)
+        self.accounts = Accounts(database)
 
     @classmethod
     def open(cls, workspace: Path | str, database_url: str = "", *, busy_seconds: float = 10.0) -> Self:

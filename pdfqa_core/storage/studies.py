@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import unicodedata
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, not_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, not_, select, update
 
 from pdfqa_core.errors import ConflictError, UsageError
 from pdfqa_core.storage.conversations import live_turn_ids, put_turns, require_conversation, turn_of
 from pdfqa_core.storage.database import Database, record, row_of
+from pdfqa_core.storage.names import checked_name, name_key, one_line
 from pdfqa_core.storage.records import Annotator, Seat, StudyCopy, StudyTurn
 from pdfqa_core.storage.seats import find_seat, readable, refuse_seat
+from pdfqa_core.storage.study_copies import put_roster_and_pages, with_roster_and_pages
+from pdfqa_core.storage.study_progress import COUNTS, HERE, StudyProgress
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
@@ -28,11 +30,8 @@ from pdfqa_core.storage.tables import (
     study_turns,
     turns,
 )
-from pdfqa_core.types import Adjudication, Rating, Skip, Study, Turn
-
-_LONGEST_NAME = 80
-_COUNTS = and_(not_(ratings.c.draft), not_(ratings.c.revision))
-_HERE = annotators.c.removed_at.is_(None)
+from pdfqa_core.study_types import Adjudication, Rating, Skip, Study
+from pdfqa_core.types import Turn
 
 
 class Studies:
@@ -46,6 +45,7 @@ class Studies:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.progress = StudyProgress(database)
 
     def create(self, owner: str, name: str, conversation_ids: Sequence[str], seed: int = 0, *, only: str = "") -> Study:
         """Make a study of all turns of these conversations, in this order, or of the one turn `only` of them.
@@ -53,12 +53,11 @@ class Studies:
         Raises UsageError if the name is empty or taken, a conversation is not the owner's, or there is no turn.
         """
         refuse_seat(owner)
-        name = _one_line(name)
+        name = one_line(name)
         if not name:
             raise UsageError("A study needs a name.")
         with self._database.write() as connection:
-            if connection.scalar(select(studies.c.id).where(studies.c.owner == owner, studies.c.name == name)):
-                raise UsageError(f"There is a study called {name!r} already.", "Choose another name.")
+            require_free_name(connection, owner, name)
             turn_ids: tuple[str, ...] = ()
             for one in dict.fromkeys(conversation_ids):
                 require_conversation(connection, owner, one, lock=False)
@@ -77,10 +76,12 @@ class Studies:
         """Return a study with everything in it, but for drafts and for those who were taken out of it."""
         study = self.get(owner, study_id)
         people = tuple(one for one in self.people(study_id) if one.removed_at is None)
-        return StudyCopy(
+        copy = StudyCopy(
             study, self.turns(owner, study_id), people, self.ratings(study_id), self.adjudications(study_id),
             self.revisions(study_id), self.skips(study_id),
         )  # fmt: skip
+        with self._database.read() as connection:
+            return with_roster_and_pages(connection, copy)
 
     def put(self, owner: str, copy: StudyCopy) -> Study:
         """Store a whole study from elsewhere for this owner, all or nothing, and return it.
@@ -89,12 +90,11 @@ class Studies:
         UsageError if its name is empty or taken, or the study or one of its conversations is here already.
         """
         refuse_seat(owner)
-        study = replace(copy.study, owner=owner, name=_one_line(copy.study.name))
+        study = replace(copy.study, owner=owner, name=one_line(copy.study.name))
         if not study.name:
             raise UsageError("A study needs a name.")
         with self._database.write() as connection:
-            if connection.scalar(select(studies.c.id).where(studies.c.owner == owner, studies.c.name == study.name)):
-                raise UsageError(f"There is a study called {study.name!r} already.", "Choose another name.")
+            require_free_name(connection, owner, study.name)
             if connection.scalar(select(studies.c.id).where(studies.c.id == study.id)):
                 raise UsageError(f"“{study.name}” is in this workspace already.", "Open it here.")
             put_turns(connection, owner, copy.turns, study.created_at)
@@ -116,6 +116,7 @@ class Studies:
             ):  # fmt: skip
                 if found:
                     connection.execute(insert(table), found)
+            put_roster_and_pages(connection, copy)
         return study
 
     def list(self, owner: str) -> tuple[Study, ...]:
@@ -140,14 +141,18 @@ class Studies:
         with self._database.read() as connection:
             return connection.scalar(select(invitations.c.id).where(*where)) is not None
 
-    def turns(self, owner: str, study_id: str) -> tuple[StudyTurn, ...]:
-        """Return the turns of a study in its own order, also of conversations that were deleted since."""
+    def turns(self, owner: str, study_id: str, turn_id: str = "") -> tuple[StudyTurn, ...]:
+        """Return the turns of a study in its own order, also of conversations that were deleted since.
+
+        With a `turn_id` that one alone, nothing if it is not among them.
+        """
+        only = (study_turns.c.turn_id == turn_id,) if turn_id else ()
         query = (
             select(turns, conversations.c.title, study_turns.c.details)
             .join(study_turns, study_turns.c.turn_id == turns.c.id)
             .join(studies, studies.c.id == study_turns.c.study_id)
             .join(conversations, conversations.c.id == turns.c.conversation_id)
-            .where(studies.c.id == study_id, readable(owner))
+            .where(studies.c.id == study_id, readable(owner), *only)
             .order_by(study_turns.c.position)
         )
         with self._database.read() as connection:
@@ -234,7 +239,7 @@ class Studies:
             if known is not None:
                 return str(known.name)
             if study.invited:
-                names = connection.scalars(select(annotators.c.name).where(annotators.c.study_id == study_id, _HERE))
+                names = connection.scalars(select(annotators.c.name).where(annotators.c.study_id == study_id, HERE))
                 raise UsageError(
                     f"Nobody called {name!r} is asked to rate “{study.name}”.",
                     f"Choose one of: {', '.join(sorted(names))}. Its owner can add a name.",
@@ -274,24 +279,28 @@ class Studies:
             if rows:
                 connection.execute(insert(ratings), rows)
 
-    def ratings(self, study_id: str, annotator: str | None = None) -> tuple[Rating, ...]:
+    def ratings(self, study_id: str, annotator: str | None = None, turn_id: str = "") -> tuple[Rating, ...]:
         """Return the ratings that count, of one annotator or of all: the last per annotator, item and criterion.
+
+        With a `turn_id` those of that turn alone.
 
         Drafts and revisions do not count, nor does what somebody rated who was taken out. Who may see them is not
         decided here but in `services.studies`.
         """
-        return self._last(study_id, annotator, _COUNTS)
+        return self._last(study_id, annotator, turn_id, COUNTS)
 
-    def own_ratings(self, study_id: str, annotator: str) -> tuple[Rating, ...]:
-        """Return what an annotator said last of each item and criterion, also drafts and revisions."""
-        return self._last(study_id, annotator)
+    def own_ratings(
+        self, study_id: str, annotator: str, turn_id: str = "", *, drafts: bool = True
+    ) -> tuple[Rating, ...]:
+        """Return what an annotator said last of each item and criterion, also as a draft and as a revision."""
+        return self._last(study_id, annotator, turn_id, *(() if drafts else (not_(ratings.c.draft),)))
 
     def revisions(self, study_id: str) -> tuple[Rating, ...]:
         """Return every revision, oldest first."""
         query = (
             select(ratings, annotators.c.name.label("annotator"))
             .join(annotators)
-            .where(ratings.c.study_id == study_id, ratings.c.revision, not_(ratings.c.draft), _HERE)
+            .where(ratings.c.study_id == study_id, ratings.c.revision, not_(ratings.c.draft), HERE)
             .order_by(ratings.c.id)
         )
         with self._database.read() as connection:
@@ -309,8 +318,12 @@ class Studies:
         with self._database.read() as connection:
             return int(connection.scalar(select(func.max(ratings.c.id)).where(*where)) or 0)
 
-    def _last(self, study_id: str, annotator: str | None, *which: ColumnElement[bool]) -> tuple[Rating, ...]:
+    def _last(
+        self, study_id: str, annotator: str | None, turn_id: str, *which: ColumnElement[bool]
+    ) -> tuple[Rating, ...]:
         where = [ratings.c.study_id == study_id, *which]
+        if turn_id:
+            where.append(ratings.c.turn_id == turn_id)
         if annotator is not None:
             where.append(ratings.c.annotator_key == name_key(annotator))
         counting = (
@@ -321,7 +334,7 @@ class Studies:
         query = (
             select(ratings, annotators.c.name.label("annotator"))
             .join(annotators)
-            .where(ratings.c.id.in_(counting), _HERE)
+            .where(ratings.c.id.in_(counting), HERE)
             .order_by(ratings.c.id)
         )
         with self._database.read() as connection:
@@ -342,7 +355,7 @@ class Studies:
         query = (
             select(skips, annotators.c.name.label("annotator"))
             .join(annotators)
-            .where(skips.c.id.in_(last), _HERE)
+            .where(skips.c.id.in_(last), HERE)
             .order_by(skips.c.id)
         )
         with self._database.read() as connection:
@@ -387,6 +400,13 @@ def require_study(connection: Connection, owner: str, study_id: str, whose: Colu
     return _study(connection, row, owner)
 
 
+def require_free_name(connection: Connection, owner: str, name: str, study_id: str = "") -> None:
+    """Raise UsageError if the owner has another study of this name."""
+    where = (studies.c.owner == owner, studies.c.name == name, studies.c.id != study_id)
+    if connection.scalar(select(studies.c.id).where(*where)):
+        raise UsageError(f"There is a study called {name!r} already.", "Choose another name.")
+
+
 def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:
     query = select(study_turns.c.turn_id).where(study_turns.c.study_id == study_id, study_turns.c.turn_id == turn_id)
     if connection.scalar(query) is None:
@@ -418,24 +438,6 @@ def add_annotator(connection: Connection, study_id: str, name: str) -> None:
     """Put somebody on a study's list, within a transaction."""
     row = {"study_id": study_id, "name_key": name_key(name), "name": name, "joined_at": datetime.now(UTC)}
     connection.execute(insert(annotators).values(row))
-
-
-def checked_name(name: str) -> str:
-    """Return a name in one line. Raises UsageError if it is empty or too long."""
-    name = _one_line(name)
-    if not 0 < len(name) <= _LONGEST_NAME:
-        raise UsageError(f"A name has 1 to {_LONGEST_NAME} characters, this one has {len(name)}.")
-    return name
-
-
-def _one_line(name: str) -> str:
-    visible = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", name))
-    return " ".join(visible.split())
-
-
-def name_key(name: str) -> str:
-    """Return what a name is known by, however it is spelled."""
-    return unicodedata.normalize("NFKC", _one_line(name)).casefold()
 
 
 def _study(connection: Connection, row: Row[Any], reader: str) -> Study:

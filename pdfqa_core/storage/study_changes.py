@@ -11,8 +11,9 @@ from sqlalchemy import Text, delete, insert, select, type_coerce, update
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.conversations import turn_of
 from pdfqa_core.storage.database import Database, record, row_of, upsert
+from pdfqa_core.storage.names import checked_name, name_key
 from pdfqa_core.storage.records import KeptPicture
-from pdfqa_core.storage.studies import add_annotator, checked_name, name_key, remove_study, require_study
+from pdfqa_core.storage.studies import add_annotator, remove_study, require_free_name, require_study
 from pdfqa_core.storage.tables import (
     adjudications,
     annotators,
@@ -25,7 +26,8 @@ from pdfqa_core.storage.tables import (
     study_turns,
     turns,
 )
-from pdfqa_core.types import Adjudication, ItemDetails, Study, StudyState, Turn
+from pdfqa_core.study_types import Adjudication, ItemDetails, Study, StudyState
+from pdfqa_core.types import Turn
 
 CHANGEABLE = ("name", "preset", "criteria", "guideline", "state", "invited", "revealed_at")
 
@@ -47,9 +49,7 @@ class StudyChanges:
             require_study(connection, owner, study_id)
             if "name" in values:
                 values["name"] = checked_name(values["name"])
-                where = (studies.c.owner == owner, studies.c.name == values["name"], studies.c.id != study_id)
-                if connection.scalar(select(studies.c.id).where(*where)):
-                    raise UsageError(f"There is a study called {values['name']!r} already.", "Choose another name.")
+                require_free_name(connection, owner, values["name"], study_id)
             connection.execute(update(studies).where(studies.c.id == study_id).values(values))
             return require_study(connection, owner, study_id)
 

@@ -75,6 +75,14 @@ class SyntheticQuestions:
                 raise UsageError("There is no such question here.", "It may have been removed with its document.")
             return _question(connection.execute(select(synthetic_questions).where(*mine)).one())
 
+    def restore(self, owner: str, before: SyntheticQuestion) -> None:
+        """Give a question back the outcome, reason and words that it had. Raises UsageError for an unknown question."""
+        values = {"outcome": before.outcome.value, "reason": before.reason, "text": before.text}
+        with self._database.write() as connection:
+            mine = (_C.owner == owner, _C.id == before.id)
+            if not connection.execute(update(synthetic_questions).where(*mine).values(values)).rowcount:
+                raise UsageError("There is no such question here.", "It may have been removed with its document.")
+
     def remove(self, owner: str, outcomes: Collection[Outcome]) -> int:
         """Delete the questions with these outcomes; return how many there were."""
         chosen = delete(synthetic_questions).where(_C.owner == owner, _C.outcome.in_([one.value for one in outcomes]))

@@ -194,6 +194,7 @@ turns = Table(
     Column("thumb", Thumbs, nullable=False, server_default=""),
     Column("created_at", UtcDateTime, nullable=False),
     Column("superseded_at", UtcDateTime),
+    Column("passages", Integer, nullable=False, server_default="0"),
     Index(None, "conversation_id"),
 )
 
@@ -286,6 +287,17 @@ invitations = Table(
     Column("invited_at", UtcDateTime, nullable=False),
     Column("used_at", UtcDateTime),
     UniqueConstraint("study_id", "name_key"),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    _text("id", key=True),
+    _text("owner"),
+    Column("name", CleanText, nullable=False, unique=True),
+    Column("token_hash", CleanText, nullable=False, unique=True),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("used_at", UtcDateTime),
 )
 
 protocols = Table(
@@ -393,4 +405,37 @@ predictions = Table(
     Column("failed", Boolean, nullable=False),
     _text("content"),
     Column("made_at", UtcDateTime, nullable=False),
+)
+
+work = Table(
+    "work",
+    metadata,
+    _text("id", key=True),
+    _text("kind"),
+    _text("owner"),
+    _text("content"),
+    Column("added_at", UtcDateTime, nullable=False),
+    _text("worker"),
+    Column("until", UtcDateTime),
+    Column("tries", Integer, nullable=False),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    _text("name_key", key=True),
+    _text("name"),
+    _text("role"),
+    _text("password_hash"),
+    Column("made_at", UtcDateTime, nullable=False),
+)
+
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    _text("token_hash", key=True),
+    Column("name_key", CleanText, ForeignKey("accounts.name_key", ondelete="CASCADE"), nullable=False),
+    Column("used_at", UtcDateTime, nullable=False),
+    Column("ends_at", UtcDateTime, nullable=False),
+    Index(None, "name_key"),
 )

@@ -17,7 +17,9 @@ from gradio.blocks import Block
 
 from pdfqa_core.characters import clean, clean_all
 from pdfqa_core.errors import UsageError
+from pdfqa_core.ui.api_access import Access
 from pdfqa_core.ui.components import error_html, live_html
+from pdfqa_core.ui.endpoints import Told
 
 CHOICES = (str, int, float)
 # What Gradio does not check itself. A dropdown may hold several choices, and texts that are none.
@@ -35,19 +37,22 @@ BY_ITSELF = {"load", "change", "tick", "then", "success", "failure"}  # events t
 class GuardedBlocks(gr.Blocks):
     """A page that answers values which no page of the program sends with one sentence, and a line in the log.
 
-    Gradio refuses them before a handler is called, and would print a traceback for each.
+    Gradio refuses them before a handler is called, and would print a traceback for each. `access` tells whom calls of
+    other programs act for.
     """
+
+    access: Access
 
     async def process_api(self, *arguments: Any, **others: Any) -> Any:
         """Answer one request as Gradio does."""
         try:
             return await super().process_api(*arguments, **others)
         except gr.Error as error:
-            raise gr.Error(error.message, print_exception=False) from None
+            raise Told(error.message) from None
         except Exception as error:  # noqa: BLE001 - whatever was sent, it is answered
             words = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_WORDS]
             _log.warning("a request was not understood: %s", clean(words))
-            raise gr.Error("This request was not understood. Load the page again.", print_exception=False) from None
+            raise Told("This request was not understood. Load the page again.") from None
 
 
 def guard(page: gr.Blocks) -> None:
@@ -63,6 +68,7 @@ def guard(page: gr.Blocks) -> None:
         cause = next((page.blocks[block] for block, _ in first.targets if block in page.blocks), None)
         place = _nearest(cause, places) or places[page._id]
         by_hand = one.trigger_after is None and not {event for _, event in one.targets} & BY_ITSELF
+        one.api_visibility = "private"
         count = len(one.outputs)
         one.outputs = [*one.outputs, place]
         kinds = [KINDS.get(type(block)) for block in one.inputs]

@@ -18,8 +18,9 @@ from markupsafe import Markup
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
+from pdfqa_core.services.accounts import Account, AccountRole
 from pdfqa_core.services.invitations import NOBODY, OVER, Entry, is_seat
-from pdfqa_core.types import Role
+from pdfqa_core.study_types import Role
 from pdfqa_core.ui.components import error_html, live_html, render
 from pdfqa_core.ui.guard import BY_ITSELF
 from pdfqa_core.ui.session import Session
@@ -42,8 +43,24 @@ class Arrival:
     tokens: Mapping[str, str] = field(default_factory=dict)
 
 
-def arrival(services: Services, tokens: Any, address: str) -> Arrival:
-    """Return how the page was come to; `tokens` is what the browser remembers, by study."""
+def arrival(services: Services, tokens: Any, address: str, account: Account | None = None) -> Arrival:
+    """Return how the page was come to; `tokens` is what the browser remembers, by study.
+
+    Who signed in to rate is let in to the study that the address names, else to the newest they are invited to.
+    """
+    came = _invited(services, tokens, address)
+    if account is None or account.role is not AccountRole.ANNOTATOR or came.owner not in ("", NOBODY):
+        return came
+    kept, named = dict(came.tokens), came.study_id or parse_qs(address.removeprefix("?")[:2000]).get("study", [""])[0]
+    for study_id in services.invitations.studies_of(account.name):
+        if named in ("", study_id):
+            entry = services.invitations.come_back(kept.get(study_id, ""))
+            return _in(entry or services.invitations.enter_as(study_id, account.name), kept)
+    said = came.said or error_html(UsageError("You are invited to no study yet.", "Ask its owner to invite you."))
+    return Arrival(NOBODY, "", said, tokens=kept)
+
+
+def _invited(services: Services, tokens: Any, address: str) -> Arrival:
     asked = {name: values[0] for name, values in parse_qs(address.removeprefix("?")[:2000]).items()}
     study_id, invite = asked.get("study", ""), asked.get("invite", "")
     kept = {str(key): str(value) for key, value in tokens.items()} if isinstance(tokens, dict) else {}
@@ -75,14 +92,14 @@ def _in(entry: Entry, kept: Mapping[str, str]) -> Arrival:
     return Arrival(entry.owner, entry.seat.study_id, tokens=tokens)
 
 
-def header_html(services: Services, owner: str) -> str:
+def header_html(services: Services, owner: str, account: Account | None = None) -> str:
     """Return the header of a page on which somebody rates by invitation: neither model nor workspace."""
     seat = services.invitations.seat(owner)
     if seat is None:
-        return render("header_invited", study="", words="", invited=True)
+        return render("header_invited", study="", words="", invited=True, account=account)
     doing = "rating" if seat.role is Role.ANNOTATOR else "looking on"
     study = next((one.name for one in services.studies.list(owner)), "")
-    return render("header_invited", study=study, words=f"{seat.name}, {doing}", invited=True)
+    return render("header_invited", study=study, words=f"{seat.name}, {doing}", invited=True, account=account)
 
 
 class Entrance:

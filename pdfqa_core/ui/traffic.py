@@ -14,6 +14,10 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.uploads import HEADER, Budget, Tickets
+
+SIGN_IN_PATHS = ("/login", "/sign-in")
 MINUTE = 60.0  # seconds
 SIGN_INS = 10  # a minute from one address
 UPLOADS = 60  # a minute from one address, each of up to 1,000 files
@@ -79,23 +83,28 @@ class Waiting:
 class Traffic:
     """Middleware that refuses what is too much, with a sentence and 429 (later) or 413 (smaller).
 
-    `per_minute` requests with an effect from one address; 0: any number. `waiting` counts the uploads. Behind a proxy
-    (`proxied`) an address is what the proxy says in `X-Forwarded-For`.
+    `per_minute` requests with an effect from one address; 0: any number. `waiting` counts the uploads. Behind `proxies`
+    an address is what they say in `X-Forwarded-For`. With `tickets` only those who have one may upload, within their
+    `budget`, and programs, for whom `program` tells by the headers whose documents theirs are (empty: nobody's).
     """
 
-    def __init__(self, app: ASGIApp, *, waiting: Waiting, per_minute: int = 0, proxied: bool = False) -> None:
+    def __init__(
+        self, app: ASGIApp, *, waiting: Waiting, per_minute: int = 0, proxies: Proxies | None = None,
+        tickets: Tickets | None = None, budget: Budget | None = None, program: Callable[[Headers], str] | None = None,
+    ) -> None:  # fmt: skip
         self._app = app
         self._waiting = waiting
         self._requests = Rate(per_minute) if per_minute else None
         self._sign_ins, self._uploads = Rate(SIGN_INS), Rate(UPLOADS)
-        self._proxied = proxied
+        self._proxies = proxies or Proxies()
+        self._tickets, self._budget, self._program = tickets, budget, program
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        refusal = self._too_often(str(scope["path"]).rstrip("/"), self._address(scope))
+        refusal = self._too_often(str(scope["path"]).rstrip("/"), self._proxies.client(scope))
         if refusal:
             await _refuse(refusal, 429)(scope, receive, send)
         elif str(scope["path"]).rstrip("/").endswith("/upload"):
@@ -105,7 +114,7 @@ class Traffic:
 
     def _too_often(self, path: str, address: str) -> str:
         """Return what is said to an address that asks too often; empty where it does not."""
-        if path == "/login" and not self._sign_ins.take(address):
+        if path in SIGN_IN_PATHS and not self._sign_ins.take(address):
             return "Too many tries to sign in. Wait a minute."
         if self._requests is not None and not self._requests.take(address):
             return "Too many requests from your address. Wait a minute."
@@ -114,11 +123,23 @@ class Traffic:
         return ""
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        length = Headers(scope=scope).get("content-length", "")
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
         if not length.isdecimal():
             await _refuse("An upload must say how large it is (Content-Length).", 411)(scope, receive, send)
             return
         size = int(length)
+        if self._tickets is not None:
+            owner = self._tickets.owner(headers.get(HEADER, ""))
+            if not owner and self._program is not None:
+                owner = await run_in_threadpool(self._program, headers)
+            if not owner:
+                await _refuse("This upload does not say whose it is. Load the page again.", 403)(scope, receive, send)
+                return
+            if self._budget is not None and not self._budget.take(owner, self._proxies.client(scope), size):
+                words = "You have sent as much as a visitor may send in an hour. Go on later."
+                await _refuse(words, 429)(scope, receive, send)
+                return
         if not await run_in_threadpool(self._waiting.reserve, size):
             words = "There is no room for this upload now. Try again in a few minutes, or with smaller files."
             await _refuse(words, 413)(scope, receive, send)
@@ -150,10 +171,6 @@ class Traffic:
         except _TooLargeError:
             if not answered:
                 await _refuse(f"This request is too large; {most:,} bytes are allowed.", 413)(scope, receive, send)
-
-    def _address(self, scope: Scope) -> str:
-        forwarded = Headers(scope=scope).get("x-forwarded-for", "") if self._proxied else ""
-        return forwarded[:200] or (scope["client"] or ("",))[0]
 
 
 class _TooLargeError(Exception):

@@ -1,45 +1,22 @@
-"""A store in a temporary folder, and small values to put into it.
-
-With PDFQA_TEST_DATABASE_URL (as "postgresql://user@host/name") the tests that are not about SQLite itself run on that
-server, each in a schema of its own that is dropped afterwards.
-"""
+"""A store in a temporary folder, on SQLite and on PostgreSQL, and small values to put into it."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, select
-from sqlalchemy.schema import CreateSchema, DropSchema
+from sqlalchemy import select
 
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.database import record
 from pdfqa_core.storage.tables import annotators, ratings
-from pdfqa_core.types import Answer, Document, Hit, Page, Passage, Rating, Span, Turn
+from pdfqa_core.study_types import Rating
+from pdfqa_core.types import Answer, Document, Hit, Page, Passage, Span, Turn
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
-
-
-@pytest.fixture
-def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of an empty database; empty for SQLite in the workspace."""
-    server = os.environ.get("PDFQA_TEST_DATABASE_URL", "")
-    if not server or getattr(request.module, "SQLITE_ONLY", False):
-        yield ""
-        return
-    schema = f"test_{uuid.uuid4().hex}"
-    engine = create_engine(server)
-    with engine.begin() as connection:
-        connection.execute(CreateSchema(schema))
-    yield make_url(server).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False)
-    with engine.begin() as connection:
-        connection.execute(DropSchema(schema, cascade=True))
-    engine.dispose()
 
 
 @pytest.fixture

@@ -20,11 +20,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from pdfqa_core.errors import StorageError
+from pdfqa_core.json_codec import encode
 from pdfqa_core.page_codec import encode_page
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.database import MIGRATIONS
 from pdfqa_core.storage.tables import metadata
-from pdfqa_core.types import Block, Box, DocumentState, ItemDetails, Line, Page, Thumb
+from pdfqa_core.study_types import ItemDetails
+from pdfqa_core.types import Block, Box, DocumentState, Line, Page, Thumb
 from tests.storage.conftest import document, turn
 
 SQLITE_ONLY = True
@@ -72,6 +74,28 @@ def test_the_first_version_is_brought_up_to_date_and_keeps_its_data(tmp_path: Pa
         assert [c.title for c in store.conversations.list("me")] == ["Old"]
         store.conversations.append_turn("me", "c1", turn("t1"))
         assert store.studies.create("me", "Study", ["c1"]).turn_ids == ("t1",)
+
+
+def test_passages_of_earlier_answers_are_counted(tmp_path: Path) -> None:
+    workspace, moment = tmp_path / "old", "'2025-01-01 00:00:00.000000'"
+    answers = {"t1": encode(turn("t1", "One.", "Two.").answer), "t2": encode(turn("t2").answer), "t3": "{damaged"}
+    make(
+        workspace, "0014",
+        "INSERT INTO conversations (id, owner, title, created_at, changed_at, document_ids) "
+        f"VALUES ('c1', 'me', 'Old', {moment}, {moment}, '[]')",
+    )  # fmt: skip
+    engine = create_engine(f"sqlite:///{workspace / DATABASE_FILE}")
+    with engine.begin() as connection:
+        for number, (name, answer) in enumerate(answers.items()):
+            row = {"id": name, "number": number, "answer": answer}
+            connection.execute(text(
+                "INSERT INTO turns (id, conversation_id, number, question, standalone_question, answer, filenames, "
+                f"created_at) VALUES (:id, 'c1', :number, '', '', :answer, '{{}}', {moment})"
+            ), row)  # fmt: skip
+    engine.dispose()
+    with Store.open(workspace) as store, store.database.read() as connection:
+        rows = connection.execute(text("SELECT id, passages FROM turns ORDER BY id"))
+        assert [tuple(row) for row in rows] == [("t1", 2), ("t2", 0), ("t3", 0)]
 
 
 def test_turns_of_earlier_versions_have_no_thumb(tmp_path: Path) -> None:

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from pdfqa_core.storage import Store
 from pdfqa_core.storage.page_texts import FILENAME, PageTexts, Phrase
+from pdfqa_core.storage.server_page_texts import ServerPageTexts
 
 ONE, TWO = ("one", "direct", "v1"), ("two", "direct", "v1")
 
 
 @pytest.fixture
-def texts(tmp_path: Path) -> Iterator[PageTexts]:
-    opened = PageTexts(tmp_path / FILENAME)
+def texts(tmp_path: Path, store: Store) -> Iterator[PageTexts | ServerPageTexts]:
+    on_file = store.database.is_sqlite
+    opened = PageTexts(tmp_path / FILENAME) if on_file else ServerPageTexts(store.database)
     opened.put(ONE, [(1, "Die Wärmepumpe heizt das Haus."), (2, "The heating uses sea water.")])
     opened.put(TWO, [(7, "Water, water: heat pumps. Straße")])
     yield opened

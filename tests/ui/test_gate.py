@@ -17,6 +17,7 @@ from pdfqa_core.settings import ServerSettings
 from pdfqa_core.ui import TOKEN, _free_port, traffic
 from pdfqa_core.ui.gate import Gate, is_this_computer
 from pdfqa_core.ui.health import Health
+from pdfqa_core.ui.proxies import Proxies
 from pdfqa_core.ui.sign_in import SignIn
 from pdfqa_core.ui.traffic import Rate, Traffic, Waiting
 
@@ -30,7 +31,7 @@ def client(*middleware: Middleware) -> TestClient:
         routes=[Route(path, echo, methods=["GET", "POST"]) for path in ("/", "/login", "/gradio_api/upload")],
         middleware=list(middleware),
     )
-    return TestClient(app)
+    return TestClient(app, client=("127.0.0.1", 50_000))
 
 
 def guarded(listening: str = "127.0.0.1", names: tuple[str, ...] = ()) -> TestClient:
@@ -126,7 +127,8 @@ def test_a_port_in_use_is_said_in_a_sentence():
 
 
 def limited(folder: Path, most: int = 0, per_minute: int = 0, proxied: bool = False) -> TestClient:
-    return client(Middleware(Traffic, waiting=Waiting(folder, most), per_minute=per_minute, proxied=proxied))
+    proxies = Proxies(proxied=proxied)
+    return client(Middleware(Traffic, waiting=Waiting(folder, most), per_minute=per_minute, proxies=proxies))
 
 
 def test_passwords_are_not_guessed_by_the_thousand(tmp_path: Path):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -20,16 +18,20 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.models import Models
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.evaluation import EvaluationService
+from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.systems import grid
-from pdfqa_core.ui import annotate_disputes, annotate_rating, annotate_setup, build_page
+from pdfqa_core.synthesis import RULES
+from pdfqa_core.ui import annotate_disputes, annotate_rating, annotate_setup, build_page, train_compare, train_review
 from pdfqa_core.ui.annotate_parts import Work
 from pdfqa_core.ui.components import Click, clicked
 from pdfqa_core.ui.evaluate_setup import SAMPLE_QUESTIONS, Setup
 from pdfqa_core.ui.guard import BY_ITSELF, guard
 from pdfqa_core.ui.session import ChatState, EvaluateState, Session
 from pdfqa_core.ui.theme import ASSETS
+from pdfqa_core.ui.train_parts import TrainState
 from tests.services.helpers import LITERAL, METERS, asked, only, stored_of
 from tests.serving_fakes import PDF, FakeEncoders
+from tests.ui.serving import run_apart
 
 REQUEST = SimpleNamespace(session_hash="page")
 COMPLETE = {"load", "sample", "new", "ocr"}  # actions that need nothing more than their name, or that take long
@@ -45,10 +47,11 @@ ACTIONS = sorted(
 FIELDS = (
     "number", "width", "rank", "citation", "document", "passage", "reading", "reader", "turn", "item", "place",
     "conversation", "evaluation", "criterion", "value", "name", "spans", "text", "state", "person", "new", "kind",
-    "about", "labels", "preset", "role", "reason", "category", "active",
+    "about", "labels", "preset", "role", "reason", "category", "active", "question", "step",
 )  # fmt: skip
 ELSEWHERE = {  # handlers that leave what they do to other modules
     "form_clicked": (annotate_rating, annotate_disputes), "manage_clicked": (annotate_setup,),
+    "reviewed": (train_review,), "compared": (train_compare,),
 }  # fmt: skip
 SHAPELESS = (None, [], "abc", 7, {}, {"action": {"a": ["b"]}}, {"action": "no such action"}, {"action": None})
 
@@ -84,8 +87,7 @@ class Opened:
 
     def send(self, one: Any, data: Any) -> list[Any]:
         """Send a click as the server gets it from a browser, and return the last values of the outputs."""
-        with ThreadPoolExecutor(1) as own:  # a browser of other tests keeps this thread's loop running
-            return own.submit(asyncio.run, self._send(one, data)).result()
+        return run_apart(self._send(one, data))
 
     async def _send(self, one: Any, data: Any) -> list[Any]:
         state, iterator, result = SessionState(self.page), None, {"data": []}
@@ -117,7 +119,10 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
         service: EvaluationService = services.evaluation
         file = Setup(services).file(SAMPLE_QUESTIONS, None)
         *_, evaluation = service.evaluate_retrieval(LOCAL_OWNER, file, grid(LITERAL, ["windows"], ["bm25"]))
+        list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=4), LITERAL))
+        made = services.synthesis.list(LOCAL_OWNER)[0].id
         states: dict[type, Any] = {
+            TrainState: TrainState("review", question=made),
             Session: Session(LOCAL_OWNER, LITERAL, arrived=True),
             ChatState: ChatState(stored.conversation_id, stored.turn.id, 1, 0),
             Work: Work(study.id, ada, stored.turn.id, rank=1),
@@ -134,7 +139,12 @@ def unexpected(caplog: pytest.LogCaptureFixture) -> list[Any]:
 def test_every_handler_is_guarded_and_every_place_is_one_that_shows_errors(opened: Opened):
     handlers = [one for one in opened.page.fns.values() if one.fn]
     assert len(handlers) > 90
+    offered = [one for one in handlers if one.api_visibility != "private"]  # to other programs: see test_api
+    names = sorted(one.api_name for one in offered)
+    assert names == ["ask", "evaluate", "ingest", "list_documents", "read_page", "search"]
     for one in handlers:
+        if one in offered:
+            continue
         assert "pq-problem" in opened.places(one).elem_classes, one.name
         assert hasattr(one.fn, "__wrapped__"), one.name
 

@@ -162,7 +162,9 @@ def test_visitors_of_a_demo_do_not_see_each_other(demo: App, browser: Browser):
 
 
 def test_a_demo_takes_nothing_from_a_page_that_does_not_say_who_is_visiting(demo: App):
-    answer = upload(demo, uploaded(demo), "nameless-1")
-    assert "This page does not know whose documents these are." in answer
+    files = {"files": SAMPLE.open("rb")}
+    for headers in ({}, {"x-pdfqa-ticket": "made up"}):
+        answer = httpx.post(f"{demo.url}/gradio_api/upload", files=files, headers=headers, timeout=TIMEOUT)
+        assert (answer.status_code, "does not say whose it is" in answer.text) == (403, True)
     shown = call(demo, OPEN_DOCUMENTS, "click", ["", None], "nameless-2", action="open", document="")
     assert "harbour-heat.pdf" not in shown

@@ -34,10 +34,20 @@ def test_without_a_password_it_opens_to_this_computer_only(tmp_path: Path):
     done = refused(tmp_path / "workspace", "--host", "0.0.0.0")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "Without a password the app is open to this computer only" in done.stderr
-    assert "Set PDFQA_PASSWORD to a password, or use --demo" in done.stderr
+    assert "Set PDFQA_PASSWORD to a password, make accounts" in done.stderr
     assert not (tmp_path / "workspace").exists()
     short = refused(tmp_path / "workspace", "--host", "0.0.0.0", PDFQA_PASSWORD="short")
     assert (short.returncode, "Take 8 characters or more" in short.stderr) == (2, True)
+
+
+def test_the_page_travels_small_to_other_computers_only(demo: App, app: App):
+    far, here = (httpx.get(one.url, timeout=TIMEOUT) for one in (demo, app))
+    assert (far.headers.get("content-encoding"), here.headers.get("content-encoding")) == ("gzip", None)
+    assert "window.gradio_config" in far.text
+    assert "window.gradio_config" in here.text
+    for page in (far, here):  # of its 300 handlers only what other programs may call is described
+        assert '"/ask"' in page.text
+        assert "/page_" not in page.text.partition("window.gradio_api_info")[2]
 
 
 def test_a_damaged_database_is_said_in_a_sentence(tmp_path: Path):
@@ -55,6 +65,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 def test_with_a_password_nothing_is_read_and_nothing_taken_before_it(guarded: App):
     with httpx.Client(base_url=guarded.url, timeout=TIMEOUT) as visitor:
+        assert "--pq-strong-line:" in visitor.get("/").text.partition("</head>")[0]  # the fields can be seen
         for path in ("/config", "/gradio_api/info", "/gradio_api/queue/data?session_hash=x"):
             assert visitor.get(path).status_code == 401, path
         assert visitor.post("/gradio_api/upload", files={"files": b"%PDF"}).status_code == 401

@@ -1,0 +1,150 @@
+"""Accounts of a server that a group shares: who may sign in, as what, and for how long.
+
+Passwords are kept as argon2id hashes, the tokens of browsers as SHA-256. A sign-in ends after `IDLE` without use, after
+`LONGEST` in any case, with a new password, and with the account.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.storage.accounts import Accounts, StoredAccount
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+SHORTEST, LONGEST_PASSWORD = 8, 200  # characters
+IDLE, LONGEST = timedelta(hours=12), timedelta(days=7)
+WRONG = ("Name and password do not belong together.", "Ask whoever runs this server for a new password.")
+
+
+class AccountRole(StrEnum):
+    """What somebody may do: all; all but the models of the server; rate where they are invited; look on."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who may sign in."""
+
+    name: str
+    role: AccountRole
+
+
+class AccountService:
+    """The accounts of a server. Methods raise StorageError, and UsageError where there is no account of a name."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self._hashing = threading.Lock()  # one at a time: each takes 64 MB
+
+    def any(self) -> bool:
+        """Whether there are accounts: then nobody gets in without one."""
+        return self._accounts.any()
+
+    def list(self) -> tuple[Account, ...]:
+        """Return the accounts by their names."""
+        return tuple(_account(one) for one in self._accounts.list())
+
+    def add(self, name: str, role: AccountRole, password: str) -> Account:
+        """Make an account. Raises UsageError for a name that is taken or a password that is too short."""
+        return Account(self._accounts.add(name, role.value, self._hashed(password)), role)
+
+    def remove(self, name: str) -> None:
+        """Remove an account; whoever is signed in with it is let in no more."""
+        self._check_owner_left(name)
+        self._accounts.remove(name)
+
+    def set_password(self, name: str, password: str) -> None:
+        """Give an account another password; whoever is signed in with it has to do so again."""
+        self._accounts.change(name, password_hash=self._hashed(password))
+
+    def set_role(self, name: str, role: AccountRole) -> None:
+        """Give an account another role, from the next click on."""
+        if role is not AccountRole.OWNER:
+            self._check_owner_left(name)
+        self._accounts.change(name, role=role.value)
+
+    def _check_owner_left(self, name: str) -> None:
+        """Raise UsageError if no owner would be left among several accounts."""
+        one, others = self.named(name), [one for one in self.list() if one != self.named(name)]
+        if one is None or one.role is not AccountRole.OWNER or not others:
+            return
+        if not any(other.role is AccountRole.OWNER for other in others):
+            raise UsageError(f"“{one.name}” is the only owner.", "Make somebody else an owner first.")
+
+    def _hashed(self, password: str) -> str:
+        if not SHORTEST <= len(password) <= LONGEST_PASSWORD:
+            raise UsageError(
+                f"A password has {SHORTEST} to {LONGEST_PASSWORD} characters, this one has {len(password)}."
+            )
+        with self._hashing:
+            return _hasher().hash(password)
+
+    # ------------------------------------------------------------ signing in
+
+    def sign_in(self, name: str, password: str) -> str:
+        """Return the token of a browser that is signed in from now on.
+
+        Raises UsageError, the same for an unknown name and a wrong password, in about the same time.
+        """
+        from argon2.exceptions import VerificationError
+
+        known = self._accounts.named(name[:LONGEST_PASSWORD])
+        with self._hashing:
+            try:
+                _hasher().verify(known.password_hash if known else _nobodys(), password[:LONGEST_PASSWORD])
+            except VerificationError as error:
+                raise UsageError(*WRONG) from error
+        if known is None:
+            raise UsageError(*WRONG)
+        token = secrets.token_urlsafe(32)
+        self._accounts.sign_in(known.name, _token_hash(token), datetime.now(UTC) + LONGEST)
+        return token
+
+    def signed_in(self, token: str) -> Account | None:
+        """Return whose browser sends this token; None where its sign-in ended."""
+        found = self._accounts.signed_in(_token_hash(token), IDLE) if token else None
+        return None if found is None else _account(found)
+
+    def sign_out(self, token: str) -> None:
+        """End a sign-in."""
+        self._accounts.sign_out(_token_hash(token))
+
+    def named(self, name: str) -> Account | None:
+        """Return the account of this name, None without one."""
+        found = self._accounts.named(name)
+        return None if found is None else _account(found)
+
+
+def _account(stored: StoredAccount) -> Account:
+    return Account(stored.name, AccountRole(stored.role))
+
+
+def _token_hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    from argon2 import PasswordHasher
+
+    return PasswordHasher()  # argon2id with the parameters of RFC 9106 for little memory
+
+
+@cache
+def _nobodys() -> str:
+    """Return the hash of a password that nobody knows, so that an unknown name takes as long as a known one."""
+    return _hasher().hash(secrets.token_urlsafe(32))

@@ -1,0 +1,124 @@
+"""Who may sign in to a server that a group shares, and the browsers that are signed in.
+
+Passwords and tokens are never stored, only their hashes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.storage.database import Database, record
+from pdfqa_core.storage.names import checked_name, name_key
+from pdfqa_core.storage.tables import accounts, sign_ins
+
+NOTED = timedelta(minutes=5)  # a sign-in is noted as used at most so often
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAccount:
+    """An account as it is kept; `role` is one of `services.accounts.Role`."""
+
+    name: str
+    role: str
+    password_hash: str
+    made_at: datetime
+
+
+class Accounts:
+    """The accounts, by their names however they are spelled, and their sign-ins. All methods raise StorageError.
+
+    Methods that take a name raise UsageError where there is no such account.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, name: str, role: str, password_hash: str) -> str:
+        """Make an account and return its name. Raises UsageError if the name is taken, empty or too long."""
+        name = checked_name(name)
+        row = {"name_key": name_key(name), "name": name, "role": role, "password_hash": password_hash}
+        with self._database.write() as connection:
+            if _found(connection, name) is not None:
+                raise UsageError(f"There is an account “{name}” already.", "Choose another name.")
+            connection.execute(insert(accounts).values(row | {"made_at": datetime.now(UTC)}))
+        return name
+
+    def list(self) -> tuple[StoredAccount, ...]:
+        """Return the accounts by their names."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(accounts).order_by(accounts.c.name_key))
+            return tuple(record(StoredAccount, row) for row in rows)
+
+    def any(self) -> bool:
+        """Whether there is an account."""
+        with self._database.read() as connection:
+            return bool(connection.scalar(select(func.count()).select_from(accounts)))
+
+    def named(self, name: str) -> StoredAccount | None:
+        """Return an account, None where nobody has that name."""
+        with self._database.read() as connection:
+            return _found(connection, name)
+
+    def remove(self, name: str) -> None:
+        """Remove an account; its browsers are signed out."""
+        with self._database.write() as connection:
+            _require(connection, name)
+            connection.execute(delete(accounts).where(accounts.c.name_key == name_key(name)))
+
+    def change(self, name: str, *, role: str = "", password_hash: str = "") -> None:
+        """Give an account another role, or another password, which signs its browsers out."""
+        values = {"role": role} if role else {}
+        with self._database.write() as connection:
+            _require(connection, name)
+            if password_hash:
+                values["password_hash"] = password_hash
+                connection.execute(delete(sign_ins).where(sign_ins.c.name_key == name_key(name)))
+            if values:
+                connection.execute(update(accounts).where(accounts.c.name_key == name_key(name)).values(values))
+
+    # ------------------------------------------------------------ browsers
+
+    def sign_in(self, name: str, token_hash: str, ends_at: datetime) -> None:
+        """Note that a browser is signed in until then at the latest; sign-ins that ended are forgotten."""
+        now = datetime.now(UTC)
+        with self._database.write() as connection:
+            _require(connection, name)
+            connection.execute(delete(sign_ins).where(sign_ins.c.ends_at < now))
+            row = {"token_hash": token_hash, "name_key": name_key(name), "used_at": now, "ends_at": ends_at}
+            connection.execute(insert(sign_ins).values(row))
+
+    def signed_in(self, token_hash: str, idle: timedelta) -> StoredAccount | None:
+        """Return whose browser this is; None where its sign-in ended, or was not used for so long."""
+        now = datetime.now(UTC)
+        query = select(accounts, sign_ins.c.used_at).join(sign_ins, sign_ins.c.name_key == accounts.c.name_key)
+        query = query.where(
+            sign_ins.c.token_hash == token_hash, sign_ins.c.ends_at >= now, sign_ins.c.used_at >= now - idle
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        if row.used_at < now - NOTED:
+            with self._database.write() as connection:
+                noted = update(sign_ins).where(sign_ins.c.token_hash == token_hash).values(used_at=now)
+                connection.execute(noted)
+        return record(StoredAccount, row)
+
+    def sign_out(self, token_hash: str) -> None:
+        """Forget that a browser is signed in."""
+        with self._database.write() as connection:
+            connection.execute(delete(sign_ins).where(sign_ins.c.token_hash == token_hash))
+
+
+def _found(connection: Connection, name: str) -> StoredAccount | None:
+    row = connection.execute(select(accounts).where(accounts.c.name_key == name_key(name))).one_or_none()
+    return None if row is None else record(StoredAccount, row)
+
+
+def _require(connection: Connection, name: str) -> None:
+    if _found(connection, name) is None:
+        raise UsageError(f"There is no account “{name.strip()}”.", "See them with: pdfqa accounts list")

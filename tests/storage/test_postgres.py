@@ -1,0 +1,98 @@
+"""What holds on PostgreSQL in particular: its migrations, one writer among all programs, errors in words."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, func, select, text
+
+from pdfqa_core.errors import LockedError, StorageError
+from pdfqa_core.storage import Store
+from pdfqa_core.storage.database import MIGRATIONS, WRITING
+from pdfqa_core.storage.tables import metadata
+from tests.postgres import Postgres
+
+
+@pytest.fixture
+def empty(postgres: Postgres) -> Iterator[str]:
+    with postgres.database() as url:
+        yield url
+
+
+FIRST_THAT_GOES_BACK = "0011"  # those before it were made without a way back
+
+
+def test_every_migration_goes_up_and_down_and_ends_with_the_tables_of_the_program(empty: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    steps = [step.revision for step in ScriptDirectory(str(MIGRATIONS)).walk_revisions()]
+    engine = create_engine(empty)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        for revision in reversed(steps):
+            command.upgrade(config, revision)
+            if revision >= FIRST_THAT_GOES_BACK:
+                command.downgrade(config, "-1")
+                command.upgrade(config, revision)
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        command.downgrade(config, "0010")
+        left = set(connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")))
+        assert left.isdisjoint({"work", "accounts", "sign_ins", "predictions", "invitations"})
+        command.upgrade(config, "head")
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine.dispose()
+
+
+def test_several_programs_open_a_new_database_at_once(empty: str, tmp_path: Path) -> None:
+    opened: list[str] = []
+
+    def open_store() -> None:
+        with Store.open(tmp_path / "new", empty) as store:
+            store.owners.set_preference(threading.current_thread().name, "theme", "dark")
+            opened.append(threading.current_thread().name)
+
+    threads = [threading.Thread(target=open_store) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 4
+
+
+def test_writers_wait_for_each_other_and_readers_see_one_moment(empty: str, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "one", empty, busy_seconds=0.2) as store:
+        store.owners.set_preference("me", "theme", "before")
+        other = create_engine(empty)
+        with other.begin() as elsewhere:
+            elsewhere.execute(select(func.pg_advisory_xact_lock(WRITING)))
+            with pytest.raises(LockedError, match="Another program is writing"):
+                store.owners.set_preference("me", "theme", "lost")
+            assert store.owners.preference("me", "theme") == "before"
+        other.dispose()
+        with store.database.read() as connection:
+            query = text("SELECT value FROM preferences")
+            assert connection.execute(query).scalar() == '"before"'
+            store.owners.set_preference("me", "theme", "after")
+            assert connection.execute(query).scalar() == '"before"'
+        assert store.owners.preference("me", "theme") == "after"
+
+
+def test_a_server_that_is_not_there_is_said_without_the_password(tmp_path: Path) -> None:
+    url = f"postgresql+psycopg://me:geheim@/pdfqa?host={tmp_path}"
+    with pytest.raises(StorageError, match="does not answer") as caught:
+        Store.open(tmp_path / "workspace", url)
+    assert "geheim" not in str(caught.value)
+    assert "PDFQA_DATABASE_URL" in caught.value.hint
+
+
+def test_a_database_that_lacks_is_said(postgres: Postgres, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"does not (answer|exist)"):
+        Store.open(tmp_path / "workspace", postgres.url("nosuch"))

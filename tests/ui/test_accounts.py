@@ -1,0 +1,206 @@
+"""Signing in: over HTTP, in the browser, behind a proxy; rates, the end of a sign-in, and what a proxy may say."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from pdfqa_core.cli import main
+from pdfqa_core.errors import UsageError
+from pdfqa_core.services.accounts import AccountRole, AccountService
+from pdfqa_core.settings import ServerSettings
+from pdfqa_core.storage import Store
+from pdfqa_core.ui.accounts import KEY, SignedIn
+from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.traffic import Traffic, Waiting
+from pdfqa_core.ui.uploads import HEADER, Budget, Tickets
+
+PASSWORD = "correct horse"
+PROXY, READER = "10.0.0.7", "203.0.113.5"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Iterator[AccountService]:
+    with Store.open(tmp_path / "workspace") as store:
+        accounts = AccountService(store.accounts)
+        accounts.add("Ada", AccountRole.OWNER, PASSWORD)
+        accounts.add("Eve", AccountRole.VIEWER, PASSWORD)
+        yield accounts
+
+
+def served(people: AccountService, *, named: str = "", header: str = "", client: str = READER) -> TestClient:
+    """Return a browser of a small app behind the guards."""
+
+    async def who(request: Request) -> JSONResponse:
+        return JSONResponse({"name": request.scope[KEY].name})
+
+    proxies = Proxies(named.split(","))
+    routes = [Route(path, who, methods=["GET", "POST"]) for path in ("/", "/config", "/gradio_api/upload")]
+    guards = [
+        Middleware(Traffic, waiting=Waiting(Path("/tmp")), proxies=proxies),
+        Middleware(SignedIn, people=people, proxies=proxies, header=header),
+    ]
+    app: Any = Starlette(routes=routes, middleware=guards)
+    return TestClient(app, follow_redirects=False, client=(client, 1))
+
+
+def sign_in(browser: TestClient, name: str = "Ada", password: str = PASSWORD, **form: str) -> Any:
+    return browser.post("/sign-in", data={"name": name, "password": password, **form})
+
+
+def test_nobody_passes_without_signing_in_and_signing_out_ends_it(people: AccountService):
+    browser = served(people)
+    assert browser.get("/config").status_code == 401
+    assert browser.post("/gradio_api/upload", files={"files": b"%PDF"}).status_code == 401
+    sent = browser.get("/?tab=chat")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/sign-in?next=%3Ftab%3Dchat")
+    assert 'value="?tab=chat"' in browser.get(sent.headers["location"]).text
+    wrong = sign_in(browser, password="guess")
+    assert (wrong.status_code, "do not belong together" in wrong.text) == (401, True)
+    unknown = sign_in(browser, name="<b>", password="guess")
+    assert (unknown.status_code, "do not belong together" in unknown.text, "<b>" in unknown.text) == (401, True, False)
+    right = sign_in(browser, next="?tab=chat")
+    assert (right.status_code, right.headers["location"]) == (303, "/?tab=chat")
+    cookie = right.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    assert browser.get("/config").json() == {"name": "Ada"}
+    kept = dict(browser.cookies)
+    assert browser.post("/sign-out").headers["location"] == "/sign-in"
+    browser.cookies.update(kept)
+    assert browser.get("/config").status_code == 401
+    assert sign_in(browser, next="//evil.example").headers["location"] == "/"
+
+
+def test_a_sign_in_ends_with_a_new_password_with_the_account_and_by_itself(
+    people: AccountService, monkeypatch: pytest.MonkeyPatch
+):
+    browser = served(people)
+    sign_in(browser)
+    people.set_password("ada", "another horse")
+    assert browser.get("/config").status_code == 401
+    sign_in(browser, password="another horse")
+    assert browser.get("/config").status_code == 200
+    monkeypatch.setattr("pdfqa_core.services.accounts.IDLE", timedelta(hours=-1))
+    assert browser.get("/config").status_code == 401
+    monkeypatch.undo()
+    people.remove("Eve")
+    people.remove("Ada")
+    assert browser.get("/config").status_code == 401
+    assert not people.any()
+
+
+def test_tries_are_limited_by_address_and_by_name(people: AccountService):
+    browser = served(people)
+    assert [sign_in(browser, name=f"n{n}", password="guess").status_code for n in range(11)][-1] == 429
+    others = [served(people, client=f"203.0.113.{n}") for n in range(3)]
+    app = others[0].app
+    tried = [sign_in(TestClient(app, follow_redirects=False, client=(f"198.51.100.{n}", 1))) for n in range(11)]
+    assert [one.status_code for one in tried] == [303] * 10 + [429]
+
+
+def test_who_looks_on_uploads_nothing(people: AccountService):
+    browser = served(people)
+    sign_in(browser, name="Eve")
+    assert browser.get("/config").status_code == 200
+    refused = browser.post("/gradio_api/upload", files={"files": b"%PDF"})
+    assert (refused.status_code, "may not add files" in refused.text) == (403, True)
+
+
+def test_a_header_is_believed_from_the_named_proxy_only(people: AccountService):
+    header = {"X-Forwarded-User": "Ada"}
+    proxy = served(people, named=PROXY, header="X-Forwarded-User", client=PROXY)
+    assert proxy.get("/config", headers=header).json() == {"name": "Ada"}
+    assert proxy.get("/", headers={"X-Forwarded-User": "Mallory"}).status_code == 403
+    forger = served(people, named=PROXY, header="X-Forwarded-User", client=READER)
+    assert forger.get("/config", headers=header).status_code == 401
+    assert served(people, named=PROXY, client=PROXY).get("/config", headers=header).status_code == 401
+
+
+def asked_from(peer: str, said: str) -> dict[str, Any]:
+    return {"type": "http", "client": (peer, 1), "headers": [(b"x-forwarded-for", said.encode())]}
+
+
+def test_an_address_cannot_be_made_up_in_front_of_a_proxy():
+    named = Proxies([PROXY, "10.1.0.0/24"])
+    assert named.client(asked_from(PROXY, f"1.2.3.4, {READER}")) == READER
+    assert named.client(asked_from(PROXY, f"1.2.3.4, {READER}, 10.1.0.9")) == READER
+    assert named.client(asked_from(READER, "1.2.3.4")) == READER
+    assert named.client(asked_from("10.0.0.8", "1.2.3.4")) == "10.0.0.8"
+    assert Proxies(proxied=True).client(asked_from("10.9.9.9", f"1.2.3.4, {READER}, 127.0.0.1")) == READER
+    assert Proxies().client(asked_from("127.0.0.1", "1.2.3.4")) == "127.0.0.1"
+    with pytest.raises(UsageError, match="A proxy is named wrongly"):
+        Proxies(["proxy.example"])
+
+
+def test_a_demo_takes_uploads_of_visitors_only_and_so_many_bytes_of_each(tmp_path: Path):
+    async def taken(request: Request) -> JSONResponse:
+        return JSONResponse({"bytes": len(await request.body())})
+
+    tickets, budget = Tickets(), Budget(1_000)
+    guards = [Middleware(Traffic, waiting=Waiting(tmp_path), tickets=tickets, budget=budget)]
+    app: Any = Starlette(routes=[Route("/gradio_api/upload", taken, methods=["POST"])], middleware=guards)
+
+    def upload(ticket: str, address: str = READER) -> int:
+        browser = TestClient(app, client=(address, 1))
+        return browser.post("/gradio_api/upload", content=b"x" * 1_500, headers={HEADER: ticket}).status_code
+
+    first, second = tickets.of("visitor-1"), tickets.of("visitor-2")
+    assert tickets.of("visitor-1") == first
+    assert tickets.of("") == ""
+    assert [upload(""), upload("made up")] == [403, 403]
+    assert [upload(first) for _ in range(3)] == [200, 200, 429]
+    assert upload(second) == 200
+    for number in range(40):  # one address has a share of its own
+        last = upload(tickets.of(f"visitor {number}"))
+    assert last == 429
+    assert upload(tickets.of("visitor-3"), "198.51.100.1") == 200
+
+
+def test_accounts_are_made_changed_and_removed_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def run(*arguments: str, typed: str = PASSWORD) -> tuple[int, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{typed}\n"))
+        status = main(["accounts", *arguments, "--workspace", str(tmp_path / "workspace")])
+        captured = capsys.readouterr()
+        return status, captured.out + captured.err
+
+    assert run("list") == (
+        0,
+        "There are no accounts: whoever uses this computer uses the program without signing in.\n",
+    )
+    assert run("add", "Ada", "--role", "owner") == (0, "Ada (owner)\n")
+    assert run("add", "Ben")[1] == "Ada (owner)\nBen (member)\n"
+    status, said = run("add", "ada")
+    assert (status, "There is an account “ada” already" in said) == (2, True)
+    assert "8 to 200 characters" in run("add", "Cem", typed="short")[1]
+    assert "is the only owner" in run("remove", "Ada")[1]
+    assert "is the only owner" in run("role", "Ada", "--role", "viewer")[1]
+    assert run("role", "Ben", "--role", "viewer")[1].endswith("Ben (viewer)\n")
+    assert run("password", "Ben", typed="another horse")[0] == 0
+    assert run("remove", "Ben") == (0, "Ada (owner)\n")
+    assert "There is no account “Ben”" in run("remove", "Ben")[1]
+    assert "another horse" not in (tmp_path / "workspace" / "pdfqa.sqlite").read_bytes().decode("latin-1")
+
+
+def test_accounts_and_a_password_for_everybody_exclude_each_other():
+    from pdfqa_core.cli.serve import _check_open
+
+    open_to_all = ServerSettings(host="0.0.0.0")
+    _check_open(open_to_all, "", accounts=True)
+    with pytest.raises(UsageError, match="This workspace has accounts"):
+        _check_open(open_to_all, "a long password", accounts=True)
+    with pytest.raises(UsageError, match="believed only from named proxies"):
+        _check_open(ServerSettings(user_header="X-User", proxied=True), "", accounts=True)

@@ -100,10 +100,10 @@ class RetrievalSettings(SettingsGroup):
         Looks("Leave out stop words", "“the”, “of”, … of the question", WORDS),
     )  # fmt: skip
     embedding_model: str = setting(
-        "", "Path or hub name of the encoder; empty: the bundled one.",
+        "", "Path or hub name of the encoder, or of a pair: QUESTIONS + PASSAGES; empty: the bundled one.",
         Looks(
-            "Encoder", "Folder or hub name of a sentence-transformers model", MODELS, local=True,
-            placeholder="the bundled all-MiniLM-L6-v2",
+            "Encoder", "Folder or hub name of a sentence-transformers model; of a pair: questions + passages", MODELS,
+            local=True, placeholder="the bundled all-MiniLM-L6-v2",
         ),
     )  # fmt: skip
     embedding_precision: Literal["auto", "exact", "int8"] = setting(
@@ -173,7 +173,7 @@ class LLMSettings(SettingsGroup):
     weights: Literal["as packaged", "F16"] = Field(
         "F16", description="The embedded model's: those of its package (Q4_1), or 16-bit floats made of them once."
     )
-    url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
+    url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai); several, by commas.")
     context_size: int = Field(4096, ge=512, le=131072)
     threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one if others use it.")
     gpu_layers: int = Field(-1, ge=-1, description="Layers on a GPU; -1: as many as its memory holds, 0: none.")
@@ -316,7 +316,13 @@ class ServerSettings(SettingsGroup):
     visitor_seconds: int = Field(1200, ge=10, description="Seconds of reading that one visitor has in an hour.")
     total_mb: int = Field(2000, ge=1, description="Most MB of PDFs of all visitors of a demo together.")
     per_minute: int = Field(1200, ge=1, description="Most requests in a minute from one address to a demo.")
+    mcp: bool = Field(False, description="Offer search, ask, read page and list documents to assistants (MCP).")
     proxied: bool = Field(False, description="A proxy stands before it and says in X-Forwarded-For who is asking.")
+    proxies: str = Field(
+        "", description="Addresses or networks of the proxies that are believed, separated by commas; "
+        "empty with --proxied: this computer's and private ones.",
+    )  # fmt: skip
+    user_header: str = Field("", description="Header in which the named --proxies say which account is asking.")
 
 
 class Settings(SettingsGroup):

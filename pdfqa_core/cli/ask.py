@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
-from pdfqa_core.cli.search import filename_of, hit_row
 from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.exports.answer_rows import filename_of, turn_row
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Answer, Citation, Document, Progress, Stored, Turn
+from pdfqa_core.types import Answer, Document, Progress, Stored, Turn
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -73,48 +72,6 @@ def answered(
     finally:
         progress.clear()
     raise PdfQAError("The question was not answered.", "Ask again.")
-
-
-def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
-    """Return an answered question as it appears in JSON."""
-    answer = turn.answer
-    return {
-        "question": turn.question,
-        "answer": answer.text,
-        "refused": answer.refused,
-        "standalone_question": turn.standalone_question,
-        "citations": [citation_row(citation, documents) for citation in answer.citations],
-        "nearest": citation_row(answer.nearest, documents) if answer.nearest else None,
-        "sentences": [
-            {
-                "text": answer.text[one.start : one.end],
-                "support": one.support.value,
-                "numbers_not_found": [answer.text[start:end] for start, end in one.numbers],
-            }
-            for one in answer.sentences
-        ],
-        "hits": [hit_row(hit, documents) for hit in answer.hits],
-        "seconds": dict(answer.seconds),
-        "model": answer.model,
-        "reader": answer.reader,
-        "confidence": answer.confidence,
-        "signals": dict(answer.signals),
-        "rewriting": answer.rewriting,
-        "notes": list(answer.notes),
-        "stopped": answer.stopped,
-        "turn_id": turn.id,
-    }
-
-
-def citation_row(citation: Citation, documents: Mapping[str, Document]) -> dict[str, Any]:
-    """Return a citation as it appears in JSON."""
-    return {
-        "filename": filename_of(citation.span.document_id, documents),
-        "page": citation.span.page,
-        "quote": citation.quote,
-        "verified": citation.verified,
-        "number": citation.number,
-    }
 
 
 def plain_turn(turn: Turn, documents: Mapping[str, Document]) -> str:

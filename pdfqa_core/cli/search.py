@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
+from pdfqa_core.exports.answer_rows import hit_row
 from pdfqa_core.retrieval import page_range
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Document, Hit
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,21 +51,3 @@ def run(arguments: argparse.Namespace) -> int:
     if not rows:
         print("Nothing was found.")
     return 0
-
-
-def hit_row(hit: Hit, documents: Mapping[str, Document]) -> dict[str, Any]:
-    """Return a hit as it appears in JSON."""
-    return {
-        "rank": hit.rank,
-        "score": hit.score,
-        "filename": filename_of(hit.passage.document_id, documents),
-        "document_id": hit.passage.document_id,
-        "pages": list(hit.passage.pages),
-        "text": hit.passage.text,
-        "parts": dict(hit.parts),
-    }
-
-
-def filename_of(document_id: str, documents: Mapping[str, Document]) -> str:
-    """Return the name of a document; empty if it has been removed meanwhile."""
-    return documents[document_id].filename if document_id in documents else ""

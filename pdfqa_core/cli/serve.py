@@ -51,17 +51,25 @@ def serve(workspace: Path, settings: Settings) -> None:
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     from pdfqa_core.services import Services
     from pdfqa_core.ui import build_page, launch, temporary
+    from pdfqa_core.ui.mcp_tools import PATH as MCP_PATH
+    from pdfqa_core.ui.sign_in import SHORTEST
 
-    _check_open(settings.server, password)
+    if password and len(password) < SHORTEST:
+        raise UsageError(f"The password in {PASSWORD} is too short.", f"Take {SHORTEST} characters or more.")
+    if not workspace.exists() and not os.environ.get("PDFQA_DATABASE_URL"):
+        _check_open(settings.server, password, accounts=False)  # before a workspace is made
     if os.name == "posix":
         os.umask(0o077)  # what is written is this user's alone
     os.environ["GRADIO_TEMP_DIR"] = str(temporary.uploads())
     try:
         with Services.open(workspace, settings) as services:
+            _check_open(settings.server, password, accounts=services.accounts.any())
             page = build_page(services)
             address = launch(page, services, password=password)
             with _until_told() as told:
                 print(f"PDFQA is open at {address}  (Ctrl-C ends it)", flush=True)
+                if settings.server.mcp:
+                    print(f"Assistants (MCP) use {address.rstrip('/')}{MCP_PATH}", flush=True)
                 while not told.wait(TICK):  # Windows sees Ctrl-C only between two waits
                     pass
                 _end_in_time()
@@ -72,19 +80,27 @@ def serve(workspace: Path, settings: Settings) -> None:
         temporary.remove()
 
 
-def _check_open(server: ServerSettings, password: str) -> None:
-    """Raise UsageError where other computers could reach the app and nothing asks who is there."""
+def _check_open(server: ServerSettings, password: str, *, accounts: bool) -> None:
+    """Raise UsageError where other computers could reach the app and nothing asks who is there, or two things do."""
     from pdfqa_core.ui.gate import is_this_computer
-    from pdfqa_core.ui.sign_in import SHORTEST
 
-    if password and len(password) < SHORTEST:
-        raise UsageError(f"The password in {PASSWORD} is too short.", f"Take {SHORTEST} characters or more.")
-    if is_this_computer(server.host) or server.demo or password:
+    if accounts and (password or server.demo):
+        raise UsageError(
+            f"This workspace has accounts, so {PASSWORD} and --demo would let in whoever has none.",
+            "Leave them out, or use another workspace.",
+        )
+    if server.user_header and not (accounts and server.proxies):
+        raise UsageError(
+            "A header that names the user is believed only from named proxies, and for people who have an account.",
+            "Name the proxies (--proxies), and make accounts with: pdfqa accounts add NAME",
+        )
+    if is_this_computer(server.host) or server.demo or password or accounts:
         return
     raise UsageError(
         f"Without a password the app is open to this computer only, but it is to listen on {server.host}: "
         "whoever reaches that could read and delete everything.",
-        f"Set {PASSWORD} to a password, or use --demo, where every visitor has a space of their own.",
+        f"Set {PASSWORD} to a password, make accounts (pdfqa accounts add NAME), or use --demo, where every visitor "
+        "has a space of their own.",
     )
 
 

@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 from pdfqa_core.characters import Pieces
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, shares_of_first_tokens
-from pdfqa_core.llm.server import RETRIES, Server, StatusError
+from pdfqa_core.llm.server import RETRIES, Server, ServerError, StatusError
 from pdfqa_core.streaming import is_set, result_of
-from pdfqa_core.types import GREEDY, Message, Progress, Sampling, StopSignal, Stream, Usage
+from pdfqa_core.types import Progress
 
 TOP_TOKENS = 20  # servers give no more
 CHARACTERS_PER_TOKEN_AT_MOST = 100  # a server that writes more has lost count
@@ -154,6 +155,10 @@ class OpenAICompatible:
         """Return the models that the server offers. Raises ModelError if it does not answer."""
         return [entry["id"] for entry in result_of(self._listed(None))]
 
+    def alive(self) -> bool:
+        """Whether the server answers now."""
+        return self._server.alive(f"{self.url}/models")
+
     def unload(self) -> None:
         """Do nothing: the model is the server's."""
 
@@ -279,7 +284,7 @@ class OpenAICompatible:
                 f"{self.url} ended its reply before the first word.",
                 "The prompt may be longer than its context: use fewer passages, or set a larger context there.",
             )
-        raise ModelError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
+        raise ServerError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
 
     @staticmethod
     def _room(body: Mapping[str, Any]) -> int:

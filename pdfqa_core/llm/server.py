@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 
 if TYPE_CHECKING:
     import httpx
@@ -45,7 +46,11 @@ _HINTS = {
 }
 
 
-class StatusError(ModelError):
+class ServerError(ModelError):
+    """The server cannot be reached, does not answer in time, breaks off or refuses: it, not the model, is to blame."""
+
+
+class StatusError(ServerError):
     """The server answered with something else than 200."""
 
     def __init__(self, what: str, hint: str, status: int) -> None:
@@ -53,7 +58,7 @@ class StatusError(ModelError):
         self.status = status
 
 
-class BusyError(ModelError):
+class BusyError(ServerError):
     """The server may answer later; `wait` is in how many seconds, if it says so. Nothing of a reply has come."""
 
     def __init__(self, what: str, hint: str, words: str, wait: float | None = None) -> None:
@@ -104,11 +109,11 @@ class Server:
             except BusyError as busy:
                 if attempt == self._retries:
                     raise
-                wait = _pause(attempt) if busy.wait is None else min(busy.wait, LONGEST_WAIT)
+                pause = _pause(attempt) if busy.wait is None else min(busy.wait, LONGEST_WAIT)
                 words = busy.words
             finally:
                 request.cancel()
-            yield from _wait(wait, words, stop)
+            yield from wait(pause, words, stop)
             if is_set(stop):
                 return
 
@@ -144,6 +149,15 @@ class Server:
         except httpx.HTTPError as error:
             raise self.failure(error, begun=False) from error
 
+    def alive(self, url: str) -> bool:
+        """Whether the server answers at all within some seconds, and with no failure of its own."""
+        import httpx
+
+        try:
+            return self.client.get(url, timeout=QUICK).status_code < 500
+        except httpx.HTTPError:
+            return False
+
     def check(self, response: httpx.Response) -> None:
         """Raise BusyError or StatusError unless the status is 200."""
         status = response.status_code
@@ -167,20 +181,20 @@ class Server:
         """Return a text of the server's with the key replaced by dots."""
         return text.replace(self._key, "•••") if self._key else text
 
-    def failure(self, error: Exception, *, begun: bool) -> ModelError:
+    def failure(self, error: Exception, *, begun: bool) -> ServerError:
         """Return what an error of the connection means; `begun`: a part of the answer had come."""
         import httpx
 
         if isinstance(error, httpx.TimeoutException):
-            return ModelError(f"{self.url} did not answer in time.", "Try again, or use a smaller model there.")
+            return ServerError(f"{self.url} did not answer in time.", "Try again, or use a smaller model there.")
         reason = self.without_key(str(error)) or type(error).__name__
         if begun:
-            return ModelError(f"{self.url} broke off in the middle of a reply: {reason}.", "Ask again.")
+            return ServerError(f"{self.url} broke off in the middle of a reply: {reason}.", "Ask again.")
         hint = "Start the server or correct its address."
         words = "the server cannot be reached" if isinstance(error, httpx.ConnectError) else "the server broke off"
         if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
             return BusyError(f"{self.url} cannot be reached: {reason}.", hint, words)
-        return ModelError(f"{self.url} cannot be reached: {reason}.", hint)
+        return ServerError(f"{self.url} cannot be reached: {reason}.", hint)
 
 
 def cut(response: httpx.Response | None) -> None:
@@ -210,7 +224,7 @@ def _retry_after(value: str) -> float | None:
     return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
-def _wait(seconds: float, words: str, stop: StopSignal | None) -> Iterator[Progress]:
+def wait(seconds: float, words: str, stop: StopSignal | None) -> Iterator[Progress]:
     """Wait while counting down; end at once when `stop` is set."""
     end = time.monotonic() + seconds
     shown = 0

@@ -1,0 +1,303 @@
+"""kill -9 and SIGTERM in the middle of work, again and again: what was acknowledged and is lost, what is half there.
+
+Usage: python benchmarks/kills.py [--rounds 6] [--kinds ingest index rate chat evaluate train] [--quick]
+A child process works on one workspace and says what is done; after a random time it is ended. Then the database is
+checked (integrity, foreign keys), all that was acknowledged is looked for, and the next round goes on in the same
+workspace. At the end the work is done once more without an end. Needs reportlab (requirements-dev.txt).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from pdfqa_core.errors import PdfQAError  # noqa: E402
+from pdfqa_core.evaluation_types import Evaluation  # noqa: E402
+from pdfqa_core.models import TrainedModel  # noqa: E402
+from pdfqa_core.protocols.gold import read_gold  # noqa: E402
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
+from pdfqa_core.services.synthesis import SynthesisPlan  # noqa: E402
+from pdfqa_core.services.systems import grid  # noqa: E402
+from pdfqa_core.services.training import TrainingPlan  # noqa: E402
+from pdfqa_core.settings import Settings  # noqa: E402
+from pdfqa_core.study_types import Rating  # noqa: E402
+from pdfqa_core.synthesis import RULES  # noqa: E402
+from pdfqa_core.training import LATE_INTERACTION, Step, TrainingSettings  # noqa: E402
+from pdfqa_core.types import Document, Stored  # noqa: E402
+
+SETTINGS = (
+    Settings().changed("retrieval", retriever="bm25").changed("reading", reader="extractive", refusal="none")
+)  # fmt: skip
+PDF = SAMPLE / "harbour-heat.pdf"
+QUESTION = "How often are the meters read?"
+LONGEST = 3.0  # seconds after the first acknowledgement until the end
+LONGEST_TRAINING = 12.0
+OPENED = 8  # indexes of a round that are opened and counted, drawn by chance
+SIGNALS = {"kill -9": signal.SIGKILL, "SIGTERM": signal.SIGTERM}
+TRAINING = TrainingPlan(
+    LATE_INTERACTION, "kills", unreviewed=True,
+    settings=TrainingSettings(steps=20, batch=4, evaluate_every=4, patience=0),
+)  # fmt: skip
+
+
+# ------------------------------------------------------------ the work
+
+
+def acknowledge(what: str) -> None:
+    """Say that something is done, past all buffers."""
+    os.write(1, f"{what}\n".encode())
+
+
+def made_pdf(folder: Path, number: int) -> Path:
+    """Write a PDF of eight pages that no other round writes."""
+    from reportlab.pdfgen.canvas import Canvas
+
+    path = folder / f"made-{number}-{os.getpid()}.pdf"
+    canvas = Canvas(str(path))
+    for page in range(8):
+        for line in range(40):
+            canvas.drawString(
+                60, 780 - 18 * line, f"Line {line} of page {page}: meter {number * 1000 + line} was read."
+            )
+        canvas.showPage()
+    canvas.save()
+    return path
+
+
+def ingest(services: Services, first: int) -> Iterator[str]:
+    """Read PDFs in."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number in itertools.count(first):
+            for event in services.documents.ingest(LOCAL_OWNER, [made_pdf(Path(folder), number)]):
+                if isinstance(event, Document):
+                    yield event.id
+
+
+def index(services: Services, first: int) -> Iterator[str]:
+    """Index all documents in ever other passages."""
+    for number in itertools.count(first):
+        for _ in services.indexes.build(LOCAL_OWNER, sized(number)):
+            pass
+        yield str(number)
+
+
+def sized(number: int) -> Settings:
+    """Return settings with passages of their own."""
+    return SETTINGS.changed("chunking", size=20 + number % 400, step=20)
+
+
+def rate(services: Services, first: int) -> Iterator[str]:
+    """Rate an answer again and again, in two ratings that belong together."""
+    study = services.studies.list(LOCAL_OWNER)[0]
+    store = services._store.studies
+    for number in itertools.count(first):
+        now = datetime.now(UTC)
+        store.save_ratings([
+            Rating(study.id, study.turn_ids[0], "Ada", name, str(number % 2), f"round {number}", 1.0, now)
+            for name in ("answer", "intent")
+        ])  # fmt: skip
+        yield str(number)
+
+
+def chat(services: Services, first: int) -> Iterator[str]:
+    """Ask in one conversation."""
+    conversation = services.conversations.list(LOCAL_OWNER)[0].id
+    for number in itertools.count(first):
+        for event in services.answers.ask(
+            LOCAL_OWNER, f"{QUESTION} ({number})", SETTINGS, conversation_id=conversation
+        ):
+            if isinstance(event, Stored):
+                yield event.turn.id
+
+
+def evaluate(services: Services, _first: int) -> Iterator[str]:
+    """Measure retrieval."""
+    file, systems = read_gold(SAMPLE / "questions.jsonl"), grid(SETTINGS, ["windows"], ["bm25"])
+    documents = services.documents.document_ids(LOCAL_OWNER, [PDF.name])
+    while True:
+        for event in services.evaluation.evaluate_retrieval(LOCAL_OWNER, file, systems, document_ids=documents):
+            if isinstance(event, Evaluation):
+                yield event.id
+
+
+def train(services: Services, _first: int) -> Iterator[str]:
+    """Train a model; each step is said, and the model at the end."""
+    while True:
+        for event in services.training.train(LOCAL_OWNER, TRAINING, SETTINGS):
+            if isinstance(event, Step):
+                yield "step"
+            elif isinstance(event, TrainedModel):
+                yield f"model {event.name}"
+                services.models.files.encoders.remove(event.name)
+
+
+KINDS: dict[str, Callable[[Services, int], Iterator[str]]] = {
+    "ingest": ingest, "index": index, "rate": rate, "chat": chat, "evaluate": evaluate, "train": train,
+}  # fmt: skip
+
+
+def prepare(workspace: Path) -> None:
+    """Make a workspace with the sample, an answer, a study of it, and questions to train on."""
+    with Services.open(workspace, SETTINGS) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+        (stored,) = [one for one in services.answers.ask(LOCAL_OWNER, QUESTION, SETTINGS) if isinstance(one, Stored)]
+        study = services.studies.create_of(LOCAL_OWNER, stored.conversation_id, stored.turn.id)
+        services.studies.sign_in(LOCAL_OWNER, study.id, "Ada")
+        list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=2), SETTINGS))
+
+
+# ------------------------------------------------------------ the rounds
+
+
+def ended(kind: str, workspace: Path, first: int, number: int, delay: float) -> list[str]:
+    """Begin the work, end it so many seconds after its first word; return what it acknowledged."""
+    child = subprocess.Popen(
+        [sys.executable, __file__, "--work", kind, "--workspace", str(workspace), "--first", str(first)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stderr is not None
+    errors: list[bytes] = []
+    threading.Thread(target=lambda: errors.append(child.stderr.read()), daemon=True).start()
+    begun, rest = child.stdout.readline(), list[bytes]()
+    reader = threading.Thread(target=lambda: rest.append(child.stdout.read()))
+    reader.start()
+    time.sleep(delay)
+    if child.poll() is None:
+        child.send_signal(number)
+    child.wait()
+    reader.join()
+    if child.returncode not in (-number, 0) or not begun:
+        sys.exit(f"{kind} ended by itself ({child.returncode}): {b''.join(errors).decode()[-2000:]}")
+    words = (begun + rest[0]).decode().split("\n")
+    return [word for word in words[:-1] if word]  # a last line without an end was not said
+
+
+def damage(workspace: Path) -> list[str]:
+    """Return what the database says about itself."""
+    with closing(sqlite3.connect(workspace / "pdfqa.sqlite")) as database:
+        said = [str(row[0]) for row in database.execute("PRAGMA integrity_check")]
+        broken = database.execute("PRAGMA foreign_key_check").fetchall()
+    return [one for one in said if one != "ok"] + [f"foreign key: {row}" for row in broken]
+
+
+def lost(kind: str, services: Services, acknowledged: list[str]) -> list[str]:
+    """Return what was acknowledged and is not there whole."""
+    match kind:
+        case "ingest":
+            return [one for one in acknowledged if not whole(services, one)]
+        case "index":
+            found = []
+            different = list(dict.fromkeys(acknowledged))
+            for number in random.sample(different, min(len(different), OPENED)):
+                settings = sized(int(number))
+                for _ in services.indexes.build(LOCAL_OWNER, settings):
+                    pass
+                stats = services.indexes.stats(LOCAL_OWNER, settings)
+                right = len(services.indexes.passages(LOCAL_OWNER, settings))
+                if stats is None or stats.passages != right:
+                    found.append(number)
+            return found
+        case "rate":
+            database = services.workspace / "pdfqa.sqlite"
+            with closing(sqlite3.connect(database)) as connection:
+                kept = Counter(row[0] for row in connection.execute("SELECT comment FROM ratings"))
+            half = [comment for comment, count in kept.items() if count != 2]
+            return [one for one in acknowledged if f"round {one}" not in kept] + half
+        case "chat":
+            conversation = services.conversations.list(LOCAL_OWNER)[0].id
+            turns = {turn.id: turn for turn in services.conversations.get(LOCAL_OWNER, conversation).turns}
+            return [one for one in acknowledged if one not in turns or not turns[one].answer.text]
+        case "evaluate":
+            return [one for one in acknowledged if not services.evaluation.get(LOCAL_OWNER, one).systems[0].items]
+    return []  # a step of training is taken again; that it comes to an end is what `goes_on` looks at
+
+
+def whole(services: Services, document_id: str) -> bool:
+    """Whether a document is there with its PDF and all its pages."""
+    try:
+        document = services.documents.get(LOCAL_OWNER, document_id)
+        pages = services.documents.pages(LOCAL_OWNER, document_id, SETTINGS)
+        return (
+            services.documents.original(LOCAL_OWNER, document_id).path.is_file() and len(pages) == document.page_count
+        )
+    except PdfQAError:
+        return False
+
+
+def goes_on(kind: str, workspace: Path, first: int) -> bool:
+    """Whether the work is done once more, from its beginning to an end, in the workspace that was left."""
+    with Services.open(workspace, SETTINGS) as services:
+        work = KINDS[kind](services, first)
+        for said in work:
+            if kind != "train" or said.startswith("model"):
+                work.close()
+                return True
+    return False
+
+
+def rounds(kind: str, name: str, options: argparse.Namespace) -> tuple[int, int, int, bool]:
+    """Return how much was acknowledged, lost and found damaged, and whether the work goes on afterwards."""
+    random.seed(f"{kind} {name}")
+    acknowledged, gone, damaged = 0, 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PDFQA_MODELS"] = str(Path(folder) / "models")
+        workspace = Path(folder) / "workspace"
+        prepare(workspace)
+        for number in range(options.rounds):
+            longest = LONGEST_TRAINING if kind == "train" else LONGEST
+            said = ended(kind, workspace, 10_000 * (number + 1), SIGNALS[name], random.uniform(0, longest))
+            damaged += len(damage(workspace))
+            with Services.open(workspace, SETTINGS) as services:
+                gone += len(lost(kind, services, said))
+            acknowledged += len(said)
+        return acknowledged, gone, damaged, goes_on(kind, workspace, 10**7)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=6, help="of each kind and signal")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--quick", action="store_true", help="two rounds of rate and chat with kill -9, under 45 s")
+    parser.add_argument("--work", choices=KINDS, help=argparse.SUPPRESS)
+    parser.add_argument("--workspace", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        with Services.open(options.workspace, SETTINGS) as services:
+            for said in KINDS[options.work](services, options.first):
+                acknowledge(said)
+        return
+    signals = list(SIGNALS)
+    if options.quick:
+        options.rounds, options.kinds, signals = 2, ["rate", "chat"], signals[:1]
+    print(f"{'work':<9} {'ended by':<8} {'rounds':>6} {'acknowledged':>13} {'lost':>5} {'damage':>7}  goes on")
+    total, whole_ = 0, 0
+    for kind in options.kinds:
+        for name in signals:
+            done, gone, damaged, on = rounds(kind, name, options)
+            total, whole_ = total + done, whole_ + done - gone
+            print(f"{kind:<9} {name:<8} {options.rounds:>6} {done:>13} {gone:>5} {damaged:>7}  {'yes' if on else 'NO'}",
+                  flush=True)  # fmt: skip
+    print(f"Of {total} acknowledged pieces of work {whole_} are there: {whole_ / max(1, total):.4f} x as many")
+
+
+if __name__ == "__main__":
+    main()

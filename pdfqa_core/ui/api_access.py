@@ -1,0 +1,123 @@
+"""Who uses the server as a program: with a token, or without one from this computer as the page's own user."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.accounts import Account, AccountRole
+from pdfqa_core.services.tokens import PREFIX
+from pdfqa_core.ui.accounts import KEY
+from pdfqa_core.ui.gate import is_this_computer
+
+BEARER = "bearer "
+FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+CLOSED = ("/gradio_api/mcp", "/metrics")  # what Gradio itself asks no password for
+NEEDED = UsageError(
+    "This needs a token.",
+    "Make one with `pdfqa tokens add NAME` where the server runs, and send the header Authorization: Bearer TOKEN.",
+)
+
+
+class Access:
+    """Whom a request acts for. `asks`: the page asks for a password, so that programs need a token everywhere.
+
+    `accounts`: it asks for an account; a token then has the rights of a member.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._tokens = services.tokens
+        self._server = services.settings.server
+        self.asks = False
+        self.accounts = False
+
+    def owner(self, request: Any) -> str:
+        """Return whose documents a request (Gradio's or Starlette's) is about.
+
+        Raises UsageError: the token is not valid, or there is none and the request is not from this computer's user.
+        A demo has no such user. A request that was passed on by a proxy does not count as from this computer.
+        """
+        if token := token_in(request.headers):
+            return self._tokens.owner(self._tokens.of(token))
+        passed_on = self._server.proxied or any(name in request.headers for name in FORWARDED)
+        here = is_this_computer(getattr(request.client, "host", "") or "")
+        if self.asks or self.accounts or self._server.demo or passed_on or not here:
+            raise NEEDED
+        return LOCAL_OWNER
+
+    def program(self, headers: Any) -> str:
+        """Return whose documents those of a program are that sent these headers; empty without a valid token."""
+        try:
+            return self._tokens.owner(self._tokens.of(token)) if (token := token_in(headers)) else ""
+        except PdfQAError:
+            return ""
+
+
+def token_in(headers: Any) -> str:
+    """Return our token in the header Authorization, empty where there is none (others' tokens are not ours to read)."""
+    given = str(headers.get("authorization", ""))
+    token = given[len(BEARER) :].strip() if given.lower().startswith(BEARER) else ""
+    return token if token.startswith(PREFIX) else ""
+
+
+class TokenGate:
+    """Middleware that lets valid tokens past the page's password, and nobody else to MCP and metrics.
+
+    A token that is not valid gets 401 and a sentence wherever it is sent. `page` is where Gradio keeps who is signed
+    in.
+    """
+
+    def __init__(self, app: ASGIApp, *, access: Access, page: Any) -> None:
+        self._app = app
+        self._access = access
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        closed = scope["type"] == "http" and str(scope["path"]).startswith(CLOSED)
+        token = token_in(headers)
+        if closed or token:
+            try:
+                await run_in_threadpool(self._access.owner, _Asked(scope))
+            except PdfQAError as error:
+                said = {"WWW-Authenticate": "Bearer"}
+                await JSONResponse({"error": {"what": error.what, "hint": error.hint}}, 401, said)(scope, receive, send)
+                return
+        if token and self._access.accounts:
+            await self._app({**scope, KEY: Account("token", AccountRole.MEMBER)}, receive, send)
+        elif token and self._access.asks:
+            await self._signed_in(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _signed_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on as one of a browser that has typed the password, which is true for this request only."""
+        app, once = self._page.app, secrets.token_urlsafe(32)
+        cookie = f"access-token-unsecure-{app.cookie_id}={once}".encode()
+        headers = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
+        app.tokens[once] = "token"
+        try:
+            await self._app({**scope, "headers": [*headers, (b"cookie", cookie)]}, receive, send)
+        finally:
+            app.tokens.pop(once, None)
+
+
+class _Asked:
+    """What `Access` looks at in a request."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.headers = Headers(scope=scope)
+        self.client = _Client((scope["client"] or ("",))[0])
+
+
+class _Client:
+    def __init__(self, host: str) -> None:
+        self.host = host

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from northwind import arguments, check
 
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.models import TrainedModel
 from pdfqa_core.protocols.gold import read_gold
@@ -22,7 +23,6 @@ from pdfqa_core.services.training import Prepared, TrainingPlan
 from pdfqa_core.settings import Settings
 from pdfqa_core.synthesis import RULES, ZERO_SHOT
 from pdfqa_core.training import BI_ENCODER, KINDS, LATE_INTERACTION, RoundRecord, Scored, TrainingSettings, said
-from pdfqa_core.types import Evaluation
 
 MEASURES = ("MRR", "HR@1", "HR@3", "HR@5")
 QUICK_FILES = ("PerksPlus.pdf", "Benefit_Options.pdf", "employee_handbook.pdf")
@@ -120,11 +120,9 @@ def main() -> None:
     settings = Settings()
     forms = {BI_ENCODER: ["dense", "hybrid"], LATE_INTERACTION: ["late interaction", "late, of hybrid"]}
     if options.quick:
-        print(
-            f"--quick: {', '.join(QUICK_FILES)} and {2 * QUICK.steps} steps of late interaction on held-out questions:"
-        )
+        print(f"--quick: {', '.join(QUICK_FILES)} and {2 * QUICK.steps} steps, on held-out questions:")
         print("too few to learn anything")
-        training, kinds = QUICK, (LATE_INTERACTION,)
+        training = QUICK
         settings = settings.changed("retrieval", retriever="bm25")
     ratios = {}
     with tempfile.TemporaryDirectory() as folder, Services.open(Path(folder), settings) as services:

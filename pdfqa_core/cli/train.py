@@ -1,6 +1,6 @@
 """`pdfqa train`: fine-tunes a retriever on the accepted questions of one's own documents.
 
-A run that was stopped goes on where it ended when the same command is given again. What it will take is told first.
+A run that was stopped goes on where it ended when the same command is given again. It says first how long it will take.
 """
 
 from __future__ import annotations
@@ -15,17 +15,15 @@ from typing import Any
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
-from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.statistics import Summary
 from pdfqa_core.models import TrainedModel
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.training import Prepared, TrainingPlan
+from pdfqa_core.services.training import Prepared, TrainingPlan, compared_on
 from pdfqa_core.settings import Settings
 from pdfqa_core.training import KINDS, RoundRecord, Scored, Step, TrainingSettings, said
-from pdfqa_core.types import Evaluation, Progress
+from pdfqa_core.types import Progress
 
-OF_THE_FILE = ("HR@5", "MRR")
 Row = tuple[Summary, Summary, Summary]
 
 _NUMBERS: Mapping[str, tuple[str, type, str]] = {  # option: (field of TrainingSettings, type, help)
@@ -35,6 +33,7 @@ _NUMBERS: Mapping[str, tuple[str, type, str]] = {  # option: (field of TrainingS
     "learning-rate": ("learning_rate", float, "highest learning rate of AdamW"),
     "warm-up": ("warm_up", float, "share of the steps in which the learning rate rises"),
     "scale": ("scale", float, "factor of scores before the softmax; 0: 20 for cosines, 1 for late interaction"),
+    "distil": ("distil", float, "weight of the margins of --teacher beside the loss (Margin-MSE); 0: none"),
     "chunk": ("chunk", int, "texts computed at once; fewer take less memory and more time"),
     "evaluate-every": ("evaluate_every", int, "steps between two scorings of held-out questions"),
     "patience": ("patience", int, "scorings without a better one after which a round ends; 0: never"),
@@ -118,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
                 if isinstance(found, Progress):
                     progress.show(found)
                 else:
-                    evaluated = _rows(found)
+                    evaluated = compared_on(found)
             services.training.add_to_card(model, f"On {gold.name}", evaluated)
     progress.clear()
     if arguments.json:
@@ -165,16 +164,6 @@ def _prepared(event: Prepared) -> str:
     sizes = f"{found.memory / 1e9:.1f} GB of memory and {found.disk / 1e9:.1f} GB of disk"
     time = f"At most {progress.duration(found.seconds)}, {sizes}. Ctrl-C stops it; the same command goes on from there."
     return "\n".join([f"{event.name}: {counts}; {event.passages} passages", time, *event.notes])
-
-
-def _rows(evaluation: Evaluation) -> dict[str, Row]:
-    cells = compare(evaluation, measures=OF_THE_FILE, baseline="before").cells
-    found = {}
-    for measure in OF_THE_FILE:
-        after = cells["after"][measure]
-        assert after.difference is not None
-        found[measure] = (cells["before"][measure].summary, after.summary, after.difference)
-    return found
 
 
 def _object(prepared: Prepared | None, model: TrainedModel | None, evaluated: Mapping[str, Row]) -> dict[str, Any]:

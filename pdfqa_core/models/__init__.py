@@ -46,7 +46,7 @@ class Models:
                 "Visitors of a demo cannot change its models.",
                 "Run the app on your own computer to use others.",
             )
-        return Changes(self.language, self.files)
+        return Changes(self.language, self.files, self.encoders)
 
     def warm_up(self) -> None:
         """Load the encoder, then the language model, in the background."""

@@ -5,18 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.interfaces import Message, StopSignal
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.catalogue import entry, is_path, title_of
+from pdfqa_core.llm.several import Several, servers_at
 from pdfqa_core.models.encoder_files import title_of_encoder
+from pdfqa_core.models.encoders import Encoders
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.models.language import LanguageModel, api_key
 from pdfqa_core.models.speed import Speed, speed_test
+from pdfqa_core.retrieval.paired_encoder import parts_of
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.streaming import complete
-from pdfqa_core.types import Message, Progress, StopSignal
+from pdfqa_core.types import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,7 @@ class Changes:
 
     language: LanguageModel
     files: ModelFiles
+    encoders: Encoders
 
     # ------------------------------------------------------------ files
 
@@ -48,15 +54,17 @@ class Changes:
 
     def use_encoder(self, name: str) -> None:
         """Compare meanings by an encoder ("" is the bundled one), now and at the next start. Raises ModelError."""
-        self.files.encoders.find(name)
+        for part in parts_of(name):
+            self.files.encoders.find(part)
         self.files.remember_encoder(name)
         self.files.encoders.chosen = name
 
     def remove_encoder(self, name: str) -> None:
         """Delete the files of an encoder. Raises PdfQAError if it is in use or being fetched."""
-        if name == self.files.encoders.chosen:
+        if name and name in parts_of(self.files.encoders.chosen or ""):
             raise PdfQAError(f"{title_of_encoder(name)} is in use.", "Use another encoder first.")
         self.files.encoders.remove(name)
+        self.encoders.forget(name)
 
     # ------------------------------------------------------------ the model in use
 
@@ -91,11 +99,13 @@ class Changes:
 
     # ------------------------------------------------------------ servers
 
-    def _server(self, url: str, model: str = "") -> OpenAICompatible:
+    def _server(self, url: str, model: str = "") -> OpenAICompatible | Several:
         if not url.strip():
             raise UsageError("There is no address.", "Type one such as http://127.0.0.1:8080/v1.")
         context = self.language.wanted.context_size
-        return OpenAICompatible(url, model=model.strip(), api_key=api_key(), context_size=context)
+        return servers_at(
+            url, partial(OpenAICompatible, model=model.strip(), api_key=api_key(), context_size=context)
+        )  # fmt: skip
 
     def server_models(self, url: str) -> list[str]:
         """Return the models of a server. Raises UsageError, ModelError."""

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval import AUTO, CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
+from pdfqa_core.retrieval.paired_encoder import PairedEncoder, parts_of
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.settings_sources import models_path
-from pdfqa_core.types import StopSignal
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ def graphs_path(llm: LLMSettings) -> Path:
 
 
 class Encoders:
-    """Makes each model once. Loads nothing before it is used.
+    """Makes each model once. Loads nothing before it is used. Two names with " + " between them are a pair.
 
     `make` makes an encoder of a path or hub name and a precision; `find_late` gives the folder of a late interaction
     model that goes by a name here.
@@ -58,7 +59,8 @@ class Encoders:
         """Return encoders whose ONNX graphs lie below `folder`; `find` gives the folder of a name known here."""
 
         def make(path_or_name: str, precision: str) -> PassageEncoder:
-            return Encoder(find(path_or_name), graphs=folder, precision=precision)
+            found = [Encoder(find(part), graphs=folder, precision=precision) for part in parts_of(path_or_name)]
+            return PairedEncoder(*found) if len(found) > 1 else found[0]
 
         return cls(make, find_late)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.llm import Engine, engines
 from pdfqa_core.llm.catalogue import (
     AUTO,
@@ -29,11 +30,11 @@ from pdfqa_core.llm.catalogue import (
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.llm.hardware import default_threads
+from pdfqa_core.llm.several import servers_at
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.streaming import EitherStop
-from pdfqa_core.types import StopSignal
 
 # Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
 ENGINE_FIELDS = (
@@ -174,6 +175,14 @@ class LanguageModel:
         """How much of the model in memory is on a GPU, None where nothing is."""
         return self._llm.engine.offload if self._llm is not None else None
 
+    @property
+    def calls(self) -> tuple[int, int]:
+        """How many calls the model is answering, and how many wait for it."""
+        if self._llm is None:
+            return 0, 0
+        calls = self._llm.calls
+        return min(calls, self._llm.parallel), max(0, calls - self._llm.parallel)
+
     def llm(self) -> CurrentLLM:
         """Return the language model, not necessarily loaded.
 
@@ -189,7 +198,9 @@ class LanguageModel:
     def _build(self, chosen: LLMSettings) -> Engine:
         make: Callable[..., Engine] = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
-            return make(chosen.url, model=chosen.model, api_key=api_key(), context_size=chosen.context_size)
+            named = {"model": chosen.model, "api_key": api_key(), "context_size": chosen.context_size}
+            engine: Engine = servers_at(chosen.url, partial(make, **named))
+            return engine
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
             raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
         folders = self._files.folders

@@ -82,7 +82,7 @@ def keep_trained(
     """
     target, temporary = folder / record.name, folder / f".{uuid.uuid4().hex}.tmp"
     if target.exists():
-        raise UsageError(f"There is a model called {record.name} already.", "Choose another --name, or remove it.")
+        raise UsageError(f"There is a model called {record.name} already.", "Choose another name, or remove it.")
     try:
         temporary.mkdir(parents=True)
         save(temporary)
@@ -95,7 +95,7 @@ def keep_trained(
         reason = getattr(error, "strerror", None) or str(error)
         raise StorageError(
             f"The model {record.name} could not be written to {folder}: {reason}.",
-            "What was learnt is kept: free some space and give the same command again.",
+            "What was learnt is kept: free some space and go on.",
         ) from error
     return TrainedModel(record.name, str(target), record)
 

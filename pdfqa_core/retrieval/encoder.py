@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.model_folder import INSTALL, LOADING, LocalModel, encodable
 from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, Graph, GraphFolder, Made, folder_of, form_hash
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 OnProgress: TypeAlias = Callable[[Progress], None]
@@ -212,6 +213,11 @@ class Encoder(BatchEncoder):
 
     def fresh_model(self) -> Any:
         """Return the SentenceTransformer, loaded anew: who asks may change it. Raises ModelError."""
+        if self._files.json("config.json").get("model_type") == "dpr":
+            raise ModelError(
+                f"{self._files.name} is a DPR encoder as the transformers library saves it.",
+                "Use it as sentence-transformers has it: its repositories sentence-transformers/facebook-dpr-…",
+            )
         with self._lock, self._files.loading() as folder:
             from sentence_transformers import SentenceTransformer
 

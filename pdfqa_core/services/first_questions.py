@@ -1,4 +1,4 @@
-"""Questions to begin with: those that a document's own headings ask, or name, and that its pages answer."""
+"""Questions to begin with: accepted ones, then what a document's own headings ask, or name, and its pages answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 
 from pdfqa_core.chunking.sections import Section as Part
 from pdfqa_core.chunking.sections import outline, sections
@@ -17,7 +17,8 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.settings import Settings
-from pdfqa_core.storage import Reading
+from pdfqa_core.storage import Outcome, Reading, SyntheticQuestion
+from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.types import Document, Page
 
 MOST = 3
@@ -33,23 +34,40 @@ _FEWEST = 3  # words of a heading that asks
 
 
 class FirstQuestions:
-    """Questions about one document that a search of it answers; kept in memory until its text changes."""
+    """Questions about one document that a search of it answers; kept in memory until its text changes.
 
-    def __init__(self, documents: DocumentService, indexes: IndexService) -> None:
+    Those that a person accepted (see `SynthesisService`) come first.
+    """
+
+    def __init__(self, documents: DocumentService, indexes: IndexService, made: SyntheticQuestions) -> None:
+        self._made = made
         self._documents = documents
         self._indexes = indexes
         self._known: OrderedDict[tuple[str, ...], tuple[str, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def offer(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...]:
-        """Return at most MOST questions, in the order of the document; none is better than one it does not answer.
+    def accepted(self, owner: str, document_ids: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return at most MOST accepted questions about these documents (none given: all), of each in turn."""
+        by_document: dict[str, list[SyntheticQuestion]] = {}
+        for one in self._made.list(owner, [Outcome.ACCEPTED], document_ids):
+            by_document.setdefault(one.document_id, []).append(one)
+        spread = [_spread(sorted(own, key=lambda one: one.spans[0].page)) for own in by_document.values()]
+        in_turn = [one.text for row in zip_longest(*spread) for one in row if one is not None]
+        return tuple(dict.fromkeys(in_turn))[:MOST]
 
-        A question is offered only if the best passage of a search for it by words lies in the section that it is made
-        of, and the search is as sure as an answer needs it to be.
+    def offer(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...]:
+        """Return at most MOST questions; none is better than one that the document does not answer.
+
+        Accepted ones first. Another one is offered only if the best passage of a search for it by words lies in the
+        section that it is made of, and the search is as sure as an answer needs it to be; those are in the order of the
+        document.
         """
         known = self.known(owner, document_id, settings)
         if known is not None:
             return known
+        return _first(self.accepted(owner, (document_id,)), self._found(owner, document_id, settings))
+
+    def _found(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...]:
         document, reading = self._documents.readable(owner, settings, (document_id,))[0]
         if document.filename == sample_pdf().name:
             questions = _of_sample()
@@ -67,8 +85,12 @@ class FirstQuestions:
         found = self._documents.readable(owner, settings, (document_id,))
         if not found:
             return ()
+        accepted = self.accepted(owner, (document_id,))
+        if len(accepted) == MOST:
+            return accepted
         with self._lock:
-            return self._known.get(_key(owner, found[0][1], settings))
+            cached = self._known.get(_key(owner, found[0][1], settings))
+        return None if cached is None else _first(accepted, cached)
 
     def _answered(
         self, owner: str, document: Document, pages: Sequence[Page], language: str, settings: Settings
@@ -86,6 +108,17 @@ class FirstQuestions:
             if len(found) == MOST:
                 break
         return tuple(question for _, question in sorted(found, key=lambda one: one[0]))
+
+
+def _first(accepted: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*accepted, *others)))[:MOST] if accepted else tuple(others)
+
+
+def _spread(questions: Sequence[SyntheticQuestion]) -> list[SyntheticQuestion]:
+    """Return at most MOST of them, from the beginning to the end."""
+    if len(questions) <= MOST:
+        return list(questions)
+    return [questions[place * (len(questions) - 1) // (MOST - 1)] for place in range(MOST)]
 
 
 def _key(owner: str, reading: Reading, settings: Settings) -> tuple[str, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdfqa_core.evaluation_types import GoldItem
 from pdfqa_core.models import ModelFiles
 from pdfqa_core.retrieval import needs_embeddings, prepared
+from pdfqa_core.retrieval.paired_encoder import parts_of
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.training import check_leakage, question_hash
-from pdfqa_core.types import GoldItem
 
 
 class LeakageCheck:
@@ -22,7 +23,7 @@ class LeakageCheck:
     def check(self, owner: str, settings: Settings, items: Sequence[GoldItem]) -> None:
         """Raise UsageError where the recipe uses a model that was trained on passages these questions are made of."""
         retrieval = settings.retrieval.model_dump()
-        used = [settings.retrieval.embedding_model] if needs_embeddings(retrieval) else []
+        used = [*parts_of(settings.retrieval.embedding_model)] if needs_embeddings(retrieval) else []
         used += [settings.retrieval.late_model] if prepared(retrieval) else []
         records = [one.record for one in self._files.encoders.trained() if one.name in used or one.path in used]
         if not records:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.exports.synthetic_questions import write_beir, write_questions
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Models
 from pdfqa_core.retrieval import Index
 from pdfqa_core.services.documents import DocumentService
@@ -37,7 +38,8 @@ from pdfqa_core.synthesis import (
     Generator as Asker,
 )
 from pdfqa_core.text import terms
-from pdfqa_core.types import Passage, Progress, StopSignal
+from pdfqa_core.time_left import TimeLeft
+from pdfqa_core.types import Passage, Progress
 
 MOST_A_PASSAGE = 10
 MOST_EXAMPLES = 8  # more do not fit beside a passage in a small model's context
@@ -125,6 +127,19 @@ class SynthesisService:
         """Store what a person decided and how the question shall read. Raises UsageError for an unknown question."""
         return self._kept.decide(owner, question_id, outcome, text)
 
+    def restore(self, owner: str, before: SyntheticQuestion) -> None:
+        """Take a decision back: the question is again as `before`. Raises UsageError for an unknown question."""
+        self._kept.restore(owner, before)
+
+    def drawn(self, owner: str, plan: SynthesisPlan, settings: Settings) -> tuple[int, int]:
+        """Return of how many passages questions would be made, and of how many of them they have been. UsageError."""
+        plan.check()
+        model = "" if plan.kind == RULES else self._models.language.llm().name
+        before = self._kept.passages(owner, plan.kind, model, plan.seed)
+        passages = self._indexes.passages(owner, settings, plan.document_ids)
+        found = sample_passages(passages, plan.per_document, plan.seed)
+        return len(found), sum(one.id in before for one in found)
+
     def questions_file(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[bytes, int]:
         """Return the questions with these outcomes as JSON lines that an evaluation reads, and how many there are.
 
@@ -192,8 +207,11 @@ class SynthesisService:
         titles = {document.id: document.title or document.filename for document in self._documents.list(owner)}
         outcomes: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
+        pace = TimeLeft([1])
+        pace.begin()
         for done, passage in enumerate(waiting):
-            yield Progress("making questions", done, len(waiting))
+            pace.step(0, done, len(waiting))
+            yield Progress("making questions", done, len(waiting), pace.seconds())
             written = builtins.list(self._written(passage, plan, asker, titles.get(passage.document_id, ""), stop))
             if stop.is_set():
                 raise StoppedError("Making questions was stopped. What was made is kept; start again to go on.")

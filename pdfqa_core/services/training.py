@@ -7,32 +7,33 @@ import re
 import shutil
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.evaluation_types import Evaluation, GoldItem
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.llm.hardware import memory
+from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.models import Models, TrainedModel
 from pdfqa_core.models.encoder_files import encoder_entry, is_encoder
-from pdfqa_core.models.trained import add_to_card, check_name, keep_trained
+from pdfqa_core.models.trained import add_to_card, keep_trained
 from pdfqa_core.retrieval import Index, index_text
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.leakage import generated_names
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.training_plan import Prepared, TrainingPlan, Unfinished, keep_plan, unfinished
 from pdfqa_core.services.versions import MODELS, versions
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.records import Outcome, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.training import (
     BI_ENCODER,
-    KINDS,
-    MARGIN,
     TRAINEES,
     Checkpoint,
-    Estimate,
     Example,
     Pair,
     RoundRecord,
@@ -43,7 +44,6 @@ from pdfqa_core.training import (
     TrainingData,
     TrainingEvent,
     TrainingRecord,
-    TrainingSettings,
     check_leakage,
     compared,
     disk_bytes,
@@ -55,63 +55,15 @@ from pdfqa_core.training import (
     train_in_rounds,
 )
 from pdfqa_core.training.card import Row
-from pdfqa_core.types import GoldItem, Passage, Progress, StopSignal
+from pdfqa_core.types import Passage, Progress
 
+OF_A_FILE = ("HR@5", "MRR")  # measures of a file of questions
 DEPTH = 100  # hits among which the right passage is looked for
 BUNDLED_LICENCE, UNKNOWN_LICENCE = "Apache-2.0", "unknown"
 _LICENCE = re.compile(r"^license:\s*['\"]?([\w.+-]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingPlan:
-    """What is trained on what.
-
-    `kind` is one of KINDS, `name` what the model will be called ("": the first free one). `base` is a path, a hub name
-    or a name known here ("": what the settings name). Hard negatives are among the first `k` of the settings'
-    retriever; `margin` and `teacher` (path or hub name of a cross-encoder, "": the retriever's scores) filter them.
-    `held_out` is the share of questions whose documents are held out. `unreviewed` takes questions nobody has looked at
-    besides those accepted. `restart` forgets a run that was stopped. No `document_ids`: all documents.
-    """
-
-    kind: str = BI_ENCODER
-    name: str = ""
-    base: str = ""
-    settings: TrainingSettings = field(default_factory=TrainingSettings)
-    k: int = 20
-    margin: float = MARGIN
-    teacher: str = ""
-    held_out: float = 0.2
-    unreviewed: bool = False
-    restart: bool = False
-    device: str = ""
-    document_ids: tuple[str, ...] = ()
-
-    def check(self) -> None:
-        """Raise UsageError where it cannot be carried out."""
-        if self.kind not in KINDS:
-            raise UsageError(f"There is no kind of model called {self.kind!r}.", f"Choose one of: {', '.join(KINDS)}.")
-        if self.name:
-            check_name(self.name)
-        if self.k < 1 or not 0 <= self.margin <= 1 or not 0 < self.held_out < 1:
-            raise UsageError(
-                f"k is {self.k}, margin {self.margin} and the share held out {self.held_out}.",
-                "k is 1 or more, the margin 0 to 1, and the share between 0 and 1.",
-            )
-        self.settings.check()
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What training starts with: counts, what it will take at most, and sentences that the user should know."""
-
-    name: str
-    questions: int
-    held_out: int
-    passages: int
-    negatives: int
-    estimate: Estimate
-    notes: tuple[str, ...] = ()
-
+__all__ = ["Prepared", "ServiceEvent", "TrainingPlan", "TrainingService", "Unfinished", "compared_on"]
 
 ServiceEvent = TrainingEvent | RoundRecord | Prepared | TrainedModel
 
@@ -145,6 +97,23 @@ class TrainingService:
         alone = settings.changed("retrieval", retriever=retriever, first_stage="none", reranker="")
         before = alone.changed("retrieval", **{model.setting: model.record.base})
         return {"before": before, "after": alone.changed("retrieval", **{model.setting: model.name})}
+
+    def unfinished(self, owner: str) -> tuple[Unfinished, ...]:
+        """Return the owner's trainings that were stopped or broken off, by name; `train` goes on with their plans."""
+        return tuple(unfinished(self._folder, owner))
+
+    def discard(self, owner: str, name: str) -> None:
+        """Delete what a stopped training has learnt. Raises UsageError where the owner has none of this name."""
+        if not any(one.plan.name == name for one in self.unfinished(owner)):
+            raise UsageError(f"There is no stopped training called {name!r}.", "It may have been finished or deleted.")
+        self._forget(self._folder / name)
+
+    @staticmethod
+    def _forget(folder: Path) -> None:
+        """Delete the checkpoint of a training, and the folder around it where no other one waits."""
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            folder.parent.rmdir()
 
     @staticmethod
     def add_to_card(model: TrainedModel, name: str, rows: Mapping[str, Row]) -> None:
@@ -187,7 +156,7 @@ class TrainingService:
     ) -> Iterator[ServiceEvent]:
         name, base = self._name(plan), self._base(plan, settings)
         if self._models.files.encoders.folder.joinpath(name).exists():
-            raise UsageError(f"There is a model called {name} already.", "Choose another --name, or remove it.")
+            raise UsageError(f"There is a model called {name} already.", "Choose another name, or remove it.")
         data, notes = yield from self._data(owner, plan, settings, stop)
         data.check()
         if asked:
@@ -202,15 +171,15 @@ class TrainingService:
         if plan.restart:
             shutil.rmtree(checkpoint.folder, ignore_errors=True)
         self._check_disk(trainee)
+        keep_plan(checkpoint.folder, owner, replace(plan, name=name, restart=False), settings)
         for event in train_in_rounds(trainee, data, plan.settings, checkpoint, run, index_text, stop):
             if not isinstance(event, State):
                 yield event
                 continue
             record = self._record(name, base, plan, settings, data, event, notes)
             kept = keep_trained(self._encoders, record, trainee.save)
-            shutil.rmtree(checkpoint.folder, ignore_errors=True)
-            with suppress(OSError):
-                self._folder.rmdir()  # where no other run waits
+            self._models.encoders.forget(name)  # another model may have had its name
+            self._forget(checkpoint.folder)
             yield kept
 
     def _name(self, plan: TrainingPlan) -> str:
@@ -257,7 +226,7 @@ class TrainingService:
                 "There is no accepted question to train with"
                 + (f"; {waiting} wait to be looked at." if waiting else "."),
                 "Accept questions first, or take those nobody has looked at (--unreviewed)."
-                if waiting else "Make some first: pdfqa synthesize.",
+                if waiting else "Make some first: on the Train tab, or by pdfqa synthesize.",
             )  # fmt: skip
         plain = settings.changed("retrieval", merge_overlaps=False, per_page=0)
         index = yield from self._indexes.opened(owner, plain, stop)
@@ -305,7 +274,7 @@ class TrainingService:
         free = memory().free
         if found.memory > free:
             said = f"Training takes about {found.memory / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"
-            notes = (*notes, f"{said}: a smaller --chunk than {plan.settings.chunk} takes less.")
+            notes = (*notes, f"{said}: fewer texts at once (--chunk) than {plan.settings.chunk} take less.")
         negatives = sum(len(one.negatives) for one in data.examples)
         passages = len(data.passages) + len(data.held_out_passages)
         return Prepared(name, len(data.examples), len(data.held_out), passages, negatives, found, notes)
@@ -349,6 +318,17 @@ class TrainingService:
         except OSError:
             return UNKNOWN_LICENCE
         return said[1] if said else UNKNOWN_LICENCE
+
+
+def compared_on(evaluation: Evaluation) -> dict[str, Row]:
+    """Return before, after and difference of an evaluation of `TrainingService.systems`, by measure."""
+    cells = compare(evaluation, measures=OF_A_FILE, baseline="before").cells
+    found = {}
+    for measure in OF_A_FILE:
+        after = cells["after"][measure]
+        assert after.difference is not None
+        found[measure] = (cells["before"][measure].summary, after.summary, after.difference)
+    return found
 
 
 def _pairs(questions: Sequence[SyntheticQuestion], passages: Sequence[Passage]) -> tuple[tuple[Pair, ...], int]:

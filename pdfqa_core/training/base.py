@@ -25,11 +25,15 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A pair with its hard negatives, best first. `found`: the out-of-domain retriever has p+ among its first k."""
+    """A pair with its hard negatives, best first. `found`: the out-of-domain retriever has p+ among its first k.
+
+    `margins` are the teacher's score of p+ less that of each negative; empty without a teacher.
+    """
 
     pair: Pair
     negatives: tuple[Passage, ...] = ()
     found: bool = False
+    margins: tuple[float, ...] = ()
 
     @property
     def triples(self) -> tuple[tuple[str, Passage, Passage], ...]:
@@ -44,8 +48,9 @@ class TrainingSettings:
     `steps` are those of each round, `batch` the questions of a step, `hard_negatives` those of each question in a step;
     the passages of the other questions are its in-batch negatives. `learning_rate` is the highest one: it rises over
     the first `warm_up` (share of the steps) and falls to 0 at the end. `scale` multiplies scores before the softmax
-    (0: the model's own). `chunk` texts are computed at once, whatever the batch. Every `evaluate_every` steps HR@k on
-    held-out documents is taken; after `patience` times without a better one the round ends (0: never).
+    (0: the model's own). `distil` is the weight of the teacher's margins beside the loss (0: none). `chunk` texts are
+    computed at once, whatever the batch. Every `evaluate_every` steps HR@k on held-out documents is taken; after
+    `patience` times without a better one the round ends (0: never).
     """
 
     steps: int = 200
@@ -56,6 +61,7 @@ class TrainingSettings:
     weight_decay: float = 0.01
     clip: float = 1.0
     scale: float = 0.0
+    distil: float = 0.0
     chunk: int = 16
     precision: Precision = "fp32"
     evaluate_every: int = 25
@@ -74,5 +80,7 @@ class TrainingSettings:
             raise UsageError(f"learning_rate is {self.learning_rate}.", "Give a small number such as 2e-5.")
         if not 0 <= self.warm_up <= 1:
             raise UsageError(f"warm_up is {self.warm_up}.", "It is a share of the steps, 0 to 1.")
-        if min(self.weight_decay, self.scale) < 0 or self.clip <= 0:
-            raise UsageError("weight_decay and scale cannot be below 0, and clip must be above.", "Change them.")
+        if min(self.weight_decay, self.scale, self.distil) < 0 or self.clip <= 0:
+            raise UsageError(
+                "weight_decay, scale and distil cannot be below 0, and clip must be above.", "Change them."
+            )

@@ -15,13 +15,15 @@ class Batch:
     """Questions and passages of a step.
 
     `positives` is the place of each question's passage; `ignored` are (question, passage) places of passages that are
-    not a question's own but share text with it, and so are no negatives.
+    not a question's own but share text with it, and so are no negatives. `margins` are (question, passage, what the
+    teacher gives the question's own passage more than this one).
     """
 
     questions: tuple[str, ...]
     passages: tuple[Passage, ...]
     positives: tuple[int, ...]
     ignored: tuple[tuple[int, int], ...]
+    margins: tuple[tuple[int, int, float], ...] = ()
 
 
 def batch_of(examples: Sequence[Example], step: int, settings: TrainingSettings) -> Batch:
@@ -37,10 +39,14 @@ def batch_of(examples: Sequence[Example], step: int, settings: TrainingSettings)
     chosen = [examples[row] for row in order[place * size : (place + 1) * size]]
     draw = Random(f"{settings.seed} step {step}")  # noqa: S311 - not a secret
     passages: dict[str, Passage] = {}
-    for example in chosen:
-        negatives = draw.sample(example.negatives, min(settings.hard_negatives, len(example.negatives)))
-        for one in (example.pair.positive, *negatives):
+    told: list[tuple[int, str, float]] = []
+    for row, example in enumerate(chosen):
+        count = len(example.negatives)
+        drawn = draw.sample(range(count), min(settings.hard_negatives, count))
+        for one in (example.pair.positive, *(example.negatives[place] for place in drawn)):
             passages.setdefault(one.id, one)
+        if example.margins:
+            told += [(row, example.negatives[place].id, example.margins[place]) for place in drawn]
     # Longest first, so that what is computed at once is of one length; the names make the order certain.
     ordered = sorted(passages.values(), key=lambda one: (-len(one.text), one.id))
     places = {one.id: place for place, one in enumerate(ordered)}
@@ -51,4 +57,6 @@ def batch_of(examples: Sequence[Example], step: int, settings: TrainingSettings)
         for column, one in enumerate(ordered)
         if column != positives[row] and example.pair.positive.overlaps(one)
     ]
-    return Batch(tuple(example.pair.question for example in chosen), tuple(ordered), tuple(positives), tuple(ignored))
+    margins = tuple((row, places[name], margin) for row, name, margin in told)
+    questions = tuple(example.pair.question for example in chosen)
+    return Batch(questions, tuple(ordered), tuple(positives), tuple(ignored), margins)

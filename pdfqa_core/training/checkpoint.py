@@ -137,7 +137,8 @@ class Checkpoint:
 
     def _damaged(self, error: Exception) -> UsageError:
         return UsageError(
-            f"The checkpoint {self.path} cannot be read ({type(error).__name__}).", "Start anew with --restart."
+            f"The checkpoint {self.path} cannot be read ({type(error).__name__}).",
+            "Delete what was learnt on the Train tab, or start anew with --restart.",
         )
 
 
@@ -153,6 +154,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(".*.tmp"):  # of a process that was killed while it wrote
+            left.unlink(missing_ok=True)
         save_file({name: one.detach().cpu().contiguous() for name, one in tensors.items()}, temporary, dict(metadata))
         temporary.chmod(0o600)
         with temporary.open("rb+") as stream:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
 from pdfqa_core.training.base import TrainingSettings
 from pdfqa_core.training.batches import Batch
-from pdfqa_core.training.loss import in_batch_loss
+from pdfqa_core.training.loss import in_batch_loss, margin_loss
 from pdfqa_core.training.trainee import Embedded, Trainee, chunks, joined, same_chance
-from pdfqa_core.types import Passage, StopSignal
+from pdfqa_core.types import Passage
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -86,7 +87,10 @@ def _loss(
     for row, column in batch.ignored:
         ignored[row, column] = True
     positives = torch.tensor(batch.positives, device=scores.device)
-    return in_batch_loss(scores, positives, ignored.to(scores.device))
+    loss = in_batch_loss(scores, positives, ignored.to(scores.device))
+    if settings.distil and batch.margins:
+        loss = loss + settings.distil * margin_loss(scores, positives, batch.margins)
+    return loss
 
 
 def _precision(trainee: Trainee, settings: TrainingSettings) -> AbstractContextManager[object]:

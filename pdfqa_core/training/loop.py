@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.training.base import Example, TrainingSettings
 from pdfqa_core.training.batches import batch_of
 from pdfqa_core.training.checkpoint import Checkpoint, Scored, State, Tensors
 from pdfqa_core.training.gradients import TextOf, backward
 from pdfqa_core.training.ranks import HeldOutScore, RankedPairs
 from pdfqa_core.training.trainee import Trainee
-from pdfqa_core.types import Progress, StopSignal
+from pdfqa_core.types import Progress
 
 if TYPE_CHECKING:
     import torch
@@ -70,7 +71,8 @@ class Training:
             self.trainee.model.load_state_dict(weights or best)
         except RuntimeError as error:
             raise PdfQAError(
-                f"The checkpoint in {self._checkpoint.folder} is of another model.", "Start anew with --restart."
+                f"The checkpoint in {self._checkpoint.folder} is of another model.",
+                "Delete what was learnt on the Train tab, or start anew with --restart.",
             ) from error
         self.best = best
         if optimizer:

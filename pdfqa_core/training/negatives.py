@@ -27,19 +27,20 @@ def mine(
     `hits` are the out-of-domain retriever's, as deep as it was asked; only passages with ids in `usable` count, so that
     no held-out passage is learnt as wrong. A passage that the teacher scores above `margin` times the right one's score
     is probably right too, and left out; without a `teacher` the hits' own scores say so (a right passage that was not
-    found scores 0). `margin` 0 turns that off.
+    found scores 0). `margin` 0 turns that off. The teacher's margins are kept for distillation.
     """
     within = [hit for hit in hits if hit.passage.id in usable]
     right = [hit for hit in within if pair.positive.overlaps(hit.passage)]
     wrong = [hit for hit in within[:k] if not pair.positive.overlaps(hit.passage)]
     found = any(hit in right for hit in within[:k])
-    if margin and wrong:
-        scores = [hit.score for hit in wrong]
-        best = max((hit.score for hit in right), default=0.0)
-        if teacher is not None:
-            best, *scores = teacher(pair.question, [pair.positive, *(hit.passage for hit in wrong)])
-        wrong = [hit for hit, score in zip(wrong, scores, strict=True) if score <= margin * best]
-    return Example(pair, tuple(hit.passage for hit in wrong), found)
+    scores = [hit.score for hit in wrong]
+    best = max((hit.score for hit in right), default=0.0)
+    if teacher is not None and wrong:
+        best, *scores = teacher(pair.question, [pair.positive, *(hit.passage for hit in wrong)])
+    kept = [(hit.passage, best - score) for hit, score in zip(wrong, scores, strict=True)
+            if not margin or score <= margin * best]  # fmt: skip
+    margins = tuple(by for _, by in kept) if teacher is not None else ()
+    return Example(pair, tuple(passage for passage, _ in kept), found, margins)
 
 
 @dataclass(frozen=True, slots=True)

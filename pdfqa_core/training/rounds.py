@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.training.base import ROUNDS, Example, Pair, TrainingSettings
 from pdfqa_core.training.checkpoint import Checkpoint, RoundRecord, State
@@ -18,7 +19,7 @@ from pdfqa_core.training.gradients import TextOf
 from pdfqa_core.training.loop import STOPPED, Training, TrainingEvent
 from pdfqa_core.training.ranks import RankedPairs
 from pdfqa_core.training.trainee import Trainee
-from pdfqa_core.types import Passage, StopSignal
+from pdfqa_core.types import Passage
 
 FEWEST_PASSAGES, FEWEST_QUESTIONS, FEWEST_HELD_OUT = 8, 4, 2
 
@@ -49,7 +50,7 @@ class TrainingData:
             raise PdfQAError(
                 f"There are {len(self.examples)} questions to train on and {len(self.held_out)} to hold out; at least "
                 f"{FEWEST_QUESTIONS} and {FEWEST_HELD_OUT} are needed, and some hundred are better.",
-                "Make and accept more questions: pdfqa synthesize.",
+                "Make and accept more questions.",
             )
 
     @property
@@ -58,7 +59,7 @@ class TrainingData:
         digest = hashlib.sha256()
         for example in self.examples:
             said = [example.pair.question, example.pair.positive.text, [one.id for one in example.negatives]]
-            digest.update(encode(said).encode())
+            digest.update(encode([*said, example.margins] if example.margins else said).encode())
         for pair in self.held_out:
             digest.update(encode([pair.id, pair.question, pair.positive.text]).encode())
         for one in (*self.passages, *self.held_out_passages):
@@ -86,7 +87,7 @@ def train_in_rounds(
     if state is not None and state.run != run:
         raise UsageError(
             f"Training in {checkpoint.folder} was begun with other questions, passages or settings.",
-            "Use those again, start anew with --restart, or choose another --name.",
+            "Use those again, start anew (--restart), or choose another name.",
         )
     training = Training(trainee, settings, held_out, checkpoint, state or State(run), text_of, stop)
     try:

@@ -46,12 +46,12 @@ def bert(folder, *, labels=None, seed=0):
     return folder
 
 
-def sentence_transformer(folder, **options):
+def sentence_transformer(folder, seed=0, **options):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    transformer = Transformer(str(bert(folder / "bert")))
+    transformer = Transformer(str(bert(folder / "bert", seed=seed)))
     modules = [transformer, Pooling(transformer.get_embedding_dimension())]
     SentenceTransformer(modules=modules, device="cpu", **options).save_pretrained(str(folder / "model"))
     return folder / "model"

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER
-from tests.services.helpers import BM25, LITERAL, asked, only, stored_of
+from pdfqa_core.services import LOCAL_OWNER, Outcome
+from pdfqa_core.services.synthesis import SynthesisPlan
+from pdfqa_core.synthesis import RULES
+from tests.services.helpers import BM25, LITERAL, asked, only, only_id, stored_of
+
+SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
 
 LONG = "Whoever wants it writes to the harbour office before the first of May and says how long the boat is and whose. "
 
@@ -80,3 +84,25 @@ def test_a_document_without_text_has_none(open_services, tmp_path):
     services = open_services(empty=True)
     list(services.documents.ingest(LOCAL_OWNER, [tmp_path / "bad.pdf"]))
     assert services.first_questions.offer(LOCAL_OWNER, only(services).id, BM25) == ()
+
+
+def test_accepted_questions_come_first_of_each_document_in_turn(open_services, letter):
+    services = open_services(BM25)
+    list(services.documents.ingest(LOCAL_OWNER, [letter]))
+    sample, other = only_id(services, "harbour-heat.pdf"), only_id(services, "letter.pdf")
+    before = services.first_questions.offer(LOCAL_OWNER, sample, BM25)
+    assert services.first_questions.accepted(LOCAL_OWNER) == ()
+    list(services.synthesis.make(LOCAL_OWNER, SynthesisPlan(kind=RULES, per_document=0, per_passage=3), BM25))
+    made = services.synthesis.list(LOCAL_OWNER, [Outcome.NEW], [sample])
+    assert services.first_questions.offer(LOCAL_OWNER, sample, BM25) == before  # nobody has accepted any
+    accepted = services.synthesis.decide(LOCAL_OWNER, made[0].id, Outcome.ACCEPTED)
+    offered = services.first_questions.offer(LOCAL_OWNER, sample, BM25)
+    assert offered == (accepted.text, *before[:2])
+    assert services.first_questions.known(LOCAL_OWNER, sample, BM25) == offered
+    for one in made[1:]:
+        services.synthesis.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED)
+    spread = services.first_questions.offer(LOCAL_OWNER, sample, BM25)
+    assert len(spread) == 3
+    assert set(spread) <= {one.text for one in made}
+    assert services.first_questions.accepted(LOCAL_OWNER, (sample,)) == spread
+    assert services.first_questions.accepted(LOCAL_OWNER, (other,)) == ()

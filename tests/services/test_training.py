@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, StorageError, UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.models import Encoders, ModelFiles, TrainedModel
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER
@@ -15,10 +16,11 @@ from pdfqa_core.services.training import Prepared, TrainingPlan
 from pdfqa_core.storage import Outcome
 from pdfqa_core.synthesis import RULES
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, RoundRecord, Scored, Step, TrainingSettings
-from pdfqa_core.types import Evaluation
 from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transformer
 from tests.services.helpers import BM25
 from tests.serving_fakes import QUESTIONS
+
+SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
 
 pytest.importorskip("sentence_transformers")
 SHORT = TrainingSettings(steps=3, batch=4, learning_rate=1e-3, evaluate_every=3, patience=0)

@@ -89,3 +89,17 @@ def test_of_one_document_the_last_pages_are_held_out():
     assert split.note == ONE_DOCUMENT
     assert whole in split.held_out_passages
     assert not any(one.overlaps(other) for one in split.training_passages for other in split.held_out_passages)
+
+
+def test_a_teachers_margins_are_kept_for_distillation():
+    told = {RIGHT.id: 4.0, OTHERS[0].id: 1.0, OTHERS[1].id: 3.9}
+
+    def teacher(question, passages):
+        return [told[one.id] for one in passages]
+
+    found = hits((OTHERS[0], 0.9), (OTHERS[1], 0.8), (RIGHT, 0.5))
+    example = mine(PAIR, found, 5, ALL, teacher=teacher)
+    assert (names(example), example.margins) == ([OTHERS[0].id], (3.0,))
+    everything = mine(PAIR, found, 5, ALL, teacher=teacher, margin=0)
+    assert everything.margins == (3.0, 4.0 - 3.9)
+    assert mine(PAIR, found, 5, ALL).margins == ()

@@ -1,0 +1,376 @@
+"""The Train tab: a guided path from one's own PDFs to a retriever that knows their words.
+
+Make questions, review them, train, compare. What goes on does so in the background, also while the page is closed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.llm.hardware import memory
+from pdfqa_core.services import Outcome, Services
+from pdfqa_core.services.synthesis import SynthesisPlan
+from pdfqa_core.services.train_jobs import Job, Work
+from pdfqa_core.services.training import TrainingPlan
+from pdfqa_core.synthesis import FEW_SHOT
+from pdfqa_core.training import ROUNDS, TrainingSettings
+from pdfqa_core.types import Progress
+from pdfqa_core.ui.components import AT_ONCE, EVERY_CLICK, QUIET, clicked, error_html, render
+from pdfqa_core.ui.documents import work_html
+from pdfqa_core.ui.evaluate_setup import OWN_FILE
+from pdfqa_core.ui.scope import scope_label
+from pdfqa_core.ui.session import Session, Shown
+from pdfqa_core.ui.train_compare import Compare, used_model
+from pdfqa_core.ui.train_parts import NUMBERS, TICK, Parts, TrainState, build_parts
+from pdfqa_core.ui.train_review import Review
+from pdfqa_core.ui.train_view import STEPS, Facts, curves_html, made_html, path_html
+
+FETCH = "() => window.pdfqa.fetch('train-download')"
+WHOLE = "Type a whole number."
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: "40 s", "3 min", "2 h 10 min"."""
+    if seconds < 59.5:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Tab:
+    """The handlers. Each returns what it changes, by component."""
+
+    def __init__(self, services: Services, parts: Parts, session: gr.State) -> None:
+        self.services = services
+        self.parts = parts
+        self.session = session
+        self.review = Review(services, parts)
+        self.compare = Compare(services, parts)
+
+    # ------------------------------------------------------------ where one stands
+
+    def facts(self, session: Session) -> Facts:
+        """Return where the owner stands."""
+        services, owner = self.services, session.owner
+        counts = Counter(one.outcome for one in services.synthesis.list(owner))
+        demo = services.models.demo
+        return Facts(
+            sum(one.state.usable for one in services.documents.list(owner)), counts,
+            () if demo else tuple(one.name for one in services.training.list()),
+            tuple(one.plan.name for one in services.training.unfinished(owner)), used_model(session),
+            services.train_jobs.of(owner),
+        )  # fmt: skip
+
+    def show(self, state: TrainState, session: Session) -> dict[Any, Any]:
+        """Return the path and the open step; without one, the step that comes next."""
+        facts = self.facts(session)
+        state = replace(state, step=state.step if state.step in STEPS else facts.going or facts.next)
+        filled = {
+            "generate": self._generate, "review": self._review, "train": self._train, "compare": self._compare,
+        }[state.step](facts, state, session)  # fmt: skip
+        return {
+            self.parts.state: state,
+            self.parts.path: path_html(facts, state.step, demo=self.services.models.demo),
+            self.parts.timer: gr.Timer(TICK, active=bool(facts.going)),
+            self.parts.message: "",
+            **{column: gr.Column(visible=name == state.step) for name, column in self.parts.steps.items()},
+            **({} if state.step == "review" else {self.parts.page: ""}),
+            **filled,
+        }
+
+    def tick(self, state: TrainState, session: Session) -> dict[Any, Any]:
+        """Show how far work is; at its end everything that it has changed."""
+        facts = self.facts(session)
+        if not facts.going and state.step == "review" and state.question:  # it may be being edited
+            path = path_html(facts, state.step, demo=False)
+            return {self.parts.path: path, self.parts.timer: gr.Timer(TICK, active=False)}
+        if not facts.going:
+            return self.show(state, session)
+        shown: dict[Any, Any] = {self.parts.path: path_html(facts, state.step, demo=False)}
+        if state.step == "generate":
+            shown |= self._making(facts)
+        elif state.step == "train":
+            shown |= self._training(facts, session)
+        return shown
+
+    def path_clicked(self, state: TrainState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Open a step."""
+        data = clicked(event)
+        if data.get("action") != "step":
+            return {self.parts.state: state}
+        return self.show(replace(state, step=data["step"], skipped=()), session)
+
+    # ------------------------------------------------------------ make questions
+
+    def _generate(self, facts: Facts, state: TrainState, session: Session) -> dict[Any, Any]:
+        usable = [one for one in self.services.documents.list(session.owner) if one.state.usable]
+        return {
+            **self._making(facts),
+            self.parts.made: self._made(facts, session),
+            self.parts.making[3]: gr.Dropdown(choices=[(scope_label(one), one.id) for one in usable]),
+            self.parts.fields: gr.Column(visible=bool(usable)),
+            **({} if usable else {self.parts.drawn: render("train_drawn", documents=0)}),
+        }
+
+    def _made(self, facts: Facts, session: Session) -> str:
+        questions = self.services.synthesis.list(session.owner)
+        return made_html(questions, self.services.documents.filenames(session.owner), facts.job)
+
+    def _making(self, facts: Facts) -> dict[Any, Any]:
+        job, going = facts.job, facts.going
+        work = ""
+        if job is not None and job.work is Work.MAKING:
+            work = _ended(job) if not job.running else work_html(job.progress or Progress("getting ready"))
+            if job.running and job.made:
+                counts = dict(job.made)
+                work += render(
+                    "train_so_far", new=counts.get(Outcome.NEW.value, 0), dropped=counts.get(Outcome.DROPPED.value, 0)
+                )
+        elif going:
+            work = render("note", text="A training is under way: it needs the processor for itself.")
+        return {
+            self.parts.make_work: work,
+            self.parts.make: gr.Button(visible=not going and facts.documents > 0),
+            self.parts.make_stop: gr.Button(visible=going == "generate"),
+        }
+
+    def _making_plan(self, session: Session, kind: str, passages: Any, questions: Any, documents: Any) -> SynthesisPlan:
+        owned = {one.id for one in self.services.documents.list(session.owner)}
+        examples = self.services.synthesis.examples(session.owner) if kind == FEW_SHOT else ()
+        return SynthesisPlan(
+            kind, _whole(passages, "Passages of each document"), _whole(questions, "Questions of each passage"),
+            session.settings.llm.seed, examples, tuple(one for one in documents or () if one in owned),
+        )  # fmt: skip
+
+    def drawn(self, session: Session, *fields: Any) -> str:
+        """Return of how many passages questions would be made, and of how many they have been."""
+        if not any(one.state.usable for one in self.services.documents.list(session.owner)):
+            return render("train_drawn", documents=0)
+        try:
+            plan = self._making_plan(session, *fields)
+            passages, done = self.services.synthesis.drawn(session.owner, plan, session.settings)
+        except PdfQAError as error:
+            return error_html(error)
+        return render("train_drawn", documents=1, passages=passages, done=done, each=plan.per_passage)
+
+    def make(self, state: TrainState, session: Session, *fields: Any) -> dict[Any, Any]:
+        """Begin to make questions."""
+        try:
+            plan = self._making_plan(session, *fields)
+            self.services.train_jobs.make(session.owner, plan, session.settings)
+        except PdfQAError as error:
+            return {self.parts.make_work: error_html(error)}
+        return self.show(state, session)
+
+    def made_clicked(self, state: TrainState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Go on to the review, or delete questions."""
+        data = clicked(event)
+        match data.get("action"):
+            case "step":
+                state = replace(state, step=data["step"])
+            case "clear":
+                self.services.synthesis.remove(session.owner, [Outcome.DROPPED, Outcome.REJECTED])
+            case "clear-all":
+                self.services.synthesis.remove(session.owner, list(Outcome))
+            case _:
+                return {self.parts.state: state}
+        return self.show(replace(state, undo=()), session)
+
+    def stop(self, session: Session) -> None:
+        """Stop what goes on; what is done stays."""
+        self.services.train_jobs.stop(session.owner)
+
+    # ------------------------------------------------------------ review
+
+    def _review(self, facts: Facts, state: TrainState, session: Session) -> dict[Any, Any]:
+        return self.review.shown(state, session)
+
+    def reviewed(self, state: TrainState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Decide about a question and show the next one."""
+        after = self.review.clicked(state, session, event)
+        if after is state:
+            return {self.parts.state: state}
+        if after.step != state.step:
+            return self.show(after, session)
+        facts = self.facts(session)
+        path = {self.parts.path: path_html(facts, after.step, demo=self.services.models.demo)}
+        return path | self.review.shown(after, session)
+
+    def filtered(self, only: str, state: TrainState, session: Session) -> dict[Any, Any]:
+        """Show other questions: those that wait, or were accepted, rejected or dropped."""
+        return self.review.shown(replace(state, only=only, question="", skipped=()), session)
+
+    # ------------------------------------------------------------ train
+
+    def _train(self, facts: Facts, state: TrainState, session: Session) -> dict[Any, Any]:
+        label = "Also with questions nobody has looked at"
+        waiting = f"{label} ({facts.waiting:,})" if facts.waiting else label
+        return {self.parts.training[2]: gr.Checkbox(label=waiting), **self._training(facts, session)}
+
+    def _training(self, facts: Facts, session: Session) -> dict[Any, Any]:
+        job, going = facts.job, facts.going
+        own = job if job is not None and job.work is not Work.MAKING else None
+        work = ""
+        if own is not None:
+            work = work_html(_step(own)) if own.running else _ended(own)
+        elif going:
+            work = render("note", text="Questions are being made: wait for them, or stop it.")
+        prepared = own.prepared if own is not None else None
+        stopped = () if going else self.services.training.unfinished(session.owner)
+        return {
+            self.parts.train_work: work,
+            self.parts.live: render(
+                "train_live", accepted=facts.accepted, waiting=facts.waiting, prepared=prepared, stopped=stopped,
+                finished=own.model if own and not own.running else "",
+                time=duration(prepared.estimate.seconds) if prepared else "", free=memory().free,
+            ),
+            self.parts.curves: _learnt(own),
+            self.parts.estimate: gr.Button(visible=not going),
+            self.parts.train: gr.Button(visible=not going),
+            self.parts.train_stop: gr.Button(visible=going == "train"),
+        }  # fmt: skip
+
+    def _training_plan(self, session: Session, *fields: Any) -> TrainingPlan:
+        kind, name, unreviewed, base, teacher, precision, *values = fields
+        numbers = {one: _number(value, one) for one, value in zip(NUMBERS, values, strict=True)}
+        own = {one: numbers.pop(one) for one in ("k", "margin", "held_out")}
+        settings = TrainingSettings(**numbers, precision=precision, k=session.settings.retrieval.k)
+        return TrainingPlan(
+            kind, (name or "").strip(), (base or "").strip(), settings, own["k"], own["margin"],
+            (teacher or "").strip(), own["held_out"], bool(unreviewed),
+        )  # fmt: skip
+
+    def estimated(self, state: TrainState, session: Session, *fields: Any) -> dict[Any, Any]:
+        """Find out what training takes."""
+        return self._begun("estimate", state, session, fields)
+
+    def train(self, state: TrainState, session: Session, *fields: Any) -> dict[Any, Any]:
+        """Train, or go on where a training of the same name and settings was stopped."""
+        return self._begun("train", state, session, fields)
+
+    def _begun(self, what: str, state: TrainState, session: Session, fields: tuple[Any, ...]) -> dict[Any, Any]:
+        jobs = self.services.train_jobs
+        begin = jobs.train if what == "train" else jobs.estimate
+        try:
+            begin(session.owner, self._training_plan(session, *fields), session.settings)
+        except PdfQAError as error:
+            return {self.parts.train_work: error_html(error)}
+        return self.show(state, session)
+
+    def live_clicked(self, state: TrainState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Go on with a stopped training, delete it, or open another step."""
+        data = clicked(event)
+        try:
+            match data.get("action"):
+                case "resume":
+                    self.services.train_jobs.resume(session.owner, data["name"])
+                case "discard":
+                    self.services.training.discard(session.owner, data["name"])
+                case "step":
+                    state = replace(state, step=data["step"], model="")
+                case _:
+                    return {self.parts.state: state}
+        except PdfQAError as error:
+            return {self.parts.train_work: error_html(error)}
+        return self.show(state, session)
+
+    # ------------------------------------------------------------ compare
+
+    def _compare(self, facts: Facts, state: TrainState, session: Session) -> dict[Any, Any]:
+        return self.compare.shown(facts, state, session)
+
+    def compared(self, state: TrainState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+        """Open, use or delete a model."""
+        before = state
+        state, session, said = self.compare.clicked(state, session, event)
+        if state is before and not said:
+            return {self.parts.state: state}
+        shown = self.show(state, session) | {self.parts.message: said, self.session: session}
+        return shown if before.model == state.model else shown | {self.parts.measured: ""}
+
+
+def _step(job: Job) -> Progress:
+    """Return how far training is, over both rounds, with the time that is left at most."""
+    if job.step is None or job.progress is not None:
+        return job.progress or Progress("training")
+    total = ROUNDS * job.step.steps
+    done = (job.step.round - 1) * job.step.steps + job.step.step
+    return Progress(f"training, round {job.step.round} of {ROUNDS}", done, total, (total - done) * job.step.seconds)
+
+
+def _learnt(job: Job | None) -> str:
+    """Return the curves and rounds of a training as far as it is; empty before its first step."""
+    if job is None or job.settings is None or not (job.losses or job.scores):
+        return ""
+    settings = job.settings
+    return curves_html(job, settings.steps, settings.k) + render("train_rounds", rounds=job.rounds, k=settings.k)
+
+
+def _ended(job: Job) -> str:
+    """Return why work ended before it was done: a note where somebody stopped it, else the error."""
+    if job.stopped:
+        return render("note", text="Stopped. What is done is kept; go on whenever you like.")
+    return render("error", what=job.error, hint=job.hint) if job.error else ""
+
+
+def _whole(value: Any, label: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise UsageError(f"“{label}” has no whole number.", WHOLE)
+    return int(value)
+
+
+def _number(value: Any, name: str) -> Any:
+    label, _, whole = NUMBERS[name]
+    if whole:
+        return _whole(value, label)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"“{label}” has no number.", "Type one.")
+    return float(value)
+
+
+def build(services: Services, session: gr.State) -> Shown:
+    """Build the tab."""
+    parts = build_parts()
+    tab = Tab(services, parts, session)
+    state, making = parts.state, list(parts.making)
+    steps = list(parts.steps.values())
+    reviewing = [parts.path, state, parts.card, parts.page, parts.sets, parts.files, parts.only]
+    generating = [parts.make_work, parts.make, parts.make_stop, parts.made, parts.making[3], parts.drawn, parts.fields]
+    learning = [
+        parts.train_work, parts.live, parts.curves, parts.estimate, parts.train, parts.train_stop, parts.training[2],
+    ]  # fmt: skip
+    comparing = [parts.compared, parts.people]
+    shown = [*reviewing, *generating, *learning, *comparing, parts.timer, parts.message, *steps]
+    here = [state, session]
+    parts.timer.tick(tab.tick, here, shown, **AT_ONCE)
+    parts.path.click(tab.path_clicked, here, shown, **QUIET)
+    for field in making:
+        field.input(tab.drawn, [session, *making], parts.drawn, trigger_mode="always_last", **QUIET)
+    parts.make.click(tab.make, [*here, *making], shown, **QUIET)
+    parts.made.click(tab.made_clicked, here, shown, **QUIET)
+    for stop in (parts.make_stop, parts.train_stop):
+        stop.click(tab.stop, session, None, **AT_ONCE)
+    parts.card.click(tab.reviewed, here, shown, **EVERY_CLICK, **AT_ONCE)
+    parts.only.input(tab.filtered, [parts.only, *here], reviewing[1:], **QUIET)
+    parts.page.click(tab.review.page_clicked, here, parts.page, **QUIET)
+    for kind, button in parts.downloads.items():
+        made = button.click(partial(tab.review.download, kind), session, parts.file, **QUIET)
+        made.success(None, None, None, js=FETCH)
+    training = [*here, *parts.training]
+    parts.estimate.click(tab.estimated, training, shown, **QUIET)
+    parts.train.click(tab.train, training, shown, **QUIET)
+    parts.live.click(tab.live_clicked, here, shown, **QUIET)
+    parts.compared.click(tab.compared, here, [*shown, parts.measured, session], **QUIET)
+    parts.source.change(lambda source: gr.File(visible=source == OWN_FILE), parts.source, parts.upload, **AT_ONCE)
+    parts.measure.click(
+        tab.compare.measure, [parts.source, parts.upload, *here],
+        [parts.measure_work, parts.measure, parts.measure_stop, parts.measured], concurrency_limit=None, **QUIET,
+    )  # fmt: skip
+    parts.measure_stop.click(tab.compare.stop, None, None, **AT_ONCE)
+    return Shown(tab.show, here, shown)

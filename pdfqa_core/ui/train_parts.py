@@ -1,0 +1,239 @@
+"""The components of the Train tab, in their places, and what it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from pdfqa_core.protocols.gold import suffixes
+from pdfqa_core.services import SyntheticQuestion
+from pdfqa_core.services.training import TrainingPlan
+from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT
+from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, TrainingSettings
+from pdfqa_core.ui.components import live_html, render, switch
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS
+
+TICK = 1.5  # seconds between two looks at what goes on
+WAITING, ACCEPTED, REJECTED, DROPPED = FILTERS = ("waiting", "accepted", "rejected", "dropped")
+FILES = {"jsonl": "JSON lines", "beir": "BEIR (ZIP)"}
+MAKING = (
+    "Each question is made of one passage. A search must find that passage again; what is vague, copied or nearly the "
+    "same as another is dropped. A run that was stopped goes on where it ended."
+)
+TRAINING = (
+    "The model learns to rank the right passage of each question above those that the retriever takes for it. Some "
+    "documents are held out to measure it. It goes on while this page is closed, and can be stopped and gone on with."
+)
+MAKERS = [
+    ("By rules, of table rows, definitions, counts and headings", RULES),
+    ("By the language model (zero-shot)", ZERO_SHOT),
+    ("By the language model, after questions you accepted (few-shot)", FEW_SHOT),
+]
+MODELS = [
+    ("Embedding model, for dense and hybrid", BI_ENCODER),
+    ("Late interaction (ColBERT): compares word by word", LATE_INTERACTION),
+]
+# Numbers under "More": label, explanation, whether it is a whole number; names as in TrainingSettings and TrainingPlan.
+NUMBERS: Mapping[str, tuple[str, str, bool]] = {
+    "steps": ("Steps of each round", "more learn longer; it ends by itself without a gain", True),
+    "batch": ("Questions of a step", "more compare better and take longer", True),
+    "hard_negatives": ("Hard negatives", "of each question in a step", True),
+    "learning_rate": ("Learning rate", "higher learns faster and forgets more", False),
+    "chunk": ("Texts computed at once", "fewer take less memory and more time", True),
+    "evaluate_every": ("Steps between scores", "of held-out questions", True),
+    "patience": ("Scores without a gain", "after which a round ends; 0: never", True),
+    "seed": ("Seed", "draws held-out documents and batches", True),
+    "k": ("Negatives among the first", "hits of the retriever", True),
+    "margin": ("Margin", "a hit above this share of the right score is no negative; 0: off", False),
+    "held_out": ("Held out", "share of the questions, by document", False),
+    "distil": ("Margin distillation", "weight of the teacher's margins; 0: off", False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TrainState:
+    """The open step, the question in review with those skipped and decided before it, and the model compared.
+
+    `undo` are questions as they were before the last decisions, the newest last.
+    """
+
+    step: str = ""
+    only: str = WAITING
+    question: str = ""
+    skipped: tuple[str, ...] = ()
+    undo: tuple[SyntheticQuestion, ...] = ()
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All components that handlers fill or read."""
+
+    state: gr.State
+    path: gr.HTML
+    message: gr.HTML
+    timer: gr.Timer
+    steps: Mapping[str, gr.Column]
+    fields: gr.Column
+    making: tuple[Any, ...]  # kind, passages, questions, documents
+    drawn: gr.HTML
+    make: gr.Button
+    make_work: gr.HTML
+    make_stop: gr.Button
+    made: gr.HTML
+    only: gr.Radio
+    card: gr.HTML
+    sets: gr.HTML
+    files: gr.Column
+    downloads: Mapping[str, gr.Button]
+    file: gr.DownloadButton
+    page: gr.HTML
+    training: tuple[Any, ...]  # kind, name, unreviewed, base, teacher, precision, then NUMBERS
+    estimate: gr.Button
+    train: gr.Button
+    train_work: gr.HTML
+    train_stop: gr.Button
+    live: gr.HTML
+    curves: gr.HTML
+    compared: gr.HTML
+    people: gr.Column
+    source: gr.Radio
+    upload: gr.File
+    measure: gr.Button
+    measure_stop: gr.Button
+    measure_work: gr.HTML
+    measured: gr.HTML
+
+
+def _generate() -> dict[str, Any]:
+    _heading("Make questions", MAKING)
+    with gr.Column(visible=False, elem_classes=["pq-fields"]) as fields:
+        kind = gr.Radio(MAKERS, value=RULES, label="How", elem_id="train-kind")
+        with gr.Row():
+            passages = gr.Number(
+                20, label="Passages of each document", info="drawn by chance; 0 takes all", precision=0, minimum=0,
+                elem_id="train-passages",
+            )  # fmt: skip
+            questions = gr.Number(
+                1, label="Questions of each passage", precision=0, minimum=1, maximum=10, elem_id="train-questions",
+                info="at most; nearly equal ones are dropped",
+            )  # fmt: skip
+        documents = gr.Dropdown(
+            [], multiselect=True, label="Documents", info="Empty: all of them", elem_id="train-documents"
+        )  # fmt: skip
+    drawn, work = live_html(elem_id="train-drawn"), live_html(elem_id="train-make-work")
+    with gr.Row():
+        make = gr.Button("Make questions", variant="primary", elem_id="train-make")
+        stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-make-stop")
+    made = live_html(elem_id="train-made")
+    return {
+        "fields": fields, "making": (kind, passages, questions, documents), "drawn": drawn, "make": make,
+        "make_work": work, "make_stop": stop, "made": made,
+    }  # fmt: skip
+
+
+def _review() -> dict[str, Any]:
+    only = gr.Radio(list(FILTERS), value=WAITING, label="Show", elem_id="train-only")
+    card, sets = live_html(elem_id="train-review"), live_html(elem_id="train-sets")
+    with gr.Column(visible=False) as files, gr.Row():
+        buttons = {
+            kind: gr.Button(label, size="sm", elem_id=f"train-{kind}", scale=0, min_width=120)
+            for kind, label in FILES.items()
+        }
+    file = gr.DownloadButton("download", elem_id="train-download", elem_classes=["pq-offstage"])
+    return {"only": only, "card": card, "sets": sets, "files": files, "downloads": buttons, "file": file}
+
+
+def _heading(words: str, more: str) -> None:
+    gr.HTML(render("models_heading", words=words, more=more), padding=False, apply_default_css=False)
+
+
+def _train() -> dict[str, Any]:
+    usual, plan = TrainingSettings(), TrainingPlan()
+    _heading("Train", TRAINING)
+    kind = gr.Radio(MODELS, value=BI_ENCODER, label="What", elem_id="train-model-kind")
+    name = gr.Textbox(
+        label="Name", info="Empty: the first free one", placeholder="my-bi-encoder", max_length=60,
+        elem_id="train-name",
+    )  # fmt: skip
+    unreviewed = gr.Checkbox(False, label="Also with questions nobody has looked at", elem_id="train-unreviewed")
+    with gr.Accordion("More", open=False):
+        base = gr.Textbox(
+            label="Start from", info="Folder or name of a model; empty: the one that the recipe uses",
+            elem_id="train-base",
+        )  # fmt: skip
+        teacher = gr.Textbox(
+            label="Teacher", info="Folder or hub name of a cross-encoder that judges negatives; empty: the retriever",
+            elem_id="train-teacher",
+        )  # fmt: skip
+        precision = gr.Radio(
+            ["fp32", "bf16"], value=usual.precision, label="Precision",
+            info="bf16: 16 bits, where the processor has them",
+            elem_id="train-precision",
+        )  # fmt: skip
+        names, numbers = list(NUMBERS), []
+        for pair in zip(names[::2], names[1::2], strict=True):
+            with gr.Row():
+                for one in pair:
+                    label, info, whole = NUMBERS[one]
+                    value = getattr(plan if hasattr(plan, one) else usual, one)
+                    numbers.append(
+                        gr.Number(
+                            value, label=label, info=info, precision=0 if whole else None, minimum=0,
+                            step=1 if whole else 0.00001 if one == "learning_rate" else 0.05,
+                            elem_id=f"train-{one.replace('_', '-')}",
+                        )
+                    )  # fmt: skip
+    work = live_html(elem_id="train-work")
+    with gr.Row():
+        estimate = gr.Button("What it takes", elem_id="train-estimate")
+        train = gr.Button("Train", variant="primary", elem_id="train-go")
+        stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-stop")
+    live, curves = live_html(elem_id="train-live"), live_html(elem_id="train-curves")
+    return {
+        "training": (kind, name, unreviewed, base, teacher, precision, *numbers), "estimate": estimate, "train": train,
+        "train_work": work, "train_stop": stop, "live": live, "curves": curves,
+    }  # fmt: skip
+
+
+def _compare() -> dict[str, Any]:
+    compared = live_html(elem_id="train-compared")
+    with gr.Column(visible=False) as people:
+        source = gr.Radio(
+            [SAMPLE_QUESTIONS, OWN_FILE], value=OWN_FILE, label="Measure on questions of people too",
+            elem_id="train-source",
+        )  # fmt: skip
+        upload = gr.File(label="Questions with gold", file_types=list(suffixes()), height=96, elem_id="train-file")
+        work = live_html(elem_id="train-measure-work")
+        with gr.Row():
+            measure = gr.Button("Measure before and after", elem_id="train-measure")
+            stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-measure-stop")
+        measured = live_html(elem_id="train-measured")
+    return {
+        "compared": compared, "people": people, "source": source, "upload": upload, "measure": measure,
+        "measure_stop": stop, "measure_work": work, "measured": measured,
+    }  # fmt: skip
+
+
+def build_parts() -> Parts:
+    """Build the three columns: the path, the open step, and the page beside a question."""
+    state = gr.State(TrainState())
+    made: dict[str, Any] = {}
+    switch("train-columns", "Path", "Step", "Page", chosen=1)
+    with gr.Row(elem_classes=["pq-columns"], elem_id="train-columns"):
+        with gr.Column(scale=2):
+            path, message = live_html(elem_id="train-path"), live_html(elem_id="train-message")
+        with gr.Column(scale=4):
+            steps = {}
+            builders = {"generate": _generate, "review": _review, "train": _train, "compare": _compare}
+            for name, build in builders.items():
+                with gr.Column(visible=False, elem_classes=["pq-step"]) as steps[name]:
+                    made |= build()
+        with gr.Column(scale=3):
+            page = live_html(elem_id="train-page")
+    return Parts(
+        state=state, path=path, message=message, timer=gr.Timer(TICK, active=False), steps=steps, page=page, **made
+    )

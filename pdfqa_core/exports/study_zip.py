@@ -1,20 +1,22 @@
-"""A study as a ZIP that another workspace takes: everything that was rated and said, exactly, and a table to read."""
+"""A study as a ZIP that another workspace takes: all that was rated and said, exactly, kept pages, and a table."""
 
 from __future__ import annotations
 
 import io
-import json
 import zipfile
+from dataclasses import fields, replace
 from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.ratings import rating_rows, write_ratings
-from pdfqa_core.json_codec import parse_json, plain, restore
-from pdfqa_core.storage.records import StudyCopy
+from pdfqa_core.json_codec import encode, parse_json, restore
+from pdfqa_core.storage.records import KeptPicture, StudyCopy
 from pdfqa_core.whole_files import DAMAGE
 
-FORMAT = 2
+FORMAT = 3
 CONTENT, TABLE = "study.json", "ratings.csv"
+PAGES = "kept_pages"
+TYPES = {"image/jpeg": "jpg", "image/png": "png"}  # of pictures of pages, and how their files end
 LARGEST = 1_000_000_000  # bytes of the content, unpacked
 _HINT = "Give a file that “pdfqa study export” wrote."
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a ZIP can hold: the same study makes the same file
@@ -22,11 +24,15 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a ZIP can hold: the 
 
 def write_study(copy: StudyCopy) -> bytes:
     """Return the ZIP of a study; the same study makes the same bytes."""
-    content = json.dumps({"format": FORMAT, **plain(copy)}, separators=(",", ":"))
+    pages = [(f"pages/{number}.{TYPES[one.mime]}", one) for number, one in enumerate(copy.pictures, start=1)]
+    described = [{"file": name, "document_id": one.document_id, "page": one.page, "passage_id": one.passage_id,
+                  "mime": one.mime} for name, one in pages]  # fmt: skip
+    plain = {field.name: getattr(copy, field.name) for field in fields(copy) if field.name != "pictures"}
+    content = encode({"format": FORMAT, **plain, PAGES: described})
     table = write_ratings(rating_rows(copy.study, copy.turns, copy.ratings, copy.adjudications, copy.revisions))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        for name, data in ((CONTENT, content.encode()), (TABLE, table)):
+        for name, data in ((CONTENT, content.encode()), (TABLE, table), *((name, one.image) for name, one in pages)):
             entry = zipfile.ZipInfo(name, _LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
@@ -43,9 +49,10 @@ def read_study(data: bytes, name: str) -> StudyCopy:
             if archive.getinfo(CONTENT).file_size > LARGEST:
                 raise UsageError(f"{name} is larger than any study: over {LARGEST / 1e9:.0f} GB unpacked.", _HINT)
             content = archive.read(CONTENT)
+            found: Any = parse_json(content, f"{name}, {CONTENT}")
+            pictures = _pictures(archive, found.get(PAGES), name) if isinstance(found, dict) else ()
     except DAMAGE as error:
         raise UsageError(f"{name} holds no study: it is another file, or damaged.", _HINT) from error
-    found: Any = parse_json(content, f"{name}, {CONTENT}")
     if not isinstance(found, dict) or not isinstance(found.get("format"), int):
         raise UsageError(f"{name} holds no study.", _HINT)
     if found["format"] > FORMAT:
@@ -54,4 +61,19 @@ def read_study(data: bytes, name: str) -> StudyCopy:
         restored: StudyCopy = restore(StudyCopy, found)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"{name} is not complete: {error}.", _HINT) from error
-    return restored
+    return replace(restored, pictures=pictures)
+
+
+def _pictures(archive: zipfile.ZipFile, described: Any, name: str) -> tuple[KeptPicture, ...]:
+    """Return the pages that were kept of removed documents. Raises UsageError where they do not fit together."""
+    found, size = [], 0
+    for one in described or ():
+        if not isinstance(one, dict) or one.get("mime") not in TYPES or not isinstance(one.get("page"), int):
+            raise UsageError(f"{name} is not complete: a kept page is not described.", _HINT)
+        size += archive.getinfo(str(one.get("file"))).file_size
+        if size > LARGEST:
+            raise UsageError(f"{name} holds more pages than any study: over {LARGEST / 1e9:.0f} GB.", _HINT)
+        image = archive.read(str(one["file"]))
+        place = str(one.get("document_id")), one["page"], str(one.get("passage_id"))
+        found.append(KeptPicture(*place, one["mime"], image))
+    return tuple(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import fsum
 
 from pdfqa_core.metrics.resampling import Interval, bootstrap, exact_interval
@@ -121,8 +122,6 @@ def clustered_mean(
     one for as many independent values as there are clusters.
     Sources: cluster bootstrap, Davison and Hinkley 1997, section 3.8; Clopper and Pearson 1934.
     """
-    import numpy as np
-
     sums: dict[Hashable, list[float]] = {}
     for cluster, value in zip(clusters, values, strict=True):
         if value is not None:
@@ -135,9 +134,16 @@ def clustered_mean(
     if len(sums) > 1 and mean in (0, 1):
         interval = exact_interval(mean, len(sums))
     elif len(sums) > 1:
-        parts = np.array([(fsum(group), len(group)) for group in sums.values()])
-        interval = bootstrap(parts, lambda drawn: drawn[:, 0] / drawn[:, 1], seed=seed, resamples=resamples)
+        parts = tuple(sorted((fsum(group), len(group)) for group in sums.values()))
+        interval = _mean_interval(parts, seed, resamples)
     return Summary(len(scored), len(values) - len(scored), mean, interval.low, interval.high)
+
+
+@lru_cache(maxsize=4096)  # small groups of 0 and 1 are alike: of 1,250 conversations most
+def _mean_interval(parts: tuple[tuple[float, int], ...], seed: int, resamples: int) -> Interval:
+    import numpy as np
+
+    return bootstrap(np.array(parts), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=seed, resamples=resamples)
 
 
 def _groups(turns: Sequence[JudgedTurn], intents: Sequence[str]) -> list[tuple[str, str, list[JudgedTurn]]]:

@@ -17,7 +17,8 @@ from statistics import median
 from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.agreement import Agreement, agreement, ordered, whole_scale
 from pdfqa_core.metrics.resampling import clusters_of
-from pdfqa_core.types import AppliesTo, Criterion, Rating, Study, Turn
+from pdfqa_core.study_types import AppliesTo, Criterion, Rating, Study
+from pdfqa_core.types import Turn
 
 CRITERIA = (
     Criterion(
@@ -111,16 +112,11 @@ def order(study: Study, annotator: str, first: Sequence[str] = ()) -> tuple[str,
     return (*(one for one in study.turn_ids if one in first), *turn_ids)
 
 
-def next_unrated(
-    turns: Sequence[Turn], given: Given, criteria: Sequence[Criterion], order: Sequence[str], after: str = "",
-    skipped: Collection[str] = (),
-) -> str:  # fmt: skip
-    """Return the next turn in `order` whose annotator has not finished it, empty when all are finished.
+def next_open(order: Sequence[str], done: Collection[str], after: str = "") -> str:
+    """Return the next turn in `order` that is not done; empty where all are.
 
     Looks behind the turn `after` first, then from the beginning, so that turns that were put off come back at the end.
-    `skipped` are those that the annotator cannot judge.
     """
-    done = _done(turns, given, criteria).union(skipped)
     start = order.index(after) + 1 if after in order else 0
     return next((turn_id for turn_id in (*order[start:], *order[:start]) if turn_id not in done), "")
 
@@ -133,14 +129,26 @@ def progress(
     `skipped` are turns that the annotator cannot judge; they count as finished.
     """
     rated = _done(turns, given, criteria)
-    done = rated.union(turn.id for turn in turns if turn.id in skipped)
-    if not rated:
-        return AnnotationProgress(len(done), len(turns))
     seconds: dict[str, float] = {}
     for rating in given.values():
-        seconds[rating.turn_id] = max(seconds.get(rating.turn_id, 0.0), rating.seconds)
-    per_item = median(seconds.get(turn_id, 0.0) for turn_id in rated)
-    return AnnotationProgress(len(done), len(turns), per_item, ceil(per_item * (len(turns) - len(done)) / 60))
+        if rating.turn_id in rated:
+            seconds[rating.turn_id] = max(seconds.get(rating.turn_id, 0.0), rating.seconds)
+    return progress_of(seconds, sum(turn.id in skipped and turn.id not in rated for turn in turns), len(turns))
+
+
+def progress_of(seconds: Mapping[str, float], skipped: int, total: int) -> AnnotationProgress:
+    """Return how far somebody is: `seconds` are those of the rated turns, `skipped` counts what cannot be judged."""
+    done = len(seconds) + skipped
+    if not seconds:
+        return AnnotationProgress(done, total)
+    per_item = median(seconds.values())
+    return AnnotationProgress(done, total, per_item, ceil(per_item * (total - done) / 60))
+
+
+def parts_needed(passages: int, criteria: Sequence[Criterion]) -> int:
+    """Return how many values finish a turn that was shown with so many passages; see `needed`."""
+    asked = [one for one in criteria if not one.is_text]
+    return sum(passages if one.applies_to is AppliesTo.PASSAGE else 1 for one in asked)
 
 
 def form_ratings(

@@ -14,7 +14,8 @@ from pdfqa_core.metrics.human_results import (
     majority,
 )
 from pdfqa_core.protocols.annotation import Given, judged
-from pdfqa_core.types import Adjudication, AppliesTo, Criterion, ItemDetails, Turn
+from pdfqa_core.study_types import Adjudication, AppliesTo, Criterion, ItemDetails
+from pdfqa_core.types import Turn
 
 Values = Mapping[tuple[str, str], str]  # by item and name of the criterion
 _BINARY = frozenset({"0", "1"})
@@ -38,11 +39,11 @@ def result_rows(
     views: list[tuple[str, Values]] = [
         (name, {key: rating.value for key, rating in ratings.items()}) for name, ratings in given.items() if ratings
     ]
-    if len(views) > 1:
-        views.append((MAJORITY, _majorities([values for _, values in views])))
+    most = _majorities([values for _, values in views])
+    if most:  # not where everybody rates answers of their own
+        views.append((MAJORITY, most))
     if agreed := {(one.item_id, one.criterion): one.value for one in adjudications}:
-        base = views[-1][1] if len(views) > 1 else {}
-        views.append((ADJUDICATED, {**base, **agreed}))
+        views.append((ADJUDICATED, {**most, **agreed}))
     chosen = {kind: _first(criteria, kind) for kind in AppliesTo}
     others = [one for one in criteria if one.applies_to is not AppliesTo.PASSAGE and one not in chosen.values()]
     known = details or {}

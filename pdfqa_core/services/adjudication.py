@@ -11,7 +11,7 @@ from pdfqa_core.protocols.study_disagreements import ERROR_CATEGORIES, Disagreem
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.study_changes import StudyChanges
-from pdfqa_core.types import Adjudication, Criterion, Role
+from pdfqa_core.study_types import Adjudication, Criterion, Role
 
 CLOSED = "Agreement cannot be seen yet, so nothing can be adjudicated."
 
@@ -52,9 +52,10 @@ class AdjudicationService:
 
     def item(self, owner: str, study_id: str, viewer: str | None, turn_id: str) -> DisputedItem:
         """Return an item with what annotators differ on in it. Raises UsageError if there is no such item."""
+        standing = self._studies.standing(owner, study_id)
+        if not standing.open_to(viewer):
+            raise UsageError(CLOSED, "Wait for: " + ", ".join(standing.waiting) if standing.waiting else "")
         found = self._studies.rated(owner, study_id).counted
-        if not found.open_to(viewer):
-            raise UsageError(CLOSED, "Wait for: " + ", ".join(found.waiting) if found.waiting else "")
         item = next((one for one in found.turns if one.turn.id == turn_id), None)
         if item is None:
             raise UsageError("There is no such item in this study.", "Open the study again.")
@@ -83,7 +84,7 @@ class AdjudicationService:
 
         `decided_by` names a third person, or both ("Ada and Ben").
         """
-        seat = self._studies.rated(owner, study_id).seat
+        seat = self._studies.standing(owner, study_id).seat
         if seat is not None and seat.role is Role.VIEWER:
             raise UsageError("You were invited to look at the results, so you decide nothing here.", "Ask the owner.")
         shown = self.item(owner, study_id, viewer, item_id.partition("#")[0])

@@ -20,7 +20,7 @@ from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.records import LINK_USED, SEAT, Invitation, Seat
 from pdfqa_core.storage.seats import ONLY_OWNER, OVER
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import Role
+from pdfqa_core.study_types import Role
 
 __all__ = ["NOBODY", "OVER", "Entry", "Invitation", "InvitationService", "Seat", "is_seat"]
 
@@ -136,6 +136,17 @@ class InvitationService:
     def seat(self, owner: str) -> Seat | None:
         """Return what an invited person is let in to; None for any other owner, and where that is over."""
         return self._studies.seat(owner)
+
+    def studies_of(self, name: str) -> tuple[str, ...]:
+        """Return the ids of the studies that somebody of this name is invited to, the newest invitation first."""
+        return self._invitations.studies_of(name)
+
+    def enter_as(self, study_id: str, name: str) -> Entry:
+        """Let somebody in whose name is certain: they signed in with an account. Raises UsageError."""
+        known = self._invitations.named(study_id, name)
+        if known is None:
+            raise UsageError(*OVER)
+        return self._let_in(known, by_link=False, refusal=OVER)
 
     def _let_in(self, invitation: Invitation, *, by_link: bool, refusal: tuple[str, str]) -> Entry:
         token = secrets.token_urlsafe(_TOKEN_BYTES)

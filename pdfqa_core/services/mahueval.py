@@ -20,7 +20,8 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.storage.conversations import Conversations
 from pdfqa_core.storage.protocols import Protocols
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import Event, Stored, Study, Turn
+from pdfqa_core.study_types import Study
+from pdfqa_core.types import Event, Stored, Turn
 
 PRESET = "mahueval"
 
@@ -157,7 +158,7 @@ class MaHuEval:
         if found.roster is None:
             raise UsageError("This study follows no protocol.", "Its agreement is that of its items.")
         if not found.open_to(viewer):
-            raise UsageError(HIDDEN, "Wait for: " + ", ".join(found.waiting) if found.waiting else "")
+            raise UsageError(HIDDEN, "Wait for: " + ", ".join(found.standing.waiting) if found.standing.waiting else "")
         given = annotation.by_annotator(found.ratings)
         names = (found.roster.plan.evaluators[0], found.roster.plan.evaluators[1])
         talks = {one.turn.id: one.conversation_id for one in found.turns}

@@ -10,18 +10,20 @@ from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress, Given,
 from pdfqa_core.protocols.mahueval import Roster, paired
 from pdfqa_core.protocols.study_disagreements import Disagreement
 from pdfqa_core.storage.records import Seat, StudyTurn
-from pdfqa_core.types import Adjudication, Criterion, ItemRole, Rating, Role, Skip, Study, Turn
+from pdfqa_core.study_types import Adjudication, Criterion, ItemRole, Rating, Role, Skip, Study
+from pdfqa_core.types import Turn
 
 
 @dataclass(frozen=True, slots=True)
 class RatingItem:
-    """The item an annotator has open, None where all are rated, with the annotator's own ratings of the study.
+    """The item an annotator has open, None where all are rated, with the annotator's own ratings of it.
 
-    `given` is what they said last of each thing, drafts and revisions too; `first` are the values of what they have
-    revised since. `position` is its place in the annotator's order, from 1; `comment` is what was saved with it.
+    `given` is what they said last of each thing in it, drafts and revisions too; `first` are the values of what they
+    have revised since. `position` is its place in the annotator's order, from 1; `comment` is what was saved with it.
     `criteria` are what the study asks. `earlier` are the turns before it in its conversation. `draft`: there is
     something of it that is not submitted; `submitted`: all of it was at least once. `skipped` is why it could not be
-    judged. `seen` is what a save compares with, so that another window is not overwritten.
+    judged. `seen` is what a save compares with, so that another window is not overwritten. `revises`: what is
+    submitted from now on is a revision, the first values are settled.
     """
 
     item: StudyTurn | None
@@ -37,6 +39,7 @@ class RatingItem:
     skipped: str = ""
     seen: int = 0
     guideline: str = ""
+    revises: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +67,68 @@ class RatingsFile:
 
 
 @dataclass(frozen=True, slots=True)
-class RatedStudy:
-    """A study with its turns, the ratings and adjudications that count, and the progress of each annotator.
+class Standing:
+    """How far a study is, and who may see what of it.
 
-    `criteria` are what it asks, `revisions` what was changed after its agreement could be seen, `skips` what could not
-    be judged. `seat` is that of the invited person who asks, `closed` are the names that only others have.
-    `roster` is that of a study in which everybody rates conversations of their own.
+    `seat` is that of the invited person who asks, `closed` are the names that only others have.
     """
 
     study: Study
+    progress: Mapping[str, AnnotationProgress]
+    seat: Seat | None = None
+    closed: frozenset[str] = frozenset()
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Those who are asked to rate, or have signed in, and have not finished."""
+        return tuple(name for name, step in self.progress.items() if step.done < step.total)
+
+    def open_to(self, viewer: str | None) -> bool:
+        """Return whether a viewer may see everybody's ratings, and numbers made of them.
+
+        Everybody may once there are two or more and all of them have finished. None is the owner at the command line,
+        who always may.
+        """
+        return (viewer is None and self.seat is None) or (len(self.progress) > 1 and not self.waiting)
+
+    def shows(self, viewer: str | None, annotator: str) -> bool:
+        """Return whether a viewer may see what an annotator said. This alone decides it, for results and for files.
+
+        Before ratings are `open_to` the viewer, an annotator sees their own, and whoever is not signed in ("") none.
+        """
+        if self.open_to(viewer):
+            return True
+        if viewer in self.closed or (self.seat is not None and viewer != own_name(self.seat)):
+            return False
+        return annotator == viewer
+
+
+@dataclass(frozen=True, slots=True)
+class RatedStudy:
+    """A study with its turns, and the ratings and adjudications that count.
+
+    `criteria` are what it asks, `revisions` what was changed of first values, `skips` what could not be judged.
+    `roster` is that of a study in which everybody rates conversations of their own.
+    """
+
+    standing: Standing
     turns: tuple[StudyTurn, ...]
     ratings: tuple[Rating, ...]
     adjudications: tuple[Adjudication, ...]
-    progress: Mapping[str, AnnotationProgress]
     criteria: tuple[Criterion, ...] = CRITERIA
     revisions: tuple[Rating, ...] = ()
     skips: tuple[Skip, ...] = ()
-    seat: Seat | None = None
-    closed: frozenset[str] = frozenset()
     roster: Roster | None = None
+
+    @property
+    def study(self) -> Study:
+        """The study itself."""
+        return self.standing.study
+
+    @property
+    def progress(self) -> Mapping[str, AnnotationProgress]:
+        """How far each annotator is."""
+        return self.standing.progress
 
     def compared(self, ratings: Iterable[Rating]) -> dict[str, Given]:
         """Return ratings by annotator as agreement compares them: under a roster, turn by turn of its pairs."""
@@ -103,29 +149,13 @@ class RatedStudy:
             adjudications=tuple(one for one in self.adjudications if one.item_id.partition("#")[0] in known),
         )  # fmt: skip
 
-    @property
-    def waiting(self) -> tuple[str, ...]:
-        """Those who are asked to rate, or have signed in, and have not finished."""
-        return tuple(name for name, step in self.progress.items() if step.done < step.total)
-
     def open_to(self, viewer: str | None) -> bool:
-        """Return whether a viewer may see everybody's ratings, and numbers made of them.
-
-        Everybody may once there are two or more and all of them have finished. None is the owner at the command line,
-        who always may.
-        """
-        return (viewer is None and self.seat is None) or (len(self.progress) > 1 and not self.waiting)
+        """Return whether a viewer may see everybody's ratings; see `Standing`."""
+        return self.standing.open_to(viewer)
 
     def visible(self, viewer: str | None) -> tuple[Rating, ...]:
-        """Return the ratings that a viewer may see. This alone decides it, for results and for files.
-
-        Before they are `open_to` the viewer, an annotator sees their own, and whoever is not signed in ("") none.
-        """
-        if self.open_to(viewer):
-            return self.ratings
-        if viewer in self.closed or (self.seat is not None and viewer != own_name(self.seat)):
-            return ()
-        return tuple(rating for rating in self.ratings if rating.annotator == viewer)
+        """Return the ratings that a viewer may see; see `Standing.shows`."""
+        return tuple(one for one in self.ratings if self.standing.shows(viewer, one.annotator))
 
 
 def own_name(seat: Seat) -> str:

@@ -10,8 +10,8 @@ from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import AnnotationProgress, Given
 from pdfqa_core.protocols.mahueval import Held, Plan, Roster
 from pdfqa_core.storage.protocols import Protocols
-from pdfqa_core.storage.records import StudyTurn
-from pdfqa_core.types import Criterion, Study
+from pdfqa_core.storage.records import HeldConversation, StudyTurn
+from pdfqa_core.study_types import Criterion, Study
 
 
 class Rosters:
@@ -39,16 +39,18 @@ class Rosters:
         ]  # fmt: skip
         return Roster(read_plan(written), tuple(held))
 
-    def own_turns(self, study_id: str, annotator: str, turns: Sequence[StudyTurn]) -> tuple[StudyTurn, ...]:
-        """Return the turns that somebody rates, in the order in which they asked; all where there is no protocol."""
-        if not self.follows(study_id):
-            return tuple(turns)
-        known = {one.turn.id: one for one in turns}
+    def own_turns(self, study: Study, annotator: str) -> tuple[str, ...]:
+        """Return the ids of the turns that somebody rates, in the order in which they asked."""
+        known = set(study.turn_ids)
         held = sorted(
-            (one for one in self._protocols.held(study_id) if one.annotator == annotator),
+            (one for one in self._protocols.held(study.id) if one.annotator == annotator),
             key=lambda one: (one.round, one.place),
         )
-        return tuple(known[turn] for one in held for turn in one.turn_ids if turn in known)
+        return tuple(turn for one in held for turn in one.turn_ids if turn in known)
+
+    def held(self, study_id: str) -> tuple[HeldConversation, ...]:
+        """Return what was held so far; nothing where a study follows no protocol."""
+        return self._protocols.held(study_id) if self.follows(study_id) else ()
 
     @staticmethod
     def progress(

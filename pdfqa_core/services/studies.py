@@ -11,22 +11,16 @@ from itertools import count
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.ratings import FORMATS, blinded, rating_rows, write_ratings
 from pdfqa_core.protocols import annotation
-from pdfqa_core.protocols.annotation import CRITERIA, Given
+from pdfqa_core.protocols.annotation import CRITERIA, AnnotationProgress
 from pdfqa_core.protocols.study_disagreements import disagreements
-from pdfqa_core.services.rated_study import RatedStudy, RatingItem, RatingsFile, StudyResults, own_name
+from pdfqa_core.services.rated_study import RatedStudy, RatingItem, RatingsFile, Standing, StudyResults, own_name
 from pdfqa_core.services.rosters import Rosters
+from pdfqa_core.services.study_queues import Queues
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.records import SEAT, StudyTurn
+from pdfqa_core.storage.records import SEAT
 from pdfqa_core.storage.seats import OVER
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import (
-    Criterion,
-    ItemRole,
-    Rating,
-    Skip,
-    Study,
-    StudyState,
-)
+from pdfqa_core.study_types import Criterion, ItemRole, Rating, Skip, Study, StudyState
 
 LONGEST_NAME = 100  # characters of a question that names a study
 
@@ -45,6 +39,8 @@ class StudyService:
         self._studies = studies
         self._conversations = conversations
         self.criteria = tuple(criteria)
+        self._queues = Queues(studies, self.criteria, rosters)
+        self._kept: tuple[object, RatedStudy] | None = None
 
     # ------------------------------------------------------------ studies
 
@@ -98,7 +94,7 @@ class StudyService:
         self._studies.take_out(owner, study_id, turn_ids)
 
     def _is_open(self, owner: str, study_id: str) -> bool:
-        return not self.rated(owner, study_id).open_to("")
+        return not self.standing(owner, study_id).open_to("")
 
     def _require_open(self, owner: str, study_id: str) -> Study:
         study = self._studies.get(owner, study_id)
@@ -125,38 +121,36 @@ class StudyService:
 
     def item(self, owner: str, study_id: str, annotator: str, turn_id: str) -> RatingItem:
         """Return an item of the study for its annotator, no item if there is no such turn."""
-        study, turns, given, skipped = self._own(owner, study_id, annotator)
+        study, queue, skipped = self._own(owner, study_id, annotator)
         criteria = self.criteria_of(study)
-        step = annotation.progress([one.turn for one in turns], given, criteria, skipped)
-        item = next((one for one in turns if one.turn.id == turn_id), None)
-        queue = self._queue(study, turns, annotator)
+        step = self._queues.step(study, annotator, queue, skipped)
+        if turn_id not in queue:
+            return RatingItem(None, {}, step.done, step, "", criteria, seen=self._studies.last_id(study_id, annotator))
+        (item,) = self._studies.turns(owner, study_id, turn_id)
+        given = annotation.by_annotator(self._studies.own_ratings(study_id, annotator, turn_id)).get(annotator, {})
+        counting = annotation.by_annotator(self._studies.ratings(study_id, annotator, turn_id)).get(annotator, {})
         kept = given.get((turn_id, annotation.commented(criteria).name))
-        position = queue.index(turn_id) + 1 if item else step.done
-        own = [rating for rating in given.values() if rating.turn_id == turn_id]
-        counting = annotation.by_annotator(self._studies.ratings(study_id, annotator)).get(annotator, {})
-        parts = annotation.needed(item.turn, criteria) if item else ()
+        parts = annotation.needed(item.turn, criteria)
+        submitted = bool(parts) and all(part.key in counting for part in parts)
         return RatingItem(
-            item, given, position, step, kept.comment if kept else "", criteria,
-            self._studies.earlier(owner, turn_id) if item else (),
-            {(one.item_id, one.criterion): counting[one.item_id, one.criterion].value for one in own
-             if (one.revision or study.revealed_at) and (one.item_id, one.criterion) in counting
-             and counting[one.item_id, one.criterion].value != one.value},
-            any(rating.draft for rating in own), bool(parts) and all(part.key in counting for part in parts),
-            skipped.get(turn_id, ""), self._studies.last_id(study_id, annotator), study.guideline,
+            item, given, queue.index(turn_id) + 1, step, kept.comment if kept else "", criteria,
+            self._studies.earlier(owner, turn_id),
+            {key: counting[key].value for key, one in given.items()
+             if one.revision and key in counting and counting[key].value != one.value},
+            any(rating.draft for rating in given.values()), submitted, skipped.get(turn_id, ""),
+            self._studies.last_id(study_id, annotator), study.guideline,
+            submitted and not self._is_correction(study, annotator, turn_id),
         )  # fmt: skip
 
     def next(self, owner: str, study_id: str, annotator: str, after: str = "") -> str:
         """Return the next turn that the annotator has not submitted, behind `after` first; empty if there is none."""
-        study, turns, given, skipped = self._own(owner, study_id, annotator)
-        submitted = {key: rating for key, rating in given.items() if not rating.draft}
-        queue = self._queue(study, turns, annotator)
-        plain = [one.turn for one in turns]
-        return annotation.next_unrated(plain, submitted, self.criteria_of(study), queue, after, skipped)
+        study, queue, skipped = self._own(owner, study_id, annotator)
+        done = self._queues.finished(study, {annotator: queue})[annotator]
+        return annotation.next_open(queue, {*done, *skipped}, after)
 
     def neighbour(self, owner: str, study_id: str, annotator: str, turn_id: str, by: int) -> str:
         """Return the turn so many places further in the annotator's order; from no turn the last."""
-        study, turns, _, _ = self._own(owner, study_id, annotator)
-        queue = self._queue(study, turns, annotator)
+        queue = self._own(owner, study_id, annotator)[1]
         return queue[(queue.index(turn_id) + by) % len(queue)] if turn_id in queue else (queue or ("",))[-1]
 
     def save(
@@ -169,10 +163,9 @@ class StudyService:
         an item that is not part of the turn, a value off the scale, an annotator unknown here, a study that is not
         open, and ConflictError where another window of the same annotator gave one of them another value.
         """
-        turns = self._own(owner, study_id, annotator)[1]
-        item = next((one for one in turns if one.turn.id == turn_id), None)
-        if item is None or not annotator:
+        if turn_id not in self._own(owner, study_id, annotator)[1] or not annotator:
             raise UsageError("No item is open.", "Sign in, then press “next unrated”.")
+        (item,) = self._studies.turns(owner, study_id, turn_id)
         study, now = self._require_open(owner, study_id), datetime.now(UTC)
         ratings = annotation.form_ratings(
             study_id, item.turn, annotator, values, self.criteria_of(study), rated_at=now, comment=comment.strip(),
@@ -181,12 +174,34 @@ class StudyService:
         self._studies.save_ratings(ratings if draft else self._revised(study, annotator, ratings), seen=seen)
         return now
 
-    def _revised(self, study: Study, annotator: str, ratings: Sequence[Rating]) -> tuple[Rating, ...]:
-        """Return ratings that are to count; those that change what others could see already are marked as revisions."""
-        if study.revealed_at is None:
-            return tuple(ratings)
-        kept = annotation.by_annotator(self._studies.ratings(study.id, annotator)).get(annotator, {})
-        return tuple(replace(one, revision=(one.item_id, one.criterion) in kept) for one in ratings)
+    def _is_correction(self, study: Study, annotator: str, turn_id: str) -> bool:
+        """Return whether submitting a turn again corrects it: the one submitted last, while no agreement is seen."""
+        return study.revealed_at is None and self._studies.progress.submitted_last(study.id, annotator) == turn_id
+
+    def _revised(self, study: Study, annotator: str, new: Sequence[Rating]) -> tuple[Rating, ...]:
+        """Return ratings that are to count; what changes a first value is marked as a revision.
+
+        The item that was submitted last can be corrected until the next one is, or agreement can be seen. A comment
+        alone changes no value: until agreement can be seen it takes the place of the one before.
+        """
+        turn_ids = {one.turn_id for one in new}
+        only = next(iter(turn_ids)) if len(turn_ids) == 1 else ""
+        if only and self._is_correction(study, annotator, only):
+            return tuple(new)
+        first = annotation.by_annotator(self._studies.ratings(study.id, annotator, only)).get(annotator, {})
+        said = self._studies.own_ratings(study.id, annotator, only, drafts=False)
+        last = annotation.by_annotator(said).get(annotator, {})
+        found = []
+        for one in new:
+            key = one.item_id, one.criterion
+            before = first.get(key)
+            if before is None:
+                found.append(one)
+            elif study.revealed_at is None and one.value == before.value == last[key].value:
+                found.append(replace(one, seconds=before.seconds, rated_at=before.rated_at))
+            else:
+                found.append(replace(one, revision=True))
+        return tuple(found)
 
     def take(self, owner: str, study_id: str, ratings: Sequence[Rating]) -> None:
         """Save ratings that were made elsewhere, all or none. Raises UsageError as `save`."""
@@ -243,8 +258,9 @@ class StudyService:
     def _commented(
         self, owner: str, study_id: str, annotator: str, turn_id: str
     ) -> tuple[tuple[str, str], Rating | None]:
-        study, _, given, _ = self._own(owner, study_id, annotator)
-        key = (turn_id, annotation.commented(self.criteria_of(study)).name)
+        self.check_name(owner, study_id, annotator)
+        key = (turn_id, annotation.commented(self.criteria_of(self._studies.get(owner, study_id))).name)
+        given = annotation.by_annotator(self._studies.own_ratings(study_id, annotator, turn_id)).get(annotator, {})
         return key, given.get(key)
 
     def submit(self, owner: str, study_id: str, annotator: str, turn_id: str, *, seconds: float = 0.0) -> bool:
@@ -285,33 +301,55 @@ class StudyService:
 
     def look_if_open(self, owner: str, study_id: str) -> None:
         """Note it if everybody has finished: from then on a change is a revision."""
-        found = self.rated(owner, study_id)
+        found = self.standing(owner, study_id)
         if found.study.revealed_at is None and found.open_to(""):
             self._studies.reveal(study_id)
 
     # ------------------------------------------------------------ results
 
+    def standing(self, owner: str, study_id: str) -> Standing:
+        """Return how far everybody is, and who may see what; quick, for nothing that was said is read."""
+        study = self._studies.get(owner, study_id)
+        if self._rosters is not None and self._rosters.follows(study_id):
+            return self.rated(owner, study_id).standing
+        progress = self._queues.progress(study)
+        return self._standing(owner, study, progress)
+
+    def _standing(self, owner: str, study: Study, progress: Mapping[str, AnnotationProgress]) -> Standing:
+        seat = self._studies.seat(owner)
+        closed = {name for name in progress if seat is None and self._studies.came_by_link(study.id, name)}
+        return Standing(study, progress, seat, frozenset(closed))
+
     def rated(self, owner: str, study_id: str) -> RatedStudy:
-        """Return a study with everything that was said of it; who may see what its methods tell."""
-        study, turns = self._studies.get(owner, study_id), self._studies.turns(owner, study_id)
-        ratings, skips = self._studies.ratings(study_id), self._studies.skips(study_id)
+        """Return a study with everything that was said of it; who may see what its methods tell.
+
+        What was read last is kept, and read anew once something has changed.
+        """
+        study = self._studies.get(owner, study_id)
+        stamp = (
+            owner, study, self._studies.people(study_id), self._studies.progress.stamp(study_id),
+            self._studies.progress.planted(study_id), self._rosters.held(study_id) if self._rosters else (),
+        )  # fmt: skip
+        kept = self._kept
+        if kept is None or kept[0] != stamp:
+            kept = self._kept = (stamp, self._read(owner, study))
+        standing = self._standing(owner, study, kept[1].standing.progress)
+        return replace(kept[1], standing=standing)
+
+    def _read(self, owner: str, study: Study) -> RatedStudy:
+        turns, ratings = self._studies.turns(owner, study.id), self._studies.ratings(study.id)
         given, plain = annotation.by_annotator(ratings), [one.turn for one in turns]
-        criteria = self.criteria_of(study)
-        skipped: dict[str, set[str]] = {}
-        for one in skips:
-            skipped.setdefault(one.annotator, set()).add(one.turn_id)
+        criteria, skipped = self.criteria_of(study), self._queues.skipped(study.id)
         progress = {
             name: annotation.progress(plain, given.get(name, {}), criteria, skipped.get(name, ()))
-            for name in self._studies.annotators(study_id)
+            for name in self._studies.annotators(study.id)
         }
         roster = None
         if self._rosters is not None and (roster := self._rosters.find(owner, study, turns)) is not None:
             progress |= self._rosters.progress(roster, turns, given, criteria, skipped)
-        seat = self._studies.seat(owner)
-        closed = {name for name in progress if seat is None and self._studies.came_by_link(study_id, name)}
         return RatedStudy(
-            study, turns, ratings, self._studies.adjudications(study_id), progress, criteria,
-            self._studies.revisions(study_id), skips, seat, frozenset(closed), roster,
+            Standing(study, progress), turns, ratings, self._studies.adjudications(study.id), criteria,
+            self._studies.revisions(study.id), self._studies.skips(study.id), roster,
         )  # fmt: skip
 
     def results(self, owner: str, study_id: str, viewer: str) -> StudyResults:
@@ -319,22 +357,25 @@ class StudyService:
 
         `viewer` is an annotator, who is one of the two, or empty. Disagreements are those of all.
         """
+        standing = self.standing(owner, study_id)
+        if not standing.open_to(viewer):
+            return StudyResults(tuple(standing.progress.items()), standing.waiting)
+        if standing.study.revealed_at is None:
+            self._studies.reveal(study_id)
         whole = self.rated(owner, study_id)
         found = whole.counted
-        if whole.study.revealed_at is None and whole.open_to(viewer):
-            self._studies.reveal(study_id)
         by_name = found.compared(found.visible(viewer))
         names = [name for name in found.progress if name in by_name]
         steps = tuple(found.progress.items())
         if len(names) < 2:
-            return StudyResults(steps, found.waiting)
+            return StudyResults(steps, ())
         pair = (names[0], viewer if viewer in names[1:] else names[1])
         one, other = by_name[pair[0]], by_name[pair[1]]
         talks = {turn.turn.id: turn.conversation_id for turn in found.turns}
         table = annotation.agreement_table(one, other, found.criteria, annotators=pair, conversations=talks)
         turns = [turn.turn for turn in found.turns]
         differing = disagreements(turns, {name: by_name[name] for name in names}, found.criteria)
-        return StudyResults(steps, found.waiting, table, differing, _checks(whole))
+        return StudyResults(steps, (), table, differing, _checks(whole))
 
     def file(self, owner: str, study_id: str, kind: str, viewer: str | None) -> RatingsFile:
         """Return the ratings that the viewer may see, in one of their FORMATS; `viewer` None is the owner: all.
@@ -356,19 +397,12 @@ class StudyService:
         name = "".join(c if c.isalnum() else "-" for c in found.study.name).strip("-") or "study"
         return RatingsFile(f"ratings-{name}.{FORMATS[kind]}", write_ratings(rows, kind), len(rows))
 
-    def _own(
-        self, owner: str, study_id: str, annotator: str
-    ) -> tuple[Study, tuple[StudyTurn, ...], Given, dict[str, str]]:
-        """Return a study, its turns, what the annotator said last of each thing, and what they skipped, with why."""
+    def _own(self, owner: str, study_id: str, annotator: str) -> tuple[Study, tuple[str, ...], dict[str, str]]:
+        """Return a study, the turns that the annotator rates in their order, and what they skipped, with why."""
         self.check_name(owner, study_id, annotator)
         study = self._studies.get(owner, study_id)
-        ratings = self._studies.own_ratings(study_id, annotator)
         skipped = {one.turn_id: one.reason for one in self._studies.skips(study_id) if one.annotator == annotator}
-        given = annotation.by_annotator(ratings).get(annotator, {})
-        turns = self._studies.turns(owner, study_id)
-        if self._rosters is not None and annotator:
-            turns = self._rosters.own_turns(study_id, annotator, turns)
-        return study, turns, given, skipped
+        return study, self._queues.of(study, annotator), skipped
 
     def check_name(self, owner: str, study_id: str, name: str) -> None:
         """Raise UsageError unless this name is for whoever asks: who is invited has theirs, and nobody else has it."""
@@ -379,13 +413,6 @@ class StudyService:
             raise UsageError(f"You were invited as “{seat.name}”.", "Open the link that you were sent once more.")
         if seat is None and name and self._studies.came_by_link(study_id, name):
             raise UsageError(f"“{name}” was invited and comes in by their own link.", "Sign in under another name.")
-
-    def _queue(self, study: Study, turns: Sequence[StudyTurn], annotator: str) -> tuple[str, ...]:
-        if self._rosters is not None and self._rosters.follows(study.id):
-            return tuple(one.turn.id for one in turns)  # as they were asked
-        first = [one.turn.id for one in turns if one.details.role is ItemRole.TRAINING]
-        drawn = next((one.drawn_as for one in self._studies.people(study.id) if one.name == annotator), "")
-        return annotation.order(study, drawn or annotator, first)
 
 
 def _checks(found: RatedStudy) -> tuple[tuple[str, int, int], ...]:

@@ -15,11 +15,12 @@ from pdfqa_core.protocols import rating_tables
 from pdfqa_core.protocols.rating_tables import Columns
 from pdfqa_core.protocols.study_agreement import with_others
 from pdfqa_core.services.rated_study import RatingsFile
+from pdfqa_core.services.rosters import read_plan
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_reports import HIDDEN, file_name
 from pdfqa_core.storage.records import StudyCopy
 from pdfqa_core.storage.studies import Studies
-from pdfqa_core.types import Criterion, Study
+from pdfqa_core.study_types import Criterion, Study
 
 _PARQUET = b"PAR1"  # how such files begin
 
@@ -36,7 +37,7 @@ class StudyFiles:
 
         Raises UsageError as long as its ratings are not open to the viewer.
         """
-        if not self._studies.rated(owner, study_id).open_to(viewer):
+        if not self._studies.standing(owner, study_id).open_to(viewer):
             raise UsageError(HIDDEN, "At the command line: pdfqa study export.")
         copy = self._store.copy(owner, study_id)
         data = write_study(replace(copy, study=replace(copy.study, owner="")))
@@ -106,7 +107,7 @@ def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> Non
     turns = {one.turn.id for one in copy.turns}
     items = turns | {f"{one.turn.id}#{hit.rank}" for one in copy.turns for hit in one.turn.answer.hits}
     people = {one.name for one in copy.annotators}
-    if set(copy.study.turn_ids) != turns or len(copy.study.turn_ids) != len(copy.turns) or not turns:
+    if set(copy.study.turn_ids) != turns or len(copy.study.turn_ids) != len(copy.turns) or not (turns or copy.plan):
         raise UsageError(f"{filename}: the study's answers are not all there.", "Export it again.")
     rated = [(one.item_id, one.study_id) for one in copy.ratings]
     rated += [(one.item_id, one.study_id) for one in copy.adjudications]
@@ -116,6 +117,15 @@ def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> Non
         known = item_id in items or (item_id.partition("#+")[0] in turns and "#+" in item_id)
         if not known or study_id != copy.study.id:
             raise UsageError(f"{filename}: {item_id!r} is rated, but not part of the study.", "Export it again.")
+    talks = {one.conversation_id for one in copy.turns}
+    if any(one.annotator not in people or one.conversation_id not in talks for one in copy.held):
+        raise UsageError(f"{filename}: the roster names a conversation or a person that is not there.", "Export again.")
+    try:
+        named = set(read_plan(copy.plan).evaluators) if copy.plan else set()
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{filename}: the plan of the protocol cannot be read: {error}.", "Export again.") from error
+    if not named <= people:
+        raise UsageError(f"{filename}: the plan names somebody who is not there.", "Export again.")
     scales = {one.name: one.scale for one in criteria if not one.is_text}
     for one in (*copy.ratings, *copy.revisions):
         if one.annotator not in people:

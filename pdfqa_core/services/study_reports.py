@@ -34,7 +34,8 @@ from pdfqa_core.protocols.study_measures import (
 from pdfqa_core.protocols.study_results import result_rows, titles
 from pdfqa_core.services.rated_study import RatedStudy, RatingsFile
 from pdfqa_core.services.studies import StudyService
-from pdfqa_core.types import AppliesTo, Turn
+from pdfqa_core.study_types import AppliesTo
+from pdfqa_core.types import Turn
 
 T = TypeVar("T")
 
@@ -64,7 +65,7 @@ class StudyReports:
 
     def open_to(self, owner: str, study_id: str, viewer: str | None) -> bool:
         """Return whether the viewer may see the reports."""
-        return self._studies.rated(owner, study_id).open_to(viewer)
+        return self._studies.standing(owner, study_id).open_to(viewer)
 
     def results(self, owner: str, study_id: str, viewer: str | None) -> tuple[ResultRow, ...]:
         """Return accuracy and HR@k by rater, turn, intent and conversation."""
@@ -107,7 +108,7 @@ class StudyReports:
 
     def measures_file(self, owner: str, study_id: str, found: StudyMeasures, kind: str) -> RatingsFile:
         """Return measures against people as a file; `kind` is one of MEASURE_FORMS."""
-        study = self._studies.rated(owner, study_id).study.name
+        study = self._studies.get(owner, study_id).name
         if kind == "latex":
             data = measures_latex(study, found.trust, found.powered, OWN)
         elif kind == "markdown":
@@ -156,12 +157,12 @@ class StudyReports:
         return result_rows(turns, given, found.criteria, found.adjudications, assigned=own, details=details)
 
     def _opened(self, owner: str, study_id: str, viewer: str | None) -> RatedStudy:
-        found = self._studies.rated(owner, study_id)
-        if not found.open_to(viewer):
-            raise UsageError(HIDDEN, "Wait for: " + ", ".join(found.waiting) if found.waiting else "")
-        if viewer is not None and found.study.revealed_at is None:
+        standing = self._studies.standing(owner, study_id)
+        if not standing.open_to(viewer):
+            raise UsageError(HIDDEN, "Wait for: " + ", ".join(standing.waiting) if standing.waiting else "")
+        if viewer is not None and standing.study.revealed_at is None:
             self._studies.look_if_open(owner, study_id)
-        return found.counted
+        return self._studies.rated(owner, study_id).counted
 
     def _remembered(self, what: str, found: RatedStudy, compute: Callable[[], T]) -> T:
         """Return what `compute` makes of a study, computed anew only where the study has changed."""

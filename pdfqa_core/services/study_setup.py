@@ -17,7 +17,7 @@ from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.records import Annotator
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
-from pdfqa_core.types import Criterion, GoldPassage, ItemRole, Study, StudyState
+from pdfqa_core.study_types import Criterion, GoldPassage, ItemRole, Study, StudyState
 
 PAIRWISE = "pairwise"
 _PARTED = re.compile(r"[,;\n]")
@@ -77,11 +77,20 @@ class StudySetup:
     def of_files(self, owner: str, name: str, source: Source, preset: str = "answers", names: str = "") -> Study:
         """Make a study of generated answers; `names` as above. Raises UsageError that names file and row."""
         preset_named(preset)
-        items = source.items()
+        return self.of_items(
+            owner, name, source.items(), n=source.n, seed=source.seed, by=source.by, preset=preset, names=names
+        )
+
+    def of_items(
+        self, owner: str, name: str, items: Sequence[GeneratedItem], *, n: int = 0, seed: int = 0, by: str = "",
+        preset: str = "answers", names: str = "",
+    ) -> Study:  # fmt: skip
+        """Make a study of answers, `n` of them drawn with `seed` (0: all); `by`, `names` as above."""
+        preset_named(preset)
         if preset == PAIRWISE:
-            items = study_items.pairs(items, source.seed)
-        items = study_items.draw(items, source.n, source.seed, source.by)
-        copy = study_items.study_of(name, items, seed=source.seed, find=lambda one: self._found(owner, one))
+            items = study_items.pairs(items, seed)
+        items = study_items.draw(items, n, seed, by)
+        copy = study_items.study_of(name, items, seed=seed, find=lambda one: self._found(owner, one))
         return self._defined(owner, self._store.put(owner, copy), preset, listed_names(names))
 
     def _defined(self, owner: str, study: Study, preset: str, names: Sequence[str]) -> Study:

@@ -18,7 +18,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import Services
 from pdfqa_core.services.invitations import is_seat
 from pdfqa_core.services.rated_study import own_name
-from pdfqa_core.types import StudyState
+from pdfqa_core.study_types import StudyState
 from pdfqa_core.ui import annotate_new, annotate_setup, annotate_view, downloads
 from pdfqa_core.ui.annotate_parts import START, Parts, Work
 from pdfqa_core.ui.annotate_rating import Rating
@@ -45,10 +45,10 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.manage.click(handlers.manage_clicked, state, outputs, **AT_ONCE)
     parts.who.click(handlers.sign_out, state, outputs, **AT_ONCE)
     for clickable in (parts.form, parts.bar, parts.results, parts.dispute):
-        clickable.click(handlers.form_clicked, [parts.comment, *state], outputs, **NEVER_DROPPED)
-    parts.comment.blur(handlers.comment, [parts.comment, *state], outputs, **AT_ONCE)
-    parts.item.click(handlers.item_clicked, state, [parts.work, parts.item, parts.page], **AT_ONCE)
-    parts.page.click(handlers.page_clicked, state, parts.page, **AT_ONCE)
+        clickable.click(handlers.rating.form_clicked, [parts.comment, *state], outputs, **NEVER_DROPPED)
+    parts.comment.blur(handlers.rating.comment, [parts.comment, *state], outputs, **AT_ONCE)
+    parts.item.click(handlers.rating.item_clicked, state, [parts.work, parts.item, parts.page], **AT_ONCE)
+    parts.page.click(handlers.rating.page_clicked, state, parts.page, **AT_ONCE)
     fetch = "(error) => error || window.pdfqa.fetch('annotate-file')"
     parts.copy.click(handlers.copy, state, [parts.copied, parts.message], **AT_ONCE)
     for kind, button in parts.files.items():
@@ -68,8 +68,13 @@ def build(services: Services, session: gr.State) -> Shown:
     return Shown(handlers.arrive, state, outputs)
 
 
-class Handlers(Rating):
-    """What the tab does."""
+class Handlers:
+    """What the tab does beside rating, which `rating` does."""
+
+    def __init__(self, services: Services, parts: Parts) -> None:
+        self.services = services
+        self.parts = parts
+        self.rating = Rating(services, parts, self.show)
 
     # ------------------------------------------------------------ showing
 
@@ -79,7 +84,7 @@ class Handlers(Rating):
         if study_id and study_id != work.study_id:
             work = Work(study_id)
         elif study_id and work.annotator:
-            work = self._opened(work, turn_id)
+            work = self.rating.opened(work, turn_id)
         return {**self.show(work, session), self.parts.session: replace(session, to_rate=("", ""))}
 
     def show(self, work: Work, session: Session) -> dict[Any, Any]:
@@ -99,6 +104,7 @@ class Handlers(Rating):
             parts.new.conversations: gr.Dropdown(
                 choices=[(f"{c.title} ({c.turn_count})", c.id) for c in conversations]
             ),
+            parts.new.run: gr.Dropdown(choices=[(one.name, one.id) for one in self.services.runs.list(owner)]),
             parts.message: "",
             parts.page: "",
             parts.names: annotate_setup.names_html(self.services, owner, work.study_id)
@@ -110,7 +116,7 @@ class Handlers(Rating):
             parts.sign_in: gr.Group(visible=not signed_in and not work.deciding and mine),
             parts.rating: gr.Group(visible=signed_in and not work.deciding),
             parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in and mine),
-            parts.results: "" if work.deciding else self._results(work, session),  # it names those who differ
+            parts.results: "" if work.deciding else self.rating.results(work, session),  # it names those who differ
             parts.dispute: "",
             parts.missing: gr.Column(visible=signed_in and bool(work.turn_id) and not work.deciding),
             **parts.protocol.filled(self.services, work, session),
@@ -118,11 +124,11 @@ class Handlers(Rating):
         if study and mine and not signed_in:
             update[parts.manage] = annotate_setup.setup_html(self.services, owner, work.study_id)
         if work.deciding:
-            update |= self._deciding(work, session)
+            update |= self.rating.deciding(work, session)
         elif signed_in:
-            shown = self._shown(work, session)
+            shown = self.rating.shown(work, session)
             work = replace(work, seen=shown.seen)
-            update |= self._item(work, shown) | {parts.work: work}
+            update |= self.rating.item(work, shown) | {parts.work: work}
             update[parts.comment] = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
         else:
             update[parts.item] = annotate_view.no_item_html(START if studies or conversations else NO_TURNS)
@@ -130,7 +136,7 @@ class Handlers(Rating):
 
     def go_on(self, work: Work, session: Session) -> dict[Any, Any]:
         """Show the next item to rate."""
-        return self.show(self._next(work, session), session) if work.annotator else self.show(work, session)
+        return self.show(self.rating.next(work, session), session) if work.annotator else self.show(work, session)
 
     def _seated(self, work: Work, session: Session) -> Work:
         """Return the work of who came by an invitation: signed in to its study, or looking on."""
@@ -138,7 +144,7 @@ class Handlers(Rating):
         if seat is None or (work.study_id, work.annotator) == (seat.study_id, own_name(seat)):
             return work
         work = Work(seat.study_id, own_name(seat))
-        return self._next(work, session) if work.annotator else work
+        return self.rating.next(work, session) if work.annotator else work
 
     def _reports(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return the tables of the study, in whose place an item stands while one is open."""
@@ -186,7 +192,7 @@ class Handlers(Rating):
         """Sign in by name and open the first unrated item."""
         try:
             annotator = self.services.studies.sign_in(session.owner, study_id, name)
-            work = self._next(Work(study_id, annotator), session)
+            work = self.rating.next(Work(study_id, annotator), session)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(work, session)

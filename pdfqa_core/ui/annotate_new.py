@@ -7,15 +7,17 @@ from typing import Any
 
 import gradio as gr
 
+from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, PRESETS
 from pdfqa_core.services import Services
 from pdfqa_core.services.study_setup import Source
-from pdfqa_core.types import Study
+from pdfqa_core.study_types import Study
 from pdfqa_core.ui.components import AT_ONCE
 
-CHAT, GENERATED, TABLE = "chat", "generated", "table"
+CHAT, GENERATED, TABLE, RUN = "chat", "generated", "table", "run"
 SOURCES = {
     "answers from the chat": CHAT, "generated answers beside gold answers": GENERATED, "a table (CSV)": TABLE,
+    "answers of a stored run": RUN,
 }  # fmt: skip
 STRATA = {"the items as they are": "", "each system its share": "system", "each document its share": "document"}
 
@@ -47,6 +49,7 @@ class NewStudyParts:
                 label="Table: question, answer, gold_answer, gold_passage, file, page, …", visible=False, height=96,
                 file_types=[".csv", ".tsv"], elem_id="annotate-table",
             )  # fmt: skip
+            self.run = gr.Dropdown([], label="Run of the Evaluate tab", visible=False, elem_id="annotate-run")
             with gr.Row(visible=False) as self.drawing:
                 self.n = gr.Number(0, label="How many are drawn (0: all)", precision=0, minimum=0, min_width=120)
                 self.seed = gr.Number(1, label="Seed: the same draws the same", precision=0, min_width=120)
@@ -60,7 +63,7 @@ class NewStudyParts:
                 "Bring a study from another workspace (ZIP)", file_types=[".zip"], size="sm", elem_id="annotate-bring"
             )
         outputs = [
-            self.conversations, self.generated, self.predictions, self.gold, self.table, self.drawing, self.n,
+            self.conversations, self.generated, self.predictions, self.gold, self.table, self.run, self.drawing, self.n,
             self.preset,
         ]  # fmt: skip
         self.source.input(self._shown, [self.source, self.preset], outputs, **AT_ONCE)
@@ -75,6 +78,7 @@ class NewStudyParts:
             self.predictions: gr.File(visible=files),
             self.gold: gr.File(visible=files),
             self.table: gr.File(visible=source == TABLE),
+            self.run: gr.Dropdown(visible=source == RUN),
             self.drawing: gr.Row(visible=source != CHAT),
             self.n: 100 if source != CHAT else 0,
             self.preset: DEFAULT_PRESET if source == CHAT and preset == "answers" else proposed,
@@ -84,19 +88,25 @@ class NewStudyParts:
         """Return what `make` reads, in its order."""
         return [
             self.study_name, self.preset, self.source, self.conversations, self.predictions, self.gold, self.table,
-            self.n, self.seed, self.by, self.names,
+            self.run, self.n, self.seed, self.by, self.names,
         ]  # fmt: skip
 
 
 def make(
     services: Services, owner: str, name: str, preset: str, source: str, conversations: list[str],
-    predictions: list[str] | None, gold: str | None, table: str | None, n: float | None, seed: float | None, by: str,
-    names: str,
+    predictions: list[str] | None, gold: str | None, table: str | None, run: str | None, n: float | None,
+    seed: float | None, by: str, names: str,
 ) -> Study:  # fmt: skip
     """Make the study that the form describes. Raises UsageError that names file and row."""
     setup = services.study_setup
     if source == CHAT:
         return setup.of_conversations(owner, name, conversations, preset, names)
+    if source == RUN:
+        if not run:
+            raise UsageError("No run is chosen.", "Choose one, or start one on the Evaluate tab (Measure: Answers).")
+        return services.run_studies.make(
+            owner, name, [run], n=int(n or 0), seed=int(seed or 0), by=by, preset=preset, names=names
+        )
     drawn = {"n": int(n or 0), "seed": int(seed or 0), "by": by}
     if source == TABLE:
         chosen = Source(table=Path(table) if table else None, **drawn)  # type: ignore[arg-type]

@@ -91,6 +91,7 @@ class Parts:
         """Return all that handlers fill, for events that may change any."""
         return [
             self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.names,
-            self.name, self.begin, self.own, self.manage, self.new.conversations, self.rating, self.form, self.comment,
-            self.bar, self.dispute, self.who, self.results, self.missing, *self.reports.all(), *self.protocol.all(),
+            self.name, self.begin, self.own, self.manage, self.new.conversations, self.new.run, self.rating,
+            self.form, self.comment, self.bar, self.dispute, self.who, self.results, self.missing,
+            *self.reports.all(), *self.protocol.all(),
         ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,8 @@ from pdfqa_core.errors import ConflictError, PdfQAError, UsageError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services
 from pdfqa_core.services.rated_study import RatingItem
-from pdfqa_core.types import GoldPassage, Hit, ItemRole
+from pdfqa_core.study_types import GoldPassage, ItemRole
+from pdfqa_core.types import Hit
 from pdfqa_core.ui import annotate_disputes, annotate_view
 from pdfqa_core.ui.annotate_parts import Parts, Work
 from pdfqa_core.ui.components import Click, clicked, error_html, render
@@ -24,34 +26,36 @@ ANEW = "Nobody is signed in any more: the program was started anew, so this choi
 
 
 class Rating:
-    """Saves choices, goes from item to item, opens passages and pages."""
+    """Saves choices, goes from item to item, opens passages and pages; `show` returns the whole tab."""
 
-    def __init__(self, services: Services, parts: Parts) -> None:
+    def __init__(
+        self, services: Services, parts: Parts, show: Callable[[Work, Session], dict[Any, Any]]
+    ) -> None:  # fmt: skip
         self.services = services
         self.parts = parts
-
-    def show(self, work: Work, session: Session) -> dict[Any, Any]:
-        """Return the whole tab."""
-        raise NotImplementedError
+        self.show = show
 
     # ------------------------------------------------------------ showing
 
-    def _shown(self, work: Work, session: Session) -> RatingItem:
+    def shown(self, work: Work, session: Session) -> RatingItem:
+        """Return the item that the annotator has open."""
         return self.services.studies.item(session.owner, work.study_id, work.annotator, work.turn_id)
 
-    def _item(self, work: Work, shown: RatingItem) -> dict[Any, Any]:
+    def item(self, work: Work, shown: RatingItem) -> dict[Any, Any]:
+        """Return what an open item fills."""
         return {
             self.parts.item: annotate_view.item_html(shown, shown.criteria, work.rank),
             self.parts.form: annotate_view.form_html(shown, shown.criteria, work.saved, alone=work.alone),
             self.parts.bar: annotate_view.bar_html(shown, alone=work.alone, undo=bool(work.submitted)),
         }
 
-    def _results(self, work: Work, session: Session) -> str:
+    def results(self, work: Work, session: Session) -> str:
+        """Return who is how far, and agreement where it may be seen."""
         if not work.study_id:
             return ""
         return annotate_view.results_html(self.services.studies.results(session.owner, work.study_id, work.annotator))
 
-    def _deciding(self, work: Work, session: Session) -> dict[Any, Any]:
+    def deciding(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return an item that is adjudicated."""
         found = self.services.adjudication.item(session.owner, work.study_id, work.annotator, work.turn_id)
         return {
@@ -61,16 +65,18 @@ class Rating:
 
     # ------------------------------------------------------------ rating
 
-    def _next(self, work: Work, session: Session) -> Work:
+    def next(self, work: Work, session: Session) -> Work:
+        """Return the work with the next item open that is not submitted."""
         turn_id = self.services.studies.next(session.owner, work.study_id, work.annotator, work.turn_id)
-        return self._opened(work, turn_id)
+        return self.opened(work, turn_id)
 
     def _step(self, work: Work, session: Session, by: int) -> Work:
         turn_id = self.services.studies.neighbour(session.owner, work.study_id, work.annotator, work.turn_id, by)
-        return self._opened(work, turn_id)
+        return self.opened(work, turn_id)
 
     @staticmethod
-    def _opened(work: Work, turn_id: str) -> Work:
+    def opened(work: Work, turn_id: str) -> Work:
+        """Return the work with another item open, which nobody has looked at yet."""
         return Work(
             work.study_id, work.annotator, turn_id, time.monotonic(), submitted=work.submitted, alone=work.alone
         )
@@ -88,9 +94,9 @@ class Rating:
                 return self.show(work, session) | {self.parts.message: anew}
             return self._act(data, comment, work, session)
         except ConflictError as error:
-            shown = self._shown(work, session)
+            shown = self.shown(work, session)
             work = replace(work, seen=shown.seen)
-            return {**self._item(work, shown), self.parts.work: work, self.parts.message: error_html(error)}
+            return {**self.item(work, shown), self.parts.work: work, self.parts.message: error_html(error)}
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
 
@@ -100,7 +106,7 @@ class Rating:
                 return self._save(data, comment, work, session)
             case "alone":
                 work = replace(work, alone=not work.alone)
-                return {**self._item(work, self._shown(work, session)), self.parts.work: work}
+                return {**self.item(work, self.shown(work, session)), self.parts.work: work}
             case "next" | "skip" | "back" | "undo":
                 self._check_comment(comment, work, session)
         match data.get("action"):
@@ -111,11 +117,11 @@ class Rating:
             case "back":
                 work = self._step(work, session, -1)
             case "undo" if work.submitted:
-                work = replace(self._opened(work, work.submitted), submitted="")
+                work = replace(self.opened(work, work.submitted), submitted="")
             case "cannot":
                 seconds = self._seconds(data, work)
                 self.services.studies.skip(*self._place(work, session), data["reason"], seconds=seconds)
-                work = replace(self._next(work, session), submitted=work.turn_id)
+                work = replace(self.next(work, session), submitted=work.turn_id)
         return self.show(work, session)
 
     def _check_comment(self, comment: str, work: Work, session: Session) -> None:
@@ -128,13 +134,13 @@ class Rating:
     def _submit(self, data: Click, work: Work, session: Session) -> dict[Any, Any]:
         """Submit the item if it is finished, and go on; a training item stays to be explained."""
         if not work.turn_id:
-            return self.show(self._next(work, session), session)
-        before = self._shown(work, session)
+            return self.show(self.next(work, session), session)
+        before = self.shown(work, session)
         done = self.services.studies.submit(*self._place(work, session), seconds=self._seconds(data, work))
         training = before.item is not None and before.item.details.role is ItemRole.TRAINING
         if done and training and before.draft:
             return self.show(replace(work, submitted=work.turn_id), session)
-        following = self._next(work, session)
+        following = self.next(work, session)
         return self.show(replace(following, submitted=work.turn_id) if done else following, session)
 
     def _save(self, data: Click, comment: str, work: Work, session: Session) -> dict[Any, Any]:
@@ -168,10 +174,10 @@ class Rating:
 
     def _saved(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return what a save changes on the screen: all but the comment, which may be being typed."""
-        shown = self._shown(work, session)
+        shown = self.shown(work, session)
         work = replace(work, seen=shown.seen)
         return {
-            **self._item(work, shown), self.parts.work: work, self.parts.results: self._results(work, session),
+            **self.item(work, shown), self.parts.work: work, self.parts.results: self.results(work, session),
             self.parts.message: "",
         }  # fmt: skip
 
@@ -191,7 +197,7 @@ class Rating:
         """Open an item from the list of disagreements, to be adjudicated."""
         if work.annotator and not work.deciding:
             self._check_comment(comment, work, session)
-        return self.show(replace(self._opened(work, data["turn"]), deciding=True), session)
+        return self.show(replace(self.opened(work, data["turn"]), deciding=True), session)
 
     def _dispute(self, data: Click, work: Work, session: Session) -> dict[Any, Any]:
         if data["action"] == "decide":
@@ -199,11 +205,11 @@ class Rating:
             work = replace(work, saved=annotate_disputes.now(), deciding=True)
         elif data["action"] == "decide-next":
             turn = data.get("turn", "")
-            work = replace(self._opened(work, turn), deciding=bool(turn))
+            work = replace(self.opened(work, turn), deciding=bool(turn))
         elif data["action"] == "own" and work.annotator:
-            work = self._opened(work, work.turn_id)
+            work = self.opened(work, work.turn_id)
         else:
-            work = self._opened(work, "")
+            work = self.opened(work, "")
         return self.show(work, session)
 
     # ------------------------------------------------------------ passages and pages
@@ -212,7 +218,7 @@ class Rating:
         """Open a passage and its page, or close it."""
         rank = clicked(event).number("rank")
         work = replace(work, rank=0 if rank == work.rank else rank)
-        shown = self._deciding(work, session) if work.deciding else self._item(work, self._shown(work, session))
+        shown = self.deciding(work, session) if work.deciding else self.item(work, self.shown(work, session))
         return work, shown[self.parts.item], self._page(work, session) if work.rank else ""
 
     def page_clicked(self, work: Work, session: Session, event: gr.EventData) -> str:
@@ -224,7 +230,7 @@ class Rating:
             place = (session.owner, work.study_id, work.annotator, work.turn_id)
             item = self.services.adjudication.item(*place).item
         else:
-            found = self._shown(work, session).item
+            found = self.shown(work, session).item
             if found is None:
                 return ""
             item = found

@@ -13,7 +13,8 @@ from pdfqa_core.protocols.annotation import Judged, judged, needed
 from pdfqa_core.protocols.study_definition import PASSAGE_KEYS
 from pdfqa_core.services import StudyTurn
 from pdfqa_core.services.rated_study import RatingItem, StudyResults
-from pdfqa_core.types import Criterion, ItemRole, Turn
+from pdfqa_core.study_types import Criterion, ItemRole
+from pdfqa_core.types import Turn
 from pdfqa_core.ui.chat_view import place, turn_view
 from pdfqa_core.ui.components import render
 from pdfqa_core.ui.passage_text import passage_parts
@@ -103,6 +104,8 @@ def _state(shown: RatingItem) -> str:
     if shown.skipped and not shown.submitted:
         return f"Skipped: {shown.skipped}. Rate it after all, or go on."
     if shown.draft:
+        if shown.revises:
+            return "Changed. Enter keeps the change as a revision; your first value still counts."
         changed = "Changed since it was submitted" if shown.submitted else "Draft"
         return f"{changed}: Enter submits it." if finished(shown) else f"{changed}."
     if not shown.submitted:

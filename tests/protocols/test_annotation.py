@@ -12,7 +12,8 @@ from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.protocols import annotation
 from pdfqa_core.protocols.annotation import CRITERIA, Given
 from pdfqa_core.protocols.study_disagreements import disagreements
-from pdfqa_core.types import Rating, Study, Turn
+from pdfqa_core.study_types import Rating, Study
+from pdfqa_core.types import Turn
 from tests.storage.conftest import NOW, rating, turn
 
 T1, T2, T3 = turn("t1", "first", "second"), turn("t2"), turn("t3", "third")
@@ -57,16 +58,12 @@ def test_the_order_is_the_annotators_own_and_stable(study: Study) -> None:
     assert tuple(other_process.stdout.split()) == anna
 
 
-def test_next_unrated_comes_back_to_skipped_items() -> None:
+def test_what_was_put_off_comes_back_at_the_end() -> None:
     order = ("t2", "t3", "t1")
-
-    def following(ratings: Sequence[Rating], after: str = "") -> str:
-        return annotation.next_unrated(TURNS, given(ratings), CRITERIA, order, after)
-
-    assert (following(()), following((), "t2")) == ("t2", "t3")
-    ratings = (*filled(T1), *filled(T3))
-    assert following(ratings, "t1") == following(ratings, "unknown") == "t2"
-    assert following((*ratings, *filled(T2)), "t1") == ""
+    assert (annotation.next_open(order, ()), annotation.next_open(order, (), "t2")) == ("t2", "t3")
+    done = {"t1", "t3"}
+    assert annotation.next_open(order, done, "t1") == annotation.next_open(order, done, "unknown") == "t2"
+    assert annotation.next_open(order, {*done, "t2"}, "t1") == ""
 
 
 def test_progress_counts_finished_items_and_their_median_time() -> None:

@@ -215,3 +215,22 @@ def test_an_invited_evaluator_asks_the_owners_documents(open_services):
     assert events[-1].turn.answer.hits
     assert services.mahueval.step(seat, study.id, ADA).held.turns[0].question == METERS
     assert [one.title for one in services.conversations.list(LOCAL_OWNER)] == ["MaHuEval: Ada, round 1, 1"]
+
+
+def test_a_study_goes_elsewhere_with_its_roster_and_goes_on_there(services, study, play, tmp_path):
+    play.hold(ADA, "How many?")
+    play.rate(ADA)
+    play.ask(BEN, "Begun, not finished?")
+    packed = services.study_files.file(LOCAL_OWNER, study.id, None)
+    with Services.open(tmp_path / "elsewhere", Settings(), FakeModels()) as other:
+        other.study_files.take_in(LOCAL_OWNER, packed.data, packed.name)
+        here, there = (one.mahueval.roster(LOCAL_OWNER, study.id) for one in (services, other))
+        assert there.plan == here.plan
+        assert there.held == tuple(one for one in here.held if one.finished)
+        assert [(one.annotator, one.rated, len(one.turns)) for one in there.held] == [(ADA, 2, 2)]
+        assert (there.step(ADA).place, there.step(BEN).doing) == (2, Doing.BEGIN)
+        assert other.study_files.file(LOCAL_OWNER, study.id, None).data == packed.data
+        elsewhere = Play(other, study)
+        elsewhere.count = 50
+        elsewhere.hold(BEN, "There?")
+        assert other.mahueval.roster(LOCAL_OWNER, study.id).of(BEN)[0].finished

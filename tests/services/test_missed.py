@@ -10,7 +10,7 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.rating_tables import Columns
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.types import MISSED, missed_item
+from pdfqa_core.study_types import MISSED, missed_item
 from tests.conftest import FakeLLM
 from tests.services.helpers import LITERAL, METERS, asked, stored_of
 
@@ -60,7 +60,7 @@ def test_what_the_answer_was_shown_is_rated_there(work):
         mark(work, (), shown)
 
 
-def test_marks_change_neither_progress_nor_agreement_and_survive_files(work, tmp_path):
+def test_marks_change_neither_progress_nor_agreement_and_survive_files(work, tmp_path, monkeypatch):
     services, study, _ = work
     found = search(work, "refrigerant ammonia")
     mark(work, found, next(one for one in found if not one.shown))
@@ -72,6 +72,7 @@ def test_marks_change_neither_progress_nor_agreement_and_survive_files(work, tmp
     assert services.study_files.add_ratings(LOCAL_OWNER, study.id, table, Columns()) == 1
     assert services.studies.file(LOCAL_OWNER, study.id, "jsonl", None).rows == 1
     packed = services.study_files.file(LOCAL_OWNER, study.id, None).data
+    monkeypatch.delenv("PDFQA_DATABASE_URL", raising=False)
     with type(services).open(tmp_path / "elsewhere", LITERAL) as elsewhere:
         there = elsewhere.study_files.take_in(LOCAL_OWNER, packed, "pilot.zip")
         kept = elsewhere.studies.rated(LOCAL_OWNER, there.id).ratings

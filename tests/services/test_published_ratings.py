@@ -19,15 +19,15 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Study
+from pdfqa_core.study_types import Study
 
 NQ = ("annotator1", "annotator2", "annotator3")
 SCALES = ("naturalness", "appropriateness", "completeness", "faithfulness")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace") as opened:
+def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
+    with Store.open(tmp_path / "workspace", database_url) as opened:
         yield opened
 
 

@@ -15,7 +15,7 @@ from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.protocols.annotation import CRITERIA, judged
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
-from pdfqa_core.types import AppliesTo, Criterion
+from pdfqa_core.study_types import AppliesTo, Criterion
 from pdfqa_core.ui.annotate_view import form_html, item_html, results_html
 from tests.storage.conftest import rating_history, turn
 
@@ -31,8 +31,8 @@ STYLE = Criterion(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace") as opened:
+def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
+    with Store.open(tmp_path / "workspace", database_url) as opened:
         yield opened
 
 

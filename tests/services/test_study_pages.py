@@ -8,15 +8,17 @@ from dataclasses import replace
 
 from PIL import Image
 
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.study_pages import GOLD
 from pdfqa_core.services.study_setup import Source
+from pdfqa_core.settings import Settings
 from pdfqa_core.types import Span
 from tests.services.helpers import only
+from tests.serving_fakes import FakeModels
 from tests.storage.conftest import turn
 
 
-def test_pages_of_items_are_kept_when_their_document_is_removed(services, tmp_path):
+def test_pages_of_items_are_kept_when_their_document_is_removed(services, tmp_path, monkeypatch):
     document = only(services)
     text = services.documents.page(LOCAL_OWNER, document.id, document.extractor, 2).text[:80]
     talk = services.conversations.create(LOCAL_OWNER, "Talk")
@@ -43,6 +45,13 @@ def test_pages_of_items_are_kept_when_their_document_is_removed(services, tmp_pa
     assert (kept.page, kept.mime, beside_kept.page, beside_kept.passage_id) == (2, "image/jpeg", 3, GOLD)
     assert Image.open(io.BytesIO(kept.image)).width == 1000
     assert services.studies.item(LOCAL_OWNER, study.id, "Ada", "t1").item.turn.answer.hits[0].passage.text == text
+
+    packed = services.study_files.file(LOCAL_OWNER, study.id, None)
+    monkeypatch.delenv("PDFQA_DATABASE_URL", raising=False)
+    with Services.open(tmp_path / "elsewhere", Settings(), FakeModels()) as other:
+        other.study_files.take_in(LOCAL_OWNER, packed.data, packed.name)
+        assert other.study_pages.picture(study.id, document.id, passage.id) == kept
+        assert other.study_files.file(LOCAL_OWNER, study.id, None).data == packed.data
 
 
 def test_documents_that_no_study_shows_leave_nothing(services):

@@ -11,22 +11,23 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import ConflictError, UsageError
-from pdfqa_core.protocols.annotation import judged
+from pdfqa_core.protocols.annotation import by_annotator, judged
 from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.services.study_setup import Source, StudySetup
 from pdfqa_core.storage import Store
-from pdfqa_core.types import ItemRole, StudyState
+from pdfqa_core.study_types import ItemRole, StudyState
+from pdfqa_core.types import Thumb
 from tests.storage.conftest import rating_history, turn
 
 ME = "me"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace") as opened:
+def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
+    with Store.open(tmp_path / "workspace", database_url) as opened:
         yield opened
 
 
@@ -84,11 +85,15 @@ def test_a_draft_does_not_count_before_it_is_submitted(studies: StudyService, st
     assert not studies.submit(ME, study_id, "Ada", "t2")  # nothing is chosen yet
 
 
-def test_a_change_before_agreement_is_a_correction_and_afterwards_a_revision(
+def test_the_item_submitted_last_can_be_corrected_every_other_change_is_a_revision(
     store: Store, studies: StudyService, study_id: str
 ) -> None:
-    rate(studies, study_id, "Ada", {"t1": "0", "t2": "1"})
-    rate(studies, study_id, "Ada", {"t1": "1"})  # nobody has seen anything
+    rate(studies, study_id, "Ada", {"t1": "0"})
+    rate(studies, study_id, "Ada", {"t1": "1"})  # undo: nothing else was submitted meanwhile
+    assert not studies.item(ME, study_id, "Ada", "t1").revises
+    rate(studies, study_id, "Ada", {"t2": "1"})
+    assert studies.item(ME, study_id, "Ada", "t1").revises
+    rate(studies, study_id, "Ada", {"t1": "0"})  # nobody has seen anything, but the first value is settled
     rate(studies, study_id, "Ben", {"t1": "0", "t2": "1"})
     before = studies.results(ME, study_id, "Ada")
     assert [row.agreement for row in before.table] == [1, 0.5, 1]
@@ -99,10 +104,41 @@ def test_a_change_before_agreement_is_a_correction_and_afterwards_a_revision(
     assert [row.agreement for row in after.table] == [1, 0.5, 1]
     rows = exported(studies, study_id)
     assert (rows["Ben", "t1", "answer"]["value"], rows["Ben", "t1", "answer"]["revised"]) == ("0", "1")
-    assert (rows["Ada", "t1", "answer"]["value"], rows["Ada", "t1", "answer"]["revised"]) == ("1", "")
+    assert (rows["Ada", "t1", "answer"]["value"], rows["Ada", "t1", "answer"]["revised"]) == ("1", "0")
     kept = [(one.value, one.draft, one.revision) for one in rating_history(store, study_id)
             if (one.annotator, one.item_id, one.criterion) == ("Ben", "t1", "answer")]  # fmt: skip
     assert kept == [("0", True, False), ("0", False, False), ("1", True, False), ("1", False, True)]
+
+
+def test_what_is_remembered_of_a_study_follows_every_change(
+    store: Store, studies: StudyService, setup: StudySetup, study_id: str
+) -> None:
+    rate(studies, study_id, "Ada", {"t1": "0"})
+    before = studies.rated(ME, study_id)
+    assert studies.rated(ME, study_id).turns is before.turns
+    store.conversations.set_thumb(ME, "t1", Thumb.UP)
+    assert {row["thumb"] for row in exported(studies, study_id).values()} == {"up"}
+    store.conversations.rename(ME, before.turns[0].conversation_id, "Another title")
+    assert studies.rated(ME, study_id).turns[0].conversation_title == "Another title"
+    setup.plant(ME, study_id, "t2", "training", {}, "because")
+    assert [one.details.role for one in studies.rated(ME, study_id).turns] == ["", "training"]
+    setup.rename_annotator(ME, study_id, "Ada", "Eve")
+    assert {one.annotator for one in studies.rated(ME, study_id).ratings} == {"Eve"}
+    with pytest.raises(UsageError):
+        studies.rated("another", study_id)
+
+
+def test_a_comment_that_is_written_later_changes_no_first_value(
+    store: Store, studies: StudyService, study_id: str
+) -> None:
+    rate(studies, study_id, "Ada", {"t1": "0", "t2": "1"})
+    before = {key: one.rated_at for key, one in by_annotator(store.studies.ratings(study_id))["Ada"].items()}
+    studies.save_comment(ME, study_id, "Ada", "t1", "because", draft=True)
+    assert studies.submit(ME, study_id, "Ada", "t1")
+    row = exported(studies, study_id)["Ada", "t1", "answer"]
+    assert (row["value"], row["revised"], row["comment"]) == ("0", "", "because")
+    after = {key: one.rated_at for key, one in by_annotator(store.studies.ratings(study_id))["Ada"].items()}
+    assert after == before
 
 
 def test_a_study_goes_elsewhere_with_its_questions_revisions_and_skips(

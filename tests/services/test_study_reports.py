@@ -14,13 +14,13 @@ from pdfqa_core.services.study_reports import REPORTS, StudyReports
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.database import row_of
 from pdfqa_core.storage.tables import adjudications
-from pdfqa_core.types import Adjudication
+from pdfqa_core.study_types import Adjudication
 from tests.storage.conftest import NOW, turn
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace") as opened:
+def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
+    with Store.open(tmp_path / "workspace", database_url) as opened:
         yield opened
 
 
@@ -132,10 +132,10 @@ def test_a_new_rating_changes_what_is_remembered(store: Store, studies: StudySer
     rate(studies, study_id, "Ben", BEN)
     before = reports.results("me", study_id, None)
     assert reports.results("me", study_id, None) is before
-    studies.save("me", study_id, "Ben", "b1", {("b1", "answer"): "1"})
+    studies.save("me", study_id, "Ben", "b2", {("b2", "answer"): "0"})  # what was submitted last can be corrected
     after = reports.results("me", study_id, None)
     accuracy = [r.summary.mean for r in after if (r.rater, r.group, r.measure) == ("Ben", OVERALL, ACCURACY)]
-    assert accuracy == [0.75]
+    assert accuracy == [0.25]
 
 
 def test_what_is_changed_after_the_results_were_seen_does_not_change_them(

@@ -20,7 +20,7 @@ import pytest
 from pdfqa_core.protocols.annotation import CRITERIA
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import AppliesTo, Criterion, Rating, Role
+from pdfqa_core.study_types import AppliesTo, Criterion, Rating, Role
 from pdfqa_core.ui import build_page, launch
 from tests.serving_fakes import FakeModels
 from tests.storage.conftest import turn
@@ -29,7 +29,8 @@ TIMEOUT = 60  # seconds
 TEMPLATES = Path(__file__).resolve().parents[2] / "pdfqa_core" / "ui" / "templates"
 OTHER_TABS = (
     "add_folder", "conversations", "documents", "encoder", "evaluate", "evidence", "follow_ups", "found", "hits",
-    "live", "models", "overview", "preview", "reader_switch", "refusal", "transcript", "turn", "work",
+    "live", "models", "overview", "preview", "reader_switch", "refusal", "train",
+    "transcript", "turn", "work",
 )  # fmt: skip
 ACTIONS = sorted({
     found for one in TEMPLATES.glob("*.html") if not one.name.startswith(OTHER_TABS)
@@ -84,6 +85,9 @@ class Caller:
         for place in handler["inputs"]:
             kind, value = components[place]["type"], components[place]["props"].get("value")
             texts = kind in ("textbox", "dropdown", "html", "browserstate")
+            if kind == "api":  # of a program: what somebody knows, in the place of what must be given
+                found.append(_given(components[place]["props"]))
+                continue
             found.append(None if kind == "state" else list(self.known.values())[number] if texts and number else value)
         return found
 
@@ -117,6 +121,13 @@ class Caller:
             if actions and here and handler["collects_event_data"]:
                 for action in ACTIONS:
                     yield where, self.call(handler, self.inputs(handler, 0), **self.known, action=action)
+
+
+def _given(props: Mapping[str, Any]) -> Any:
+    kind = (props.get("api_info") or props.get("_api_info") or {}).get("type")
+    if props.get("value") is not None:
+        return props["value"]
+    return {"string": "zzquestionzz 0?", "integer": 1, "array": [], "object": {}}.get(str(kind))
 
 
 def rated(services: Services, owner: str) -> tuple[str, dict[str, str], dict[str, str]]:

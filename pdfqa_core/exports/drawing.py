@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FORMATS = ("png", "svg", "pdf")  # of files
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "ooo")
 MARKERS = ("o", "s", "^", "D", "v", "P")

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
 from pdfqa_core.exports.drawing import (
     COLOURS,
+    FORMATS,
     HATCHES,
     INK,
     LINE,
@@ -27,13 +29,11 @@ from pdfqa_core.exports.drawing import (
 )
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import Comparison, item_values
-from pdfqa_core.types import Evaluation, ScoredSystem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
 MOST_SYSTEMS = 6
 _SECOND = ("citation", "sp_", "joint", "disambig", "str_em", "dr", "insufficient", "refusal")  # of the second panel
 _TITLES = {"answers": ("Answers", "Evidence"), "hotpotqa": ("Answers", "Evidence"), "asqa": ("Answers", "Readings")}

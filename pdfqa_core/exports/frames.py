@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.csv_format import escape_cell, write_csv
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.comparison import Comparison
-from pdfqa_core.types import Evaluation
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -148,7 +148,8 @@ FORMATS = {"csv": "csv", "tsv": "tsv", "latex": "tex", "parquet": "parquet"}  # 
 
 
 def _rows(table: DataFrame) -> Iterable[list[str]]:
-    columns = ([_cell(cell) for cell in table.iloc[:, place].tolist()] for place in range(len(table.columns)))
+    columns = ([cell if type(cell) is str else _cell(cell) for cell in table.iloc[:, place].tolist()]
+               for place in range(len(table.columns)))  # fmt: skip
     return map(list, zip(*columns, strict=True)) if len(table.columns) else ()
 
 

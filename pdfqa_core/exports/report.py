@@ -11,11 +11,14 @@ from typing import Any
 from markupsafe import Markup
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.exports.figure import MOST_SYSTEMS, legend_names, panels
 from pdfqa_core.exports.html import html_page
-from pdfqa_core.exports.table import best, difference, explanation, is_share, measure_of
+from pdfqa_core.exports.insights import guide, insights, successes
+from pdfqa_core.exports.run_charts import chart_panels
+from pdfqa_core.exports.table import best, difference, explanation, is_share, measure_of, spread_text
 from pdfqa_core.metrics.comparison import Cell, Comparison
-from pdfqa_core.types import Evaluation
+from pdfqa_core.metrics.repeats import spreads
 
 MOST_ROWS = 2_000
 _TITLES = {"answers": "Answers", "asqa": "ASQA", "hotpotqa": "HotpotQA", "entailment": "Entailment"}
@@ -44,6 +47,12 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
         **_published(evaluation),
         panels=[Markup(svg) for svg in _drawn(evaluation, comparison)],  # noqa: S704 - made by the figure, names escaped
         drawn=min(MOST_SYSTEMS, len(names)),
+        tall=len(names) > MOST_SYSTEMS,
+        charts=[(title, Markup(svg)) for title, svg in chart_panels(evaluation)],  # noqa: S704 - as above
+        spreads=[(one.system, measure_of(one.measure).pretty_name, spread_text(one)) for one in spreads(evaluation)],
+        successes=successes(evaluation),
+        insights=insights(evaluation, comparison),
+        guide=guide(evaluation),
         definitions=[measure_of(name) for name in comparison.measures],
         item_measures=[measure_of(name).pretty_name for name in in_items],
         texts=[text.replace("_", " ").capitalize() for text in texts],
@@ -110,9 +119,16 @@ def _listed(evaluation: Evaluation, measures: Sequence[str], texts: Sequence[str
                     "id": item.id,
                     "system": place,
                     "texts": [item.texts.get(text, "") for text in texts],
-                    "scores": [("", "–") if value is None else (repr(value), f"{value:.3f}") for value in values],
+                    "scores": [_score(name, value) for name, value in zip(measures, values, strict=True)],
                 }
             )
             if len(rows) == MOST_ROWS:
                 return rows
     return rows
+
+
+def _score(name: str, value: float | None) -> tuple[str, str, float | None]:
+    """Return an item's value for the machine, for people, and the length of its bar in percent."""
+    if value is None:
+        return "", "–", None
+    return repr(value), f"{value:.3f}", round(100 * value, 1) if is_share(name) else None

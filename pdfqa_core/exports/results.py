@@ -9,10 +9,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, IndexCost, ScoredItem, ScoredSystem
 from pdfqa_core.json_codec import parse_json, plain, restore
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.statistics import Summary
-from pdfqa_core.types import Evaluation, IndexCost, ScoredItem, ScoredSystem
 
 _HINT = "Give a file that “evaluate … --save” wrote."
 
@@ -47,6 +47,8 @@ def _system_object(system: ScoredSystem, comparison: Comparison) -> dict[str, An
     data: dict[str, Any] = {"name": system.name}
     if system.settings_fingerprint:
         data["settings_fingerprint"] = system.settings_fingerprint
+    if system.repeat_of:
+        data["repeat_of"] = system.repeat_of
     data["metrics"] = {name: asdict(cells[name].summary) for name in comparison.measures}
     if index is not None:
         data |= {"passages": index.passages, "build_seconds": index.build_seconds, "index_bytes": index.bytes}
@@ -110,7 +112,8 @@ def _system(data: Any, place: int, name: str) -> ScoredSystem:
     scored = tuple(_item(one, f"{where}, item {row}") for row, one in enumerate(items, start=1))
     cost = [_number(data, key, where) for key in ("passages", "build_seconds", "index_bytes")]
     index = None if None in cost else IndexCost(int(cost[0] or 0), cost[1] or 0.0, int(cost[2] or 0))
-    return ScoredSystem(data["name"], scored, str(data.get("settings_fingerprint", "")), index=index)
+    fingerprint, repeated = str(data.get("settings_fingerprint", "")), str(data.get("repeat_of", ""))
+    return ScoredSystem(data["name"], scored, fingerprint, index=index, repeat_of=repeated)
 
 
 def _item(data: Any, where: str) -> ScoredItem:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.exports.frames import latex_escape, latex_table
 from pdfqa_core.metrics.base import Description
 from pdfqa_core.metrics.catalogue import measure_named
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
+from pdfqa_core.metrics.repeats import Spread
 from pdfqa_core.metrics.statistics import Summary
-from pdfqa_core.types import Evaluation
 
 _LISTED = 8  # items of a list of wins or losses
 
@@ -46,6 +47,13 @@ def difference(cell: Cell) -> str:
     bounds = "" if other.low is None else f"  [{other.low:+.3f}, {other.high:+.3f}]"
     p = "" if cell.p is None else f"  p = {cell.p:.3f}" if cell.p >= 0.001 else "  p < 0.001"
     return f"{other.mean:+.3f}{bounds}{p}{' *' if cell.significant else ''}"
+
+
+def spread_text(spread: Spread) -> str:
+    """Return the spread of a repeated system: "0.512 ± 0.031 (0.480 to 0.548, 3 repeats)"."""
+    return (
+        f"{spread.mean:.3f} ± {spread.deviation:.3f} ({spread.low:.3f} to {spread.high:.3f}, {spread.repeats} repeats)"
+    )
 
 
 def table_text(evaluation: Evaluation, comparison: Comparison) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
 from pdfqa_core.metrics.dr import linearised
 from pdfqa_core.metrics.resampling import FEWEST_CONVERSATIONS
 from pdfqa_core.metrics.statistics import Summary, holm, paired_difference, permutation_test, summarise
-from pdfqa_core.types import Evaluation, ScoredSystem
 
 SIGNIFICANT = 0.05
 # Measures of a whole set: from which two measures of its items, and how as one value per item.
@@ -27,6 +27,14 @@ def item_values(system: ScoredSystem, measure: str) -> list[float | None]:
         first, second, of_the_set = _OF_THE_SET[measure]
         return of_the_set(item_values(system, first), item_values(system, second))
     return [item.metrics.get(measure) for item in system.items]
+
+
+def hit_curve(system: ScoredSystem) -> tuple[float, ...]:
+    """Return the means of HR@1, HR@2, … as far as the items have them; nothing where none has a value."""
+    found: list[float] = []
+    while scored := [one for one in item_values(system, f"HR@{len(found) + 1}") if one is not None]:
+        found.append(sum(scored) / len(scored))
+    return tuple(found)
 
 
 def latency(system: ScoredSystem) -> tuple[float, float] | None:

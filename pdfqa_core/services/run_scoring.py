@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 from pdfqa_core.background import in_background
+from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, ScoredSystem
+from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.models.metrics import nli_tagger, span_reader
 from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
@@ -13,7 +15,7 @@ from pdfqa_core.protocols.runs.profile import deviations, profile_named
 from pdfqa_core.services.run_systems import load_settings
 from pdfqa_core.services.systems import shared_words
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
-from pdfqa_core.types import LLM, Evaluation, Prediction, Progress, Run, RunPlan, ScoredSystem, StopSignal
+from pdfqa_core.types import Progress
 
 YES = "yes"
 
@@ -58,7 +60,11 @@ def scored(
 
         yield Progress(f"scoring {system.name}")
         found = yield from in_background(work)
-        systems.append(ScoredSystem(found.name, found.items, system.settings_fingerprint, system.settings))
+        systems.append(
+            ScoredSystem(
+                found.name, found.items, system.settings_fingerprint, system.settings, repeat_of=system.repeat_of
+            )
+        )
     measures = protocol.measures(systems, tools)
     notes = (*file.notes, *tools.notes, *_counted(run, predictions), *deviations(measures, tools.profile))
     return Evaluation(

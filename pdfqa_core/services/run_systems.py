@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.evaluation_types import CitedPlace, Prediction, ReadText, RunSystem
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.protocols.retrieval import covered
-from pdfqa_core.protocols.runs import GIVEN, NONE, PREDICTED, RECORDED, Case, CaseFile
+from pdfqa_core.protocols.runs import GIVEN, NONE, PREDICTED, RECORDED, SEARCH, Case, CaseFile
 from pdfqa_core.protocols.runs.hotpotqa import HotpotCase
 from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.retrieval import Index
@@ -19,21 +21,7 @@ from pdfqa_core.services.asked import Asked
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.systems import described
 from pdfqa_core.settings import Settings, load
-from pdfqa_core.types import (
-    Answer,
-    Citation,
-    CitedPlace,
-    Done,
-    Hit,
-    Passage,
-    Prediction,
-    Progress,
-    Query,
-    ReadText,
-    Rewritten,
-    RunSystem,
-    StopSignal,
-)
+from pdfqa_core.types import Answer, Citation, Done, Hit, Passage, Progress, Query, Rewritten
 
 MOST_GIVEN = 20  # passages of a data set that a reader is given, as many as the setting allows
 
@@ -165,10 +153,16 @@ class AskedSystem:
         evidence = tuple(
             ReadText(hit.passage.id, hit.passage.text, hit.passage.document_id, hit.passage.pages[0]) for hit in read
         )
+        found = tuple(self._places(hit.passage) for hit in answer.hits) if self.system.evidence == SEARCH else None
         return Prediction(
             case.id, answer.text, answer.refused, citations, evidence, searched, answer.confidence, answer.notes,
-            seconds,
+            seconds, found=found,
         )  # fmt: skip
+
+    def _places(self, passage: Passage) -> tuple[str, ...]:
+        """Return what citations of a passage are compared by: its pages, or its text of the data set."""
+        filename = self._filenames.get(passage.document_id, "")
+        return tuple(cited_id(filename, page) for page in passage.pages) if filename else (passage.document_id,)
 
     def _cited(self, citation: Citation) -> CitedPlace:
         span = citation.span
@@ -190,6 +184,30 @@ def with_defaults(settings: Settings, overrides: Mapping[str, Mapping[str, objec
         changed = {name: value for name, value in values.items() if getattr(here, name) == getattr(plain, name)}
         settings = settings.changed(section, **changed) if changed else settings
     return settings
+
+
+def repeated(system: RunSystem, repeats: int) -> list[RunSystem]:
+    """Return a system so many times, each with a seed of its own; one that asks no model, once.
+
+    Raises UsageError where every repeat would give the same answers, for it does not sample.
+    """
+    if repeats < 2 or not system.model:
+        return [system]
+    settings = load_settings(system)
+    if settings.llm.temperature == 0:
+        raise UsageError(
+            f"{system.name} always takes the most likely word, so that {repeats} repeats are all the same.",
+            "Set a temperature above 0, such as 0.7, or run it once.",
+        )
+    found = []
+    for seed in range(settings.llm.seed, settings.llm.seed + repeats):
+        own = settings.changed("llm", seed=seed)
+        told = own.model_dump_json(exclude={"server": True, "llm": {"models_folder"}})
+        name = f"{system.name} · seed {seed}"
+        found.append(
+            replace(system, name=name, settings=told, settings_fingerprint=own.fingerprint(), repeat_of=system.name)
+        )  # fmt: skip
+    return found
 
 
 def named(

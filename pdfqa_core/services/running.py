@@ -1,13 +1,22 @@
-"""Runs under way, each in a thread of its own: one goes on whether or not a page looks on."""
+"""Runs under way, each in a thread of its own: one goes on whether or not a page looks on.
+
+Each is claimed in the database: no other program on it begins with the same run, and if this one is killed, another one
+goes on (see `workers`).
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 
 from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.evaluation_types import Run
+from pdfqa_core.services.runs import WORK as KIND
 from pdfqa_core.services.runs import RunRequest, RunService
-from pdfqa_core.types import Progress, Run
+from pdfqa_core.services.workers import Workers
+from pdfqa_core.storage.work import Piece
+from pdfqa_core.types import Progress
 
 PATIENCE = 10.0  # seconds that the end of the program waits for a run to stop
 _log = logging.getLogger(__name__)
@@ -16,9 +25,11 @@ _log = logging.getLogger(__name__)
 class Running:
     """The runs under way, one at a time for all owners: they share the language model."""
 
-    def __init__(self, runs: RunService, *, demo: bool = False) -> None:
+    def __init__(self, runs: RunService, workers: Workers, *, demo: bool = False) -> None:
         self._runs = runs
+        self._workers = workers
         self._demo = demo
+        workers.register(KIND, self._take, runs.stop, lambda: not demo and not self._busy())
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._run: tuple[str, str] = ("", "")  # owner, run
@@ -29,12 +40,28 @@ class Running:
         """Go on with a run. Raises PdfQAError while another one is under way, and on a demo."""
         self._check()
         with self._lock:
-            if self._thread is not None and self._thread.is_alive():
+            if self._busy():
                 raise PdfQAError("Another run is under way.", "Wait for it, or stop it.")
-            self._run, self._progress = (owner, run_id), Progress("getting ready")
-            self._ended.pop(run_id, None)
-            self._thread = threading.Thread(target=self._work, args=(owner, run_id, retry), name="run", daemon=True)
-            self._thread.start()
+            self._workers.begin(Piece(run_id, KIND, owner, json.dumps({"retry": retry})))
+            self._go(owner, run_id, retry)
+
+    def _busy(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _go(self, owner: str, run_id: str, retry: bool) -> None:
+        self._run, self._progress = (owner, run_id), Progress("getting ready")
+        self._ended.pop(run_id, None)
+        self._thread = threading.Thread(target=self._work, args=(owner, run_id, retry), name="run", daemon=True)
+        self._thread.start()
+
+    def _take(self, piece: Piece) -> None:
+        """Go on with a run that this program has claimed, since the one that worked on it died."""
+        _log.warning("a run goes on that another program left")
+        with self._lock:
+            if self._busy():
+                self._workers.release(piece.id)
+            else:
+                self._go(piece.owner, piece.id, retry=False)
 
     def begin(self, owner: str, request: RunRequest) -> Run:
         """Begin the run that was asked for, or go on with it, and return it. Raises as `start` does, and UsageError."""
@@ -64,6 +91,10 @@ class Running:
             _log.exception("a run ended unexpectedly")
             ended = f"Something unexpected happened ({type(error).__name__}); the program's log says more."
         finally:
+            try:
+                self._workers.finish(run_id)
+            except PdfQAError as error:
+                _log.warning("a run that ended was not let go: %s", error)
             with self._lock:
                 self._ended[run_id] = ended
                 self._run, self._progress = ("", ""), None
@@ -78,7 +109,9 @@ class Running:
         return self._ended.get(run_id, "")
 
     def stop(self, owner: str) -> None:
-        """Stop the owner's run; what is done stays."""
+        """Stop the owner's run, in whichever program it is under way; what is done stays."""
+        for elsewhere in self._runs.elsewhere(owner):
+            self._workers.drop(elsewhere)
         run_id, _ = self.of(owner)
         if run_id:
             self._runs.stop(run_id)

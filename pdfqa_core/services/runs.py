@@ -18,6 +18,8 @@ from pathlib import Path
 
 from pdfqa_core import __version__
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSummary, RunSystem
+from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.metrics.replies import FAILURES_IN_A_ROW, CachedLLM
@@ -34,27 +36,17 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.run_files import RunFiles, model_hash
 from pdfqa_core.services.run_scoring import scored, tools_of
-from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, with_defaults
+from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, repeated, with_defaults
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
+from pdfqa_core.services.workers import Workers
 from pdfqa_core.settings import LLMSettings, Settings
 from pdfqa_core.storage.replies import FILENAME, StoredReplies
 from pdfqa_core.storage.runs import Runs
-from pdfqa_core.types import (
-    LLM,
-    Evaluation,
-    Page,
-    Prediction,
-    Progress,
-    Run,
-    RunPlan,
-    RunState,
-    RunSummary,
-    RunSystem,
-    StopSignal,
-)
+from pdfqa_core.types import Page, Progress
 
 MODEL_SECONDS = 600.0  # that a model may take to be loaded
+WORK = "run"  # the kind of work that a run is among programs on one database
 _log = logging.getLogger(__name__)
 
 
@@ -62,8 +54,9 @@ _log = logging.getLogger(__name__)
 class RunRequest:
     """What somebody wants to be run. `evidence` and `histories` empty: the protocol's default for this file.
 
-    `systems` are settings by name. `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate",
-    "nli", "disambig", "qa_model"); `unanswerable` is a file none of whose questions can be answered.
+    `systems` are settings by name; those that sample are asked `repeats` times, with `seed` and those after it.
+    `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate", "nli", "disambig", "qa_model");
+    `unanswerable` is a file none of whose questions can be answered.
     """
 
     protocol: str
@@ -78,6 +71,7 @@ class RunRequest:
     unanswerable: Path | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     document_ids: tuple[str, ...] = ()
+    repeats: int = 1
 
 
 class RunService:
@@ -86,7 +80,7 @@ class RunService:
     def __init__(
         self, workspace: Path, store: Runs, documents: DocumentService, indexes: IndexService,
         answers: Callable[[Callable[[LLM], LLM]], AnswerService], models: Models, tasks: Tasks,
-        embedder: Callable[[], TokenEmbedder] = token_embedder,
+        workers: Workers, embedder: Callable[[], TokenEmbedder] = token_embedder,
     ) -> None:  # fmt: skip
         self._workspace = workspace
         self._store = store
@@ -96,6 +90,7 @@ class RunService:
         self._answers = answers(self._remembering)
         self._models = models
         self._tasks = tasks
+        self._workers = workers
         self._embedder = embedder
         self._lock = threading.Lock()
         self._replies: StoredReplies | None = None
@@ -106,11 +101,18 @@ class RunService:
 
     def list(self, owner: str) -> tuple[RunSummary, ...]:
         """Return the owner's runs, newest first; one that says it is running while nobody works on it was stopped."""
+        elsewhere = self._workers.elsewhere(WORK)
         return tuple(
             replace(one, state=RunState.STOPPED)
-            if one.state is RunState.RUNNING and not self._tasks.running(task_of(one.id)) else one
+            if one.state is RunState.RUNNING and not self._tasks.running(task_of(one.id)) and one.id not in elsewhere
+            else one
             for one in self._store.list(owner)
         )  # fmt: skip
+
+    def elsewhere(self, owner: str) -> tuple[str, ...]:
+        """Return the ids of the owner's runs that another program works on."""
+        under_way = self._workers.elsewhere(WORK)
+        return tuple(one.id for one in self._store.list(owner) if one.id in under_way) if under_way else ()
 
     def get(self, owner: str, run_id: str) -> Run:
         """Return one run. Raises UsageError if the owner has no such one."""
@@ -128,6 +130,7 @@ class RunService:
         """Stop a run and delete it."""
         run = self._store.get(owner, run_id)
         self._tasks.stop(task_of(run_id))
+        self._workers.drop(run_id)
         self._store.remove(owner, run_id)
         kept = {path for one in self._store.list(owner) for path in self._store.get(owner, one.id).plan.data}
         self._files.remove(path for path in run.plan.data if path not in kept)
@@ -220,7 +223,7 @@ class RunService:
                 known = made if asks else replace(made, model="", model_hash="")
                 system = named(known, settings, one, history, several=several)
                 if all(system.name != other.name for other in systems):  # those that do not search may be the same
-                    systems.append(system)
+                    systems += repeated(system, request.repeats)
         if RECORDED in evidence:
             systems.insert(0, RunSystem("recorded answers", evidence=RECORDED))
         self._check_documents(owner, systems, file)

@@ -19,8 +19,8 @@ from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, swit
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.evaluate_files import FILES, download
 from pdfqa_core.ui.evaluate_results import FILTERS, Results
-from pdfqa_core.ui.evaluate_runs import WHAT
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup
+from pdfqa_core.ui.evaluate_runs_setup import WHAT
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, SOURCES, Setup
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
 FETCH = "() => window.pdfqa.fetch('evaluate-download')"
@@ -43,7 +43,7 @@ class Tab:
         message = ""
         yield work_html(Progress("reading the questions")), gr.Button(visible=False), gr.Button(visible=True), *still
         try:
-            file = self.setup.file(source, upload)
+            file = self.setup.file(source, upload, session.owner)
             systems = grid(session.settings, chunkers, retrievers)
             for event in self.services.evaluation.evaluate_retrieval(
                 session.owner, file, systems, document_ids=self.setup.scope(source, session), task=self._key(request)
@@ -124,9 +124,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
     with gr.Row(elem_classes=["pq-columns"], elem_id="evaluate-columns"):
         with gr.Column(scale=2):
             what = gr.Radio(list(WHAT), value=WHAT[0], label="Measure", elem_id="evaluate-what")
-            source = gr.Radio(
-                [SAMPLE_QUESTIONS, OWN_FILE], value=setup.defaults[0], label="Questions", elem_id="evaluate-source"
-            )
+            source = gr.Radio(list(SOURCES), value=setup.defaults[0], label="Questions", elem_id="evaluate-source")
             upload = gr.File(
                 label="Questions with gold", file_types=list(suffixes()), visible=False, height=96,
                 elem_id="evaluate-file",

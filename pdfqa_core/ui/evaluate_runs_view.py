@@ -6,15 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from pdfqa_core.evaluation_types import Evaluation, Prediction, RunState, RunSummary
 from pdfqa_core.exports.table import measure_of
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.groups import ItemGroup
 from pdfqa_core.metrics.normalisation import normalise_answer
-from pdfqa_core.types import Evaluation, Prediction, Run, RunState, RunSummary, ScoredItem
+from pdfqa_core.services.run_progress import SoFar
 from pdfqa_core.ui.components import day, plural
 from pdfqa_core.ui.evaluate_view import ShownCell
 
-FILTERS = ("all", "better", "worse", "failed")
+# Which questions are shown, by how a system did against the baseline.
+FILTERS = {
+    "all": "all", "better": "better", "worse": "worse", "right, baseline wrong": "won", "wrong, baseline right": "lost",
+    "failed": "failed",
+}  # fmt: skip
+RIGHT = 0.5  # from which value on an answer counts as right
 MOST_MEASURES = 7  # columns of the table
 MOST_ITEMS = 400  # rows of questions
 
@@ -42,6 +48,16 @@ class ResultRow:
     baseline: bool
     cells: tuple[ShownCell, ...]
     seconds: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which questions: one of FILTERS, of one part ("turn 2", "type fact"), of one system (`other`, empty: any)."""
+
+    baseline: str = ""
+    only: str = "all"
+    part: str = ""
+    other: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +111,28 @@ def state_words(run: RunSummary) -> str:
     return f"{said}{run.done} of {run.total}{failed}"
 
 
+@dataclass(frozen=True, slots=True)
+class SoFarRow:
+    """A system of a run that is not finished."""
+
+    system: str
+    done: int
+    total: int
+    failed: int
+    cells: tuple[str, ...]
+
+
+def so_far_rows(found: Sequence[SoFar]) -> tuple[tuple[str, ...], tuple[SoFarRow, ...]]:
+    """Return the measures of an unfinished run by their names, and its systems with their means so far."""
+    names = tuple(dict.fromkeys(name for one in found for name, _ in one.means))
+    rows = []
+    for one in found:
+        means = dict(one.means)
+        cells = tuple("–" if (mean := means.get(name)) is None else f"{mean:.3f}" for name in names)
+        rows.append(SoFarRow(one.system, one.done, one.total, one.failed, cells))
+    return tuple(measure_of(name).pretty_name for name in names), tuple(rows)
+
+
 def shown_measures(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the measures that the table has room for."""
     return evaluation.measures[:MOST_MEASURES]
@@ -110,15 +148,17 @@ def cell_of(cell: Cell, measure: str) -> ShownCell:
     if summary.low is None or summary.high is None:
         return ShownCell(value, f"{title}: too few for an interval")
     title += f", 95 % interval {summary.low:.3f} to {summary.high:.3f}"
-    mark = tone = ""
+    mark = tone = said = ""
     if change is not None and change.mean is not None and cell.p is not None:
+        bounds = "" if change.low is None or change.high is None else f" [{change.low:+.2f}, {change.high:+.2f}]"
+        said = f"{change.mean:+.2f}{bounds}".replace("-", "−") if change.mean or change.high else "the same"
         title += f"; difference {change.mean:+.3f}, p = {cell.p:.3f}"
         better = measure_of(measure).higher_is_better
         if cell.significant:
             mark = "▲" if change.mean > 0 else "▼"
             tone = "" if better is None else "good" if (change.mean > 0) == better else "bad"
     low, high, mean = (round(100 * min(1.0, max(0.0, one)), 1) for one in (summary.low, summary.high, summary.mean))
-    return ShownCell(value, title, True, low, round(high - low, 1), mean, mark, tone)
+    return ShownCell(value, title, True, low, round(high - low, 1), mean, mark, tone, said)
 
 
 def result_rows(evaluation: Evaluation, comparison: Comparison, sort: str) -> tuple[ResultRow, ...]:
@@ -145,41 +185,47 @@ def groups_of(evaluation: Evaluation, by: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.texts[by] for item in evaluation.systems[0].items if by in item.texts))
 
 
-def item_rows(
-    evaluation: Evaluation, measure: str, baseline: str, only: str, part: str
-) -> tuple[tuple[ItemRow, ...], int]:
-    """Return the questions of a filter with their values, and how many there are in all."""
+def wanted_items(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[int, ...]:
+    """Return the places of the questions that the filters leave."""
     names = [system.name for system in evaluation.systems]
-    place = names.index(baseline) if baseline in names else 0
-    rows = []
-    for items in zip(*(system.items for system in evaluation.systems), strict=True):
-        first = items[0]
-        if part and part not in (f"turn {first.texts.get('turn', '')}", f"type {first.texts.get('type', '')}"):
+    base = names.index(wanted.baseline) if wanted.baseline in names else 0
+    compared = [names.index(wanted.other)] if wanted.other in names else [n for n in range(len(names)) if n != base]
+    found = []
+    for place, items in enumerate(zip(*(system.items for system in evaluation.systems), strict=True)):
+        texts = items[0].texts
+        if wanted.part and wanted.part not in (f"turn {texts.get('turn', '')}", f"type {texts.get('type', '')}"):
             continue
         values = [item.metrics.get(measure) for item in items]
-        if _wanted(items, values, place, only):
-            about = " · ".join(filter(None, (f"turn {first.texts['turn']}" if "turn" in first.texts else "",
-                                             first.texts.get("type", ""))))  # fmt: skip
-            rows.append(
-                ItemRow(
-                    first.id, first.texts.get("question", ""), about,
-                    tuple(_value(value, values[place], n == place) for n, value in enumerate(values)),
-                )
-            )  # fmt: skip
-    return tuple(rows[:MOST_ITEMS]), len(rows)
+        if wanted.only == "failed":
+            fits = any("error" in item.texts for item in items)
+        else:
+            fits = wanted.only == "all" or any(_fits(values[one], values[base], wanted.only) for one in compared)
+        if fits:
+            found.append(place)
+    return tuple(found)
 
 
-def _wanted(items: Sequence[ScoredItem], values: Sequence[float | None], base: int, only: str) -> bool:
-    known = [value for value in values if value is not None]
-    own = values[base]
-    match only:
-        case "better":
-            return own is not None and max(known) > own
-        case "worse":
-            return own is not None and min(known) < own
-        case "failed":
-            return any("error" in item.texts for item in items)
-    return True
+def _fits(value: float | None, base: float | None, only: str) -> bool:
+    if value is None or base is None:
+        return False
+    return {
+        "better": value > base, "worse": value < base, "won": value >= RIGHT > base, "lost": value < RIGHT <= base,
+    }.get(only, False)  # fmt: skip
+
+
+def item_rows(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[tuple[ItemRow, ...], int]:
+    """Return the questions of a filter with their values, and how many there are in all."""
+    names = [system.name for system in evaluation.systems]
+    base = names.index(wanted.baseline) if wanted.baseline in names else 0
+    places = wanted_items(evaluation, measure, wanted)
+    rows = []
+    for place in places[:MOST_ITEMS]:
+        items = [system.items[place] for system in evaluation.systems]
+        texts, values = items[0].texts, [item.metrics.get(measure) for item in items]
+        about = (f"turn {texts['turn']}" if "turn" in texts else "", texts.get("type", ""))
+        shown = tuple(_value(value, values[base], n == base) for n, value in enumerate(values))
+        rows.append(ItemRow(items[0].id, texts.get("question", ""), " · ".join(filter(None, about)), shown))
+    return tuple(rows), len(places)
 
 
 def _value(value: float | None, base: float | None, own: bool) -> tuple[str, str]:
@@ -192,7 +238,7 @@ def _value(value: float | None, base: float | None, own: bool) -> tuple[str, str
 
 
 def answers_of(
-    run: Run, evaluation: Evaluation, predictions: Mapping[tuple[str, str], Prediction], item_id: str,
+    evaluation: Evaluation, predictions: Mapping[tuple[str, str], Prediction], item_id: str,
     filenames: Mapping[str, str],
 ) -> tuple[ShownAnswer, ...]:  # fmt: skip
     """Return every system's answer to one question."""

@@ -12,7 +12,7 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.protocols.gold import GoldFile, forms, read_gold
-from pdfqa_core.services import SAMPLE, Services
+from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
@@ -24,6 +24,9 @@ from pdfqa_core.ui.session import Session
 CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
 MOST_REMEMBERED = 2_000_000  # characters of a file of questions that is there again when the page is loaded again
 SAMPLE_QUESTIONS, OWN_FILE = "The sample's 15 questions", "My file"
+ACCEPTED_QUESTIONS = "Accepted questions"  # of the Train tab
+SOURCES = (SAMPLE_QUESTIONS, ACCEPTED_QUESTIONS, OWN_FILE)
+NONE_ACCEPTED = "No question is accepted yet: make some on the Train tab, and look them over."
 OWN_HINT = f"Bring a file of questions with the places that answer them. {forms()}."
 
 
@@ -34,8 +37,11 @@ class Setup:
         self.services = services
         self.defaults = (SAMPLE_QUESTIONS, [services.settings.chunking.chunker], ["bm25", "dense", "hybrid"])
 
-    def file(self, source: str, upload: str | None) -> GoldFile:
-        """Return the chosen questions. Raises UsageError where there are none, or the file is wrong."""
+    def file(self, source: str, upload: str | None, owner: str = "") -> GoldFile:
+        """Return the chosen questions; the accepted ones are the owner's. Raises PdfQAError where there are none."""
+        if source == ACCEPTED_QUESTIONS:
+            data, _ = self.services.synthesis.questions_file(owner, [Outcome.ACCEPTED])
+            return replace(read_gold(Path(downloads.write("accepted.jsonl", data))), name="accepted questions")
         if source == SAMPLE_QUESTIONS:
             return replace(read_gold(SAMPLE / "questions.jsonl"), name="sample questions")
         if not upload:
@@ -72,7 +78,7 @@ class Setup:
             return {}
         known = {"chunkers": strategies("chunker"), "retrievers": strategies("retriever")}
         kept = {key: [name for name in found.get(key, ()) if name in names] for key, names in known.items()}
-        if found.get("source") not in (SAMPLE_QUESTIONS, OWN_FILE) or not all(kept.values()):
+        if found.get("source") not in SOURCES or not all(kept.values()):
             return {}
         return {**kept, "source": found["source"], "baseline": str(found.get("baseline", ""))}
 
@@ -88,10 +94,12 @@ class Setup:
         if source == SAMPLE_QUESTIONS and not self.services.documents.has_sample(session.owner):
             message = "The sample's questions are about the sample report, which is not among your documents."
             return render("evaluate_questions", **{**plain, "message": message, "offer_sample": True})
+        if source == ACCEPTED_QUESTIONS and not self.services.synthesis.list(session.owner, [Outcome.ACCEPTED]):
+            return render("evaluate_questions", **{**plain, "message": NONE_ACCEPTED})
         if source == OWN_FILE and not upload:
             return render("evaluate_questions", **{**plain, "message": OWN_HINT})
         try:
-            file = self.file(source, upload)
+            file = self.file(source, upload, session.owner)
             resolved = self.services.evaluation.gold(session.owner, file, session.settings, self.scope(source, session))
         except PdfQAError as error:
             return render("evaluate_questions", **{**plain, "error": error})

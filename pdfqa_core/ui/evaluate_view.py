@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation, IndexCost
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
-from pdfqa_core.types import Evaluation, IndexCost, Span
+from pdfqa_core.types import Span
 from pdfqa_core.ui.components import CLICK_AGAIN, megabytes, plural
 
 SHOWN = ("HR@1", "HR@5", "MRR", "nDCG@10", "R@10")
@@ -17,7 +18,7 @@ _PLACE = re.compile(r"([^#]*)#([0-9]{1,9})(?::([0-9]{1,9})-([0-9]{1,9}))?")
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """A mean with its interval, in percent of the bar, and how it compares with the baseline."""
+    """A mean with its interval, in percent of the bar; how it compares with the baseline, `change` in words."""
 
     value: str
     title: str
@@ -27,6 +28,7 @@ class ShownCell:
     mean: float = 0.0
     mark: str = ""
     tone: str = ""
+    change: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,3 +104,29 @@ def test_runs_are_listed_named_taken_along_and_deleted(run, workspace, data, tmp
     assert (brought.data["run"], brought.data["runs"][0]["name"]) == (made, "Mine")
     assert "No run begins with 'x'" in run("evaluate", "runs", "delete", "x", "--json").data["error"]["what"]
     assert run("evaluate", "runs", "rename", made, "--json").status == 2
+
+
+def test_stored_runs_are_compared(run, workspace, data, tmp_path):
+    one = run("evaluate", "run", "answers", "--data", data, "--name", "first", *LITERAL)
+    two = run("evaluate", "run", "answers", "--data", data, "--name", "second", "--chunker", "paragraphs", *LITERAL)
+    ids = (one.data["run"], two.data["run"])
+    done = run("evaluate", "compare", *ids, "--charts", tmp_path / "c.svg", "--json")
+    assert done.status == 0
+    names = [system["name"] for system in done.data["systems"]]
+    assert names == ["first: bm25 · windows 120/60", "second: bm25 · paragraphs"]
+    assert done.data["comparisons"][0]["baseline"] == names[0]
+    assert b"<svg" in (tmp_path / "c.svg").read_bytes()
+    wrong = run("evaluate", "compare", ids[0], "zzz", "--json")
+    assert (wrong.status, "No run begins" in wrong.data["error"]["what"]) == (2, True)
+
+
+def test_columns_of_ones_own_are_named_on_the_command_line(run, workspace, tmp_path):
+    path = tmp_path / "fragen.csv"
+    path.write_text("Frage,Antwort\nWhen are the meters read?,Every 15 minutes.\n")
+    call = ("evaluate", "run", "answers", "--data", path, "--column", "question=Frage", *LITERAL)
+    done = run(*call, "--column", "answer=Antwort")
+    assert done.data["systems"][0]["items"][0]["texts"]["gold_answer"] == "Every 15 minutes."
+    assert done.data["dataset"] == "fragen.csv"
+    wrong = run(*call, "--column", "page=Seite")
+    assert (wrong.status, "has no column 'Seite'" in wrong.data["error"]["what"]) == (2, True)
+    assert run(*call, "--column", "page").status == 2

@@ -44,8 +44,10 @@ def test_the_help_names_every_command(capsys):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in NAMES if name not in ("evaluate", "models", "study")]
-    + ["evaluate retrieval", "evaluate answers", "models list", "models download", "models add", "models remove"]
+    [name for name in NAMES if name not in ("accounts", "evaluate", "models", "study", "tokens")]
+    + ["accounts add", "accounts list", "evaluate retrieval", "evaluate answers"]
+    + [f"models {what}" for what in ("list", "download", "add", "remove")]
+    + [f"tokens {what}" for what in ("add", "list", "remove")]
     + [f"study {what}" for what in ("results", "agreement", "measures", "export", "import", "add-ratings")],
 )
 def test_the_help_of_a_command_names_its_options_with_their_defaults(capsys, name):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.evaluation_types import Evaluation, RunState
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.metrics.groups import grouped
 from pdfqa_core.protocols.answer_files import match, read_rows
@@ -22,7 +23,6 @@ from pdfqa_core.protocols.answers import score_answers
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.running import Running
-from pdfqa_core.types import Evaluation, RunState
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, LITERAL
 from tests.serving_fakes import FakeModels
@@ -397,7 +397,7 @@ def test_data_goes_with_the_last_run_that_needs_it_and_a_demo_runs_nothing(servi
     assert kept.is_file()
     services.runs.remove(LOCAL_OWNER, second.id)
     assert not kept.exists()
-    demo = Running(services.runs, demo=True)
+    demo = Running(services.runs, services.workers, demo=True)
     with pytest.raises(PdfQAError, match="Visitors of a demo"):
         demo.begin("visitor", request("answers", write(SQUAD)))
     assert services.runs.list("visitor") == ()

@@ -46,12 +46,24 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     expect(results.locator("th[aria-sort=descending]")).to_contain_text("Answer F1")
     page.locator("#runs-only").get_by_label("better").check()
     expect(page.locator("#runs-items")).to_contain_text("No question of this kind.")
+    page.locator("#runs-only").get_by_label("all", exact=True).check()
+    page.locator("#runs-charts-fold button").first.click()
+    drawn = page.locator("#runs-charts-drawn figure")
+    expect(drawn.first.locator("figcaption")).to_have_text("Answer F1 of every system")
+    expect(drawn.first.locator("svg[role=img]")).to_be_visible()
+    results.get_by_role("button", name="Answer EM").click()
+    expect(results.locator("th[aria-sort=descending]")).to_contain_text("Answer EM")
+    page.locator("#runs-rate button").first.click()
+    page.locator("#runs-rate-n input").fill("3")
+    page.locator("#runs-rate-make").click()
+    expect(page.locator("#runs-rate-said")).to_contain_text("is made, with 3 items of 2 questions")
     files = {}
-    for name in ("html", "latex", "json", "answers", "zip", "methods"):
+    for name in ("html", "charts", "latex", "json", "answers", "zip", "methods"):
         with page.expect_download() as download:
             page.locator(f"button#runs-{name}").click()
         files[name] = download.value.path()
     assert b"What do storks eat?" in files["html"].read_bytes()
+    assert files["charts"].read_bytes().startswith(b"%PDF")
     assert b"\\toprule" in files["latex"].read_bytes()
     found = json.loads(files["json"].read_text("utf-8"))
     assert found["systems"][0]["items"][0]["answer"] == "Storks eat frogs."
@@ -83,3 +95,25 @@ def test_a_wrong_file_says_which_row_and_which_command(page: Page, tmp_path) -> 
     page.locator("button#runs-go").click()
     expect(page.locator("#runs-work")).to_contain_text("row 1: there is no question")
     expect(page.locator("button#runs-go")).to_be_visible()
+
+
+def test_columns_of_ones_own_are_chosen(page: Page, tmp_path) -> None:
+    table = tmp_path / "fragen.csv"
+    table.write_text("Frage;Antwort;Seite\nWhat do storks eat?;frogs;4\nWhere do they nest?;on roofs;vii\n")
+    open_tab(page, "Evaluate")
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
+    page.locator("#runs-source").get_by_label("My file").check()
+    page.locator("#runs-file input[type=file]").set_input_files(table)
+
+    def choose(field: str, column: str) -> None:
+        page.locator(f"#runs-column-{field} input").click()
+        page.get_by_role("option", name=column, exact=True).click()
+
+    choose("question", "Frage")
+    choose("answer", "Antwort")
+    expect(page.locator("#runs-questions")).to_contain_text("2 questions, 2 with a gold answer")
+    choose("page", "Seite")
+    expect(page.locator("#runs-questions [role=alert]")).to_contain_text("row 3: 'vii' is no page number")
+    with page.expect_download() as download:
+        page.locator("button#runs-template").click()
+    assert download.value.path().read_bytes().startswith(b"\xef\xbb\xbfquestion,answer,document,page")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from pdfqa_core.cli.evaluate import answers, asqa, entailment, hotpotqa, retrieval, run, runs
+from pdfqa_core.cli.evaluate import answers, asqa, compare, entailment, hotpotqa, retrieval, run, runs
 
-PROTOCOLS = (retrieval, answers, asqa, hotpotqa, entailment, run, runs)
+PROTOCOLS = (retrieval, answers, asqa, hotpotqa, entailment, run, runs, compare)
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.evaluate.shown import add_outputs, finish
@@ -13,18 +14,20 @@ from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.evaluation_types import Evaluation, Prediction, Run
 from pdfqa_core.exports.runs import groups_text, with_answers
-from pdfqa_core.metrics.groups import TURN, TYPE, ItemGroup, grouped
+from pdfqa_core.exports.table import measure_of, spread_text
+from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, ItemGroup, grouped
 from pdfqa_core.metrics.llm_judge import PROMPTS
+from pdfqa_core.metrics.repeats import spreads
 from pdfqa_core.protocols.gold import forms
+from pdfqa_core.protocols.gold.columns import FIELDS, columns_of, guessed, mapped
 from pdfqa_core.protocols.runs import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
-from pdfqa_core.types import Evaluation, Prediction, Progress, Run
-
-MOST_GROUPS = 30  # of a text that items are grouped by
+from pdfqa_core.types import Progress
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,9 +43,17 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("protocol", choices=run_protocols.names(), help="what is asked and measured, see below")
     command.add_argument("--data", type=Path, required=True, metavar="FILE", help="questions with gold answers")
     command.add_argument(
+        "--column", action="append", default=[], metavar="FIELD=COLUMN", help="which column of a table or of its rows "
+        f"holds {', '.join(field.name for field in FIELDS)} (repeatable)",
+    )  # fmt: skip
+    command.add_argument(
         "--unanswerable", type=Path, metavar="FILE", help="more questions, none of which the documents answer"
     )
     command.add_argument("--limit", type=int, default=0, help="ask so many questions, drawn with --seed (default: all)")
+    command.add_argument(
+        "--repeats", type=int, default=1, help="ask systems that sample (--temperature) so often, with --seed and "
+        "those after it (default: 1)",
+    )  # fmt: skip
     command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
     command.add_argument("--name", default="", help="the run's name in the list")
     command.add_argument("--new", action="store_true", help="begin a new run even if there is one like it")
@@ -115,7 +126,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--limit is {arguments.limit}.", "Give a number of questions, or leave it out for all.")
     settings = settings_of(arguments)
     systems = _systems(arguments, settings)
-    with Services.open(workspace_of(arguments), settings) as services, stopping(services):
+    opened = Services.open(workspace_of(arguments), settings)
+    with TemporaryDirectory() as folder, opened as services, stopping(services):
+        arguments.data = _data(arguments, Path(folder))
         request = _request(arguments, services, systems)
         found = _done(arguments, services, request)
     for name, data in found.files.items():
@@ -127,6 +140,22 @@ def run(arguments: argparse.Namespace) -> int:
         arguments, found.evaluation, said=_said(found, groups),
         more=lambda results: with_answers(results, found.run.id, found.predictions, groups),
     )  # fmt: skip
+
+
+def _data(arguments: argparse.Namespace, folder: Path) -> Path:
+    """Return the file of questions; with --column a copy in `folder` with its columns renamed. Raises UsageError."""
+    path: Path = arguments.data
+    if not arguments.column:
+        return path
+    chosen = guessed(columns_of(path))
+    for text in arguments.column:
+        field, equals, column = text.partition("=")
+        if not equals:
+            raise UsageError(f"--column {text!r} is no choice.", "Write FIELD=COLUMN, such as question=Frage.")
+        chosen[field.strip()] = column.strip()
+    renamed = folder / path.name
+    write_file(renamed, mapped(path, chosen))
+    return renamed
 
 
 def _done(arguments: argparse.Namespace, services: Services, request: RunRequest) -> _Found:
@@ -168,13 +197,16 @@ def _request(arguments: argparse.Namespace, services: Services, systems: dict[st
         arguments.protocol, arguments.data, systems, tuple(_listed(arguments.evidence)),
         tuple(_listed(arguments.history)), arguments.limit, getattr(arguments, "llm.seed") or 0, arguments.profile,
         arguments.name, arguments.unanswerable, {key: value for key, value in options.items() if value},
-        services.documents.document_ids(LOCAL_OWNER, arguments.document),
+        services.documents.document_ids(LOCAL_OWNER, arguments.document), arguments.repeats,
     )  # fmt: skip
 
 
 def _said(found: _Found, groups: Mapping[str, tuple[ItemGroup, ...]]) -> list[str]:
     """Return what stands below the table: means by turn and type, notes, what failed, and the run's id."""
     said = [groups_text(by, parts, found.evaluation.measures[0]) for by, parts in groups.items()]
+    if found_spreads := spreads(found.evaluation):
+        lines = [f"  {one.system}, {measure_of(one.measure).pretty_name}: {spread_text(one)}" for one in found_spreads]
+        said.append("\n".join(["Over the seeds (mean ± standard deviation of the repeats)", *lines]))
     failed = [(name, one) for (name, _), one in found.predictions.items() if one.failed]
     if failed:
         lines = [f"  {one.item_id} ({name}): {one.error}" for name, one in failed[:20]]

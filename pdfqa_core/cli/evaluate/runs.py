@@ -58,7 +58,7 @@ def _done(services: Services, action: str, given: list[str]) -> dict[str, str]:
         return {"run": services.run_copies.take_in(LOCAL_OWNER, read_file(path), path.name).id}
     if action == "list":
         return {}
-    run_id = _run(services, given[0])
+    run_id = run_named(services, given[0])
     match action:
         case "export":
             write_file(Path(given[1]), services.run_copies.file(LOCAL_OWNER, run_id))
@@ -73,7 +73,7 @@ def _done(services: Services, action: str, given: list[str]) -> dict[str, str]:
             return {"deleted": run_id}
 
 
-def _run(services: Services, name: str) -> str:
+def run_named(services: Services, name: str) -> str:
     """Return the id of the run that is meant. Raises UsageError for none and for several."""
     found = [one.id for one in services.runs.list(LOCAL_OWNER) if name and one.id.startswith(name)]
     if len(found) != 1:

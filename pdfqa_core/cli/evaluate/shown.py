@@ -14,18 +14,22 @@ from pdfqa_core.cli import progress
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import settings_of, workspace_of
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.exports import frames
-from pdfqa_core.exports.figure import FORMATS, figure
+from pdfqa_core.exports.drawing import FORMATS
+from pdfqa_core.exports.figure import figure
 from pdfqa_core.exports.frames import comparison_frame, format_of, items_frame, write_frame
 from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import read_results, results_object, write_results
+from pdfqa_core.exports.run_charts import charts_figure
 from pdfqa_core.exports.table import table_latex, table_text
+from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.models.metrics import remembering
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.services import Services
-from pdfqa_core.types import LLM, Evaluation, Progress
+from pdfqa_core.types import Progress
 
 
 def add_inputs(command: argparse.ArgumentParser, *, data: str = "predictions", gold: str = "") -> None:
@@ -44,6 +48,9 @@ def add_outputs(command: argparse.ArgumentParser) -> None:
     group.add_argument("--latex", type=Path, metavar="FILE", help="write the table for a paper")
     group.add_argument(
         "--figure", type=Path, metavar="FILE", help=f"write the figure in six panels ({', '.join(FORMATS)} by its name)"
+    )
+    group.add_argument(
+        "--charts", type=Path, metavar="FILE", help="write charts by turn, type, seconds and more, as for --figure"
     )
     endings = ", ".join(f".{suffix}" for suffix in frames.FORMATS.values())
     group.add_argument("--table", type=Path, metavar="FILE", help=f"write the table as data ({endings} by its name)")
@@ -132,13 +139,14 @@ def reporter(phase: str) -> OnDone:
 
 def _write_files(arguments: argparse.Namespace, evaluation: Evaluation, table: Comparison) -> None:
     """Write the files of `add_outputs` that were asked for: all are made before the first is written."""
-    kind = "" if arguments.figure is None else arguments.figure.suffix.lower().lstrip(".")
-    if arguments.figure and kind not in FORMATS:
-        raise UsageError(f"{arguments.figure.name}: figures end in .{', .'.join(FORMATS)}.", "Give it another name.")
+    for path in filter(None, (arguments.figure, arguments.charts)):
+        if _kind(path) not in FORMATS:
+            raise UsageError(f"{path.name}: figures end in .{', .'.join(FORMATS)}.", "Give it another name.")
     makers: tuple[tuple[Path | None, Callable[[], bytes]], ...] = (
         (arguments.html, lambda: report_html(evaluation, table)),
         (arguments.latex, lambda: table_latex(evaluation, table)),
-        (arguments.figure, lambda: figure(evaluation, table, kind)),
+        (arguments.figure, lambda: figure(evaluation, table, _kind(arguments.figure))),
+        (arguments.charts, lambda: charts_figure(evaluation, _kind(arguments.charts))),
         (arguments.table, lambda: write_frame(comparison_frame(table), format_of(arguments.table))),
         (arguments.csv, lambda: write_frame(items_frame(evaluation))),
         (arguments.parquet, lambda: write_frame(items_frame(evaluation), "parquet")),
@@ -147,3 +155,7 @@ def _write_files(arguments: argparse.Namespace, evaluation: Evaluation, table: C
     made = [(path, make()) for path, make in makers if path is not None]
     for path, data in made:
         write_file(path, data)
+
+
+def _kind(path: Path) -> str:
+    return path.suffix.lower().lstrip(".")

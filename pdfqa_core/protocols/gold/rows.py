@@ -107,7 +107,10 @@ def page_number(value: Any, row: GoldRow, least: int = 1) -> int:
     """Return a page number as it stands in a row, counted from `least`. Raises UsageError if it is none."""
     text = str(value).strip()
     if isinstance(value, bool) or not re.fullmatch(r"\d{1,7}(\.0)?", text) or int(float(text)) < least:
-        raise UsageError(f"{row.where}: {value!r} is no page number.", f"Pages are counted from {least}.")
+        raise UsageError(
+            f"{row.where}: {value!r} is no page number.",
+            f"Pages are counted from {least}.",
+        )
     return int(float(text))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.answers import BERTSCORE, DEFAULT, JUDGED, score_answers
 from pdfqa_core.protocols.answers import score_meaning as meaning_of
@@ -23,13 +24,14 @@ from pdfqa_core.protocols.runs.base import (
     run_protocols,
     scored_system,
     seen,
+    with_hits,
 )
 from pdfqa_core.protocols.runs.judging import judged
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.types import Prediction, ScoredSystem
 
 TEXT = tuple(name for name in DEFAULT if not name.startswith("citation"))
 MISSING = "insufficient_context_detection"
+HITS = ("HR@1", "HR@5")  # of those that the charts draw
 CITATIONS = tuple(name for name in DEFAULT if name.startswith("citation"))
 
 
@@ -92,11 +94,11 @@ class Answers:
         values = score_pairs(name, pairs, tools, measures)
         if tools.profile.zero_missing and all(one[MISSING] is None for one in values.values()):
             values = {key: {**one, MISSING: 0.0} for key, one in values.items()}
-        return scored_system(name, cases, predictions, values)
+        return scored_system(name, cases, predictions, with_hits(values, cases, predictions))
 
     def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
         """Return the measures that have a value."""
-        return seen(systems, (*TEXT, *BERTSCORE, JUDGED, *CITATIONS))
+        return seen(systems, (*TEXT, *BERTSCORE, JUDGED, *CITATIONS, *HITS))
 
 
 run_protocols.register("answers", Answers.words)(Answers())

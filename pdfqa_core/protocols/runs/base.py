@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import GoldItem, Prediction, ScoredItem, ScoredSystem
+from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer
 from pdfqa_core.metrics.entailment import Tagger
@@ -20,7 +22,7 @@ from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.runs.profile import DEFAULT, Profile
 from pdfqa_core.registry import Registry
-from pdfqa_core.types import LLM, GoldItem, Passage, Prediction, ScoredItem, ScoredSystem, StopSignal
+from pdfqa_core.types import Passage
 
 SEARCH, GIVEN, NONE, RECORDED = "search", "given", "none", "recorded"
 EVIDENCE = {
@@ -30,6 +32,7 @@ EVIDENCE = {
     RECORDED: "answers that stand in the file",
 }
 GOLD, PREDICTED = "gold", "predicted"
+MOST_HITS = 10  # ranks that hits are counted to
 Values = Mapping[str, float | None]
 
 
@@ -188,6 +191,32 @@ def answered(cases: Sequence[Case], predictions: Mapping[str, Prediction]) -> li
     return [
         (case, predictions[case.id]) for case in cases if case.id in predictions and not predictions[case.id].failed
     ]
+
+
+def with_hits(
+    values: Mapping[str, Values], cases: Sequence[Case], predictions: Mapping[str, Prediction]
+) -> dict[str, Values]:
+    """Return the values of answers with HR@k: whether a gold place is among the first k passages found.
+
+    A passage counts where it touches a gold page, or is of a gold text. k goes as far as most was found, to MOST_HITS
+    at most. Nothing is added where no system searched, or no question has a gold place.
+    """
+    ranks: dict[str, int | None] = {}
+    depth = 0
+    for case, one in answered(cases, predictions):
+        if one.found is None or not case.gold_citations:
+            continue
+        gold = set(case.gold_citations)
+        ranks[case.id] = next((rank for rank, places in enumerate(one.found, start=1) if gold & set(places)), None)
+        depth = max(depth, min(MOST_HITS, len(one.found)))
+    found: dict[str, Values] = {}
+    for key, own in values.items():
+        hits: dict[str, float | None] = {f"HR@{k}": None for k in range(1, depth + 1)}
+        if key in ranks:
+            rank = ranks[key]
+            hits = {f"HR@{k}": float(rank is not None and rank <= k) for k in range(1, depth + 1)}
+        found[key] = {**own, **hits}
+    return found
 
 
 def texts_of(case: Case, prediction: Prediction | None) -> dict[str, str]:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.protocols.answers import BERTSCORE, JUDGED
-from pdfqa_core.protocols.runs.answers import CITATIONS, TEXT, Answers
+from pdfqa_core.protocols.runs.answers import CITATIONS, HITS, TEXT, Answers
 from pdfqa_core.protocols.runs.base import (
     GIVEN,
     GOLD,
@@ -28,7 +29,6 @@ from pdfqa_core.protocols.runs.base import (
     seen,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
-from pdfqa_core.types import Prediction, ScoredSystem
 
 
 class Conversations:
@@ -59,7 +59,7 @@ class Conversations:
 
     def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
         """Return the measures that have a value, BERTScore first."""
-        return seen(systems, ("bertscore_f1", *TEXT, *BERTSCORE[:2], JUDGED, *CITATIONS))
+        return seen(systems, ("bertscore_f1", *TEXT, *BERTSCORE[:2], JUDGED, *CITATIONS, *HITS))
 
 
 run_protocols.register("conversations", Conversations.words)(Conversations())

@@ -1,0 +1,40 @@
+"""`pdfqa evaluate compare`: stored runs beside each other, with everything that `evaluate run` prints and writes."""
+
+from __future__ import annotations
+
+import argparse
+
+from pdfqa_core.cli.evaluate.runs import run_named
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish
+from pdfqa_core.cli.options import add_common, settings_of, workspace_of
+from pdfqa_core.exports.runs import groups_text, with_answers
+from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, grouped
+from pdfqa_core.services import LOCAL_OWNER, Services
+
+
+def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = protocols.add_parser(
+        "compare",
+        help="put stored runs beside each other",
+        description="Compare the systems of stored runs on the same questions, also by turn and type. A run is named "
+        "by its id or the beginning of it (pdfqa evaluate runs).",
+    )
+    command.add_argument("runs", nargs="+", metavar="RUN", help="a stored run; its systems are named “run: system”")
+    add_outputs(command)
+    add_common(command)
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare them and print the table."""
+    with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
+        ids = list(dict.fromkeys(run_named(services, name) for name in arguments.runs))
+        evaluation = services.runs_together.evaluation(LOCAL_OWNER, ids)
+        predictions = services.runs_together.predictions(LOCAL_OWNER, ids)
+    groups = {by: grouped(evaluation, by, evaluation.measures, baseline=arguments.baseline) for by in (TURN, TYPE)}
+    groups = {by: parts for by, parts in groups.items() if 1 < len(parts) <= MOST_GROUPS}
+    return finish(
+        arguments, evaluation, said=[groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()],
+        more=lambda results: with_answers(results, " ".join(ids), predictions, groups),
+    )  # fmt: skip

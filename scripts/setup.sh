@@ -80,6 +80,14 @@ fi
 if [ "$what" = dev ]; then
     say "Installing development tools"
     .venv/bin/python -m pip install -qq --disable-pip-version-check -r requirements-dev.txt
+    if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+            say "Installing PostgreSQL for the tests"
+            apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null
+        else
+            echo "Tests of the database for groups are left out without PostgreSQL:  sudo apt install postgresql"
+        fi
+    fi
     if ! command -v chromium chromium-browser google-chrome >/dev/null; then
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
             say "Installing Chromium for the browser tests"

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+
+# The versions that mend what docs/security.md lists, or what the program needs to be safe.
+FLOORS = {
+    "gradio": "6.31", "pdfplumber": "0.11.10", "pdfminer-six": "20260107", "llama-cpp-python": "0.3.36",
+    "jinja2": "3.1.6", "hnswlib": "0.8.0", "torch": "2.10", "starlette": "0.49.1", "python-multipart": "0.0.27",
+    "nltk": "3.9.3", "onnx": "1.21", "pillow": "12.3.0", "urllib3": "2.6.0", "click": "8.3.3", "mcp": "1.28",
+}  # fmt: skip
+# What is not mended, or not safe with foreign files, and must not be used: see docs/security.md.
+NEVER = re.compile(
+    r"diskcache|DiskCache|onnx\.hub|torch\.load\b|nltk\.(?:download|data)|import pickle|pickle\.loads?\b"
+    r"|allow_pickle=True|trust_remote_code=True"
+)
 
 
 def pins(name: str) -> dict[str, str]:
@@ -27,3 +45,31 @@ def test_every_package_of_the_lock_has_a_hash_and_comes_from_the_index():
     assert len(entries) == len(PIN.findall(text))
     assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
     assert not re.search(r"https?://|file:|^-", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_what_an_advisory_was_about_is_locked_at_a_version_that_mends_it(package: str):
+    assert Version(pins("requirements.lock")[package]) >= Version(FLOORS[package])
+
+
+def test_what_has_no_mended_version_is_not_used():
+    modules = [*(ROOT / "pdfqa_core").rglob("*.py")]
+    assert len(modules) > 300
+    used = {f"{path.name}: {found[0]}" for path in modules if (found := NEVER.search(path.read_text(encoding="utf-8")))}
+    assert used == set()
+
+
+def test_all_that_comes_with_the_requirements_is_locked():
+    """Follow what the installed packages ask for, from requirements.txt on."""
+    locked, left, seen = pins("requirements.lock"), [(name, "") for name in pins("requirements.txt")], set()
+    while left:
+        name, extra = left.pop()
+        if (name, extra) in seen:
+            continue
+        seen.add((name, extra))
+        for line in metadata.distribution(name).requires or ():
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                left += [(canonicalize_name(needed.name), one) for one in ("", *needed.extras)]
+    assert len(seen) > 60
+    assert sorted({name for name, _ in seen} - locked.keys()) == []

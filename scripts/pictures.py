@@ -105,8 +105,22 @@ def job(page: Page) -> None:
     for column in (0, 1):
         page.locator("#evaluate-columns > .column").nth(column).evaluate("box => box.scrollTop = 0")
     shoot(page, "evaluate")
+    review(page)
     tab(page, "Models")
     shoot(page, "models")
+
+
+def review(page: Page) -> None:
+    """Make questions on the Train tab and accept some."""
+    tab(page, "Train")
+    page.fill("#train-passages input", "0")
+    page.click("button#train-make")
+    page.locator("#train-made button[data-step=review]").click(timeout=120_000)
+    page.wait_for_selector("#train-page img", timeout=60_000)
+    for _ in range(4):
+        page.keyboard.press("a")
+        page.wait_for_timeout(1000)
+    shoot(page, "train")
 
 
 def main() -> None:

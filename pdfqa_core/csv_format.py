@@ -15,6 +15,7 @@ from typing import Literal
 
 from pdfqa_core.errors import UsageError
 
+_FIRST = frozenset("'=+-@\t\r")  # most cells begin otherwise, and are not looked at further
 _TO_ESCAPE = re.compile(r"'*[=+\-@\t\r]")
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _MAX_CELL = 2**31 - 1
@@ -26,7 +27,7 @@ def escape_cell(cell: str) -> str:
     Cells that already begin with apostrophes and would be taken for escaped ones get one more, so that
     `unescape_cell` gives back every cell as it was. Source: OWASP, "CSV injection".
     """
-    return "'" + cell if _TO_ESCAPE.match(cell) else cell
+    return "'" + cell if cell[:1] in _FIRST and _TO_ESCAPE.match(cell) else cell
 
 
 def unescape_cell(cell: str) -> str:

@@ -11,30 +11,61 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.settings_sources import models_path
+from pdfqa_core.storage.database import Database
 from pdfqa_core.streaming import is_set
-from pdfqa_core.types import (
-    GREEDY,
-    Block,
-    Box,
-    Line,
-    Message,
-    Page,
-    Progress,
-    Sampling,
-    StopSignal,
-    Stream,
-    Usage,
-)
+from pdfqa_core.types import Block, Box, Line, Page, Progress
+from tests.postgres import Postgres, serving
 
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 def pytest_configure() -> None:
     """Let Ctrl-C interrupt the tests also where a shell runs them in the background, which ignores it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what asks for `database_kind` on both databases, but for modules that are SQLITE_ONLY."""
+    if "database_kind" in metafunc.fixturenames:
+        only = getattr(metafunc.module, "SQLITE_ONLY", False)
+        metafunc.parametrize("database_kind", [SQLITE] if only else [SQLITE, POSTGRESQL], indirect=True)
+
+
+@pytest.fixture
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """On which of the databases a test runs: SQLITE or POSTGRESQL."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server, one for each process of the tests."""
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def newest_tables(postgres: Postgres) -> str:
+    """The name of a database with the tables of the newest migration and nothing in them, to be copied."""
+    postgres.run("CREATE DATABASE newest")
+    Database(postgres.url("newest")).close()
+    return "newest"
+
+
+@pytest.fixture
+def database_url(database_kind: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of an empty database; empty for SQLite in the workspace."""
+    if database_kind == SQLITE:
+        yield ""
+        return
+    template = request.getfixturevalue("newest_tables")
+    with request.getfixturevalue("postgres").database(template) as url:
+        yield url
 
 
 @pytest.fixture(scope="session", autouse=True)

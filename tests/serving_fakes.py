@@ -65,12 +65,16 @@ class FakeEncoders:
     def reranker(self, path_or_name):
         return LengthScorer()
 
+    def forget(self, path_or_name):
+        self.encoders.pop(path_or_name, None)
+
 
 class FakeLanguage:
     """A scripted language model that is ready, or what `status` says."""
 
     offload = None
     file: Path | None = None
+    calls = (0, 0)
 
     def __init__(self, llm: FakeLLM | None, settings: LLMSettings, status: ModelStatus | None):
         self.settings = settings

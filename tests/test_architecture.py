@@ -38,6 +38,9 @@ LADDER = (
         "streaming",
         "time_left",
         "errors",
+        "interfaces",
+        "evaluation_types",
+        "study_types",
         "types",
         "root",
     ),
@@ -378,5 +381,4 @@ def test_no_file_is_long():
         for folder in folders
         for path in folder.rglob("*.py")
     }
-    del lengths["pdfqa_core/types.py"]  # the one page that everybody reads first
     assert {path: lines for path, lines in lengths.items() if lines > LONGEST_FILE} == {}

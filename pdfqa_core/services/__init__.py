@@ -12,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pdfqa_core.interfaces import LLM
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
+from pdfqa_core.services.accounts import AccountService
 from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.answering import Answering
 from pdfqa_core.services.answers import AnswerService
@@ -30,6 +32,7 @@ from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.invitations import InvitationService
 from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.mahueval import MaHuEval
+from pdfqa_core.services.meters import Meters
 from pdfqa_core.services.missed import MissedPassages
 from pdfqa_core.services.newer_versions import NewerVersionService, Notice
 from pdfqa_core.services.overview import OverviewService
@@ -42,8 +45,11 @@ from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.room import Room
 from pdfqa_core.services.rosters import Rosters
 from pdfqa_core.services.run_copies import RunCopies
+from pdfqa_core.services.run_progress import RunProgress
+from pdfqa_core.services.run_studies import RunStudies
 from pdfqa_core.services.running import Running
 from pdfqa_core.services.runs import RunRequest, RunService
+from pdfqa_core.services.runs_together import RunsTogether
 from pdfqa_core.services.sample import SAMPLE
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
@@ -53,9 +59,12 @@ from pdfqa_core.services.study_setup import StudySetup
 from pdfqa_core.services.summaries import SummaryService
 from pdfqa_core.services.synthesis import SynthesisService
 from pdfqa_core.services.tasks import Tasks
+from pdfqa_core.services.tokens import TokenService
+from pdfqa_core.services.train_jobs import TrainJobs
 from pdfqa_core.services.training import TrainingService
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
+from pdfqa_core.services.workers import Workers, is_gone
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import (
     Collection,
@@ -68,7 +77,8 @@ from pdfqa_core.storage import (
     SyntheticQuestion,
 )
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.types import LLM, Document
+from pdfqa_core.storage.work import Work
+from pdfqa_core.types import Document
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
@@ -113,11 +123,19 @@ class Services:
     evaluation: EvaluationService
     runs: RunService
     run_copies: RunCopies
+    runs_together: RunsTogether
+    run_studies: RunStudies
+    run_progress: RunProgress
     running: Running
     synthesis: SynthesisService
     training: TrainingService
+    train_jobs: TrainJobs
     visitors: VisitorService
+    accounts: AccountService
+    tokens: TokenService
+    meters: Meters
     housekeeping: Housekeeping
+    workers: Workers
     _opened_with: Settings
     _store: Store
 
@@ -132,6 +150,7 @@ class Services:
         tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)
         room = Room(store, settings.server)
+        workers = Workers(Work(store.database, is_gone))
         documents = DocumentService(store, settings, passwords, tasks, room)
         collections, versions = CollectionService(store), NewerVersionService(store, documents)
         finding = FindService(store, documents)
@@ -149,14 +168,29 @@ class Services:
         def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
             return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)
 
-        runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, tasks)
+        runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, tasks, workers)
+
+        synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
+        training = TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks)
 
         def finished(owner: str, document: Document) -> None:
             preparation.want(owner, settings, [document.id])
             finding.take(owner, document)
             versions.look(owner, document)
 
-        jobs = ReadingJobs(workspace / "incoming", documents, tasks, finished)
+        jobs = ReadingJobs(workspace / "incoming", documents, tasks, workers, finished)
+        setup, together = StudySetup(store.studies, store.study_changes, studies, documents), RunsTogether(store.runs)
+        answering = Answering(answers, store.conversations, tasks)
+
+        def work() -> dict[str, float]:
+            served, waiting = models.language.calls
+            return {
+                "answers": answering.count, "model calls": served, "model calls waiting": waiting,
+                "files to read": jobs.left,
+            }  # fmt: skip
+
+        meters = Meters(work, store.documents.counts)
+        answers.when_answered(meters.answered, meters.failed)
         return cls(
             workspace=workspace,
             tasks=tasks,
@@ -171,16 +205,16 @@ class Services:
             preparation=preparation,
             models=models,
             answers=answers,
-            answering=Answering(answers, store.conversations, tasks),
+            answering=answering,
             follow_ups=FollowUpService(documents, indexes),
-            first_questions=FirstQuestions(documents, indexes),
+            first_questions=FirstQuestions(documents, indexes, store.synthetic_questions),
             overviews=OverviewService(documents),
             summaries=SummaryService(store.summaries, documents, answers, preparation, tasks),
             page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks),
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
             studies=studies,
-            study_setup=StudySetup(store.studies, store.study_changes, studies, documents),
+            study_setup=setup,
             study_pages=study_pages,
             adjudication=AdjudicationService(studies, store.study_changes),
             study_reports=StudyReports(studies),
@@ -199,11 +233,19 @@ class Services:
             ),
             runs=runs,
             run_copies=RunCopies(workspace, store.runs),
-            running=Running(runs, demo=settings.server.demo),
-            synthesis=SynthesisService(store.synthetic_questions, documents, indexes, models, tasks),
-            training=TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks),
+            running=Running(runs, workers, demo=settings.server.demo),
+            runs_together=together,
+            run_studies=RunStudies(runs, together, setup),
+            run_progress=RunProgress(runs),
+            synthesis=synthesis,
+            training=training,
+            train_jobs=TrainJobs(synthesis, training, tasks, demo=settings.server.demo),
             visitors=visitors,
+            accounts=AccountService(store.accounts),
+            tokens=TokenService(store.tokens, demo=settings.server.demo),
+            meters=meters,
             housekeeping=Housekeeping(visitors.purge),
+            workers=workers,
             _opened_with=settings,
             _store=store,
         )
@@ -216,16 +258,23 @@ class Services:
             opened = opened.changed("retrieval", embedding_model=encoder)
         return opened.model_copy(update={"llm": self.models.language.settings})
 
+    def ask_before_writing(self, may_write: Callable[[], None]) -> None:
+        """Have `may_write` called before each change of the database; it raises what is said to whoever may not."""
+        self._store.database.may_write = may_write
+
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
         self.housekeeping.close()
+        self.meters.close()
         self.jobs.let_go()
         self.tasks.stop_all()
         self.answering.close()
         self.running.close()
+        self.train_jobs.close()
         self.runs.close()
         self.summaries.close()
         self.jobs.close()
+        self.workers.close()
         self.preparation.close()
         self.models.close()
         self.pages.close()

@@ -18,6 +18,7 @@ from typing import Any
 from pdfqa_core.characters import clean
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.interfaces import LLM, Reader, Rewriter, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import default_threads
@@ -41,22 +42,7 @@ from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import BY_MODEL, LLMSettings, Settings
 from pdfqa_core.storage import Store
-from pdfqa_core.types import (
-    LLM,
-    Answer,
-    Citation,
-    Conversation,
-    Done,
-    Event,
-    Hit,
-    Query,
-    Reader,
-    Rewriter,
-    Sampling,
-    StopSignal,
-    Stored,
-    Turn,
-)
+from pdfqa_core.types import Answer, Citation, Conversation, Done, Event, Hit, Query, Stored, Turn
 
 Find = Callable[[Query, int], list[Hit]]
 _THIS_ONE = re.compile(
@@ -99,6 +85,11 @@ class AnswerService:
         self._tasks = tasks
         self._meanings: dict[tuple[str, str], Meaning] = {}  # by encoder and precision
         self._lock = threading.Lock()
+        self._noted: list[tuple[Callable[[Answer], None], Callable[[], None]]] = []
+
+    def when_answered(self, answered: Callable[[Answer], None], failed: Callable[[], None]) -> None:
+        """Have `answered` called with every answer that is stored, `failed` for a question that has none."""
+        self._noted.append((answered, failed))
 
     # ------------------------------------------------------------ readers and rewriters
 
@@ -251,6 +242,8 @@ class AnswerService:
                 yield Done(left)
                 yield stored
             except PdfQAError as error:
+                for _, failed in self._noted:
+                    failed()
                 if draft.text.strip() and draft.stored is None:
                     self._store(asked, draft, draft.unfinished(f"The answer breaks off here: {error.what}"))
                 raise
@@ -380,6 +373,8 @@ class AnswerService:
         else:
             turn = self._conversations.append_turn(asked.owner, conversation_id, turn, replaces=asked.replaces)
         draft.stored = Stored(conversation_id, turn)
+        for answered, _ in self._noted:
+            answered(turn.answer)
         return draft.stored
 
     def summary_reader(self, settings: Settings, title: str) -> tuple[SummaryReader, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.found_words import Parts, excerpt, has_all, marked, phrases_of
 from pdfqa_core.storage import ConversationSummary, Reading, Store, TurnText
 from pdfqa_core.storage.page_texts import FILENAME, FoundPage, Key, PageTexts, Phrase
+from pdfqa_core.storage.server_page_texts import ServerPageTexts
 from pdfqa_core.types import BlockKind, Document, Page
 
 MOST = 8  # documents, and conversations
@@ -77,7 +78,8 @@ class FindService:
         self._documents = documents
         self._conversations = store.conversations
         self._kept = store.documents
-        self._texts = PageTexts(store.workspace / FILENAME)
+        on_server = not store.database.is_sqlite
+        self._texts = ServerPageTexts(store.database) if on_server else PageTexts(store.workspace / FILENAME)
         self._filling = threading.Lock()
         documents.when_removed(lambda _, document_id: self._texts.forget([document_id]))
 
@@ -123,7 +125,7 @@ class FindService:
         with self._filling:
             for key in wanted.keys() - self._texts.known():
                 pages = self._documents.pages_of(*wanted[key])
-                self._texts.put(key, [(page.number, _visible(page)) for page in pages])
+                self._texts.put(key, [(page.number, visible_text(page)) for page in pages])
         return set(wanted)
 
     def _in_documents(self, owner: str, phrases: Sequence[Phrase], keys: set[Key]) -> list[DocumentFound]:
@@ -168,7 +170,7 @@ def _key(reading: Reading) -> Key:
     return reading.document_id, reading.extractor, reading.version
 
 
-def _visible(page: Page) -> str:
+def visible_text(page: Page) -> str:
     """Return the text of a page without what a reader cannot see on it."""
     text = page.text
     for block in page.blocks:

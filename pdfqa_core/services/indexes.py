@@ -18,6 +18,7 @@ from pdfqa_core import languages
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
 from pdfqa_core.retrieval import (
     AUTO_LANGUAGE,
@@ -43,12 +44,12 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
-from pdfqa_core.types import Document, Hit, Passage, Progress, Query, StopSignal
+from pdfqa_core.types import Document, Hit, Passage, Progress, Query
 
 LOCAL_OWNER = "local"  # the person at this computer; visitors of a demo have names of their own
 PASSAGES_PER_SECOND = 27.0  # MiniLM with torch on two cores: what is expected before anything was encoded
 PATIENCE = 2.0  # seconds; a question waits so long for vectors that are missing, else it is answered without them
-ENOUGH_PASSAGES = 32  # from so many on their pace is told
+ENOUGH_PASSAGES = 32  # after so many their pace is known
 BY_WORDS = (
     "The meaning of {:,} of {:,} passages has not been read yet: these were found by their words alone. Ask again when "
     "the documents are ready."

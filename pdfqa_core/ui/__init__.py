@@ -13,24 +13,33 @@ from typing import Any
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.accounts import AccountService
 from pdfqa_core.services.invitations import is_seat
-from pdfqa_core.ui import annotate, chat, documents, evaluate, models, retrieval, temporary, theme
+from pdfqa_core.ui import annotate, api, chat, documents, evaluate, models, retrieval, temporary, theme, train
+from pdfqa_core.ui.accounts import KEY, OwnPages, SignedIn, current, note
+from pdfqa_core.ui.api_access import Access, TokenGate
 from pdfqa_core.ui.collections import shown_collection
 from pdfqa_core.ui.components import AT_ONCE, live_html, render
 from pdfqa_core.ui.find import build_find
-from pdfqa_core.ui.gate import Gate
+from pdfqa_core.ui.gate import Gate, is_this_computer
 from pdfqa_core.ui.guard import GuardedBlocks, guard
 from pdfqa_core.ui.health import Health
+from pdfqa_core.ui.mcp_tools import offer_tools, serve_tools
+from pdfqa_core.ui.metrics import Metrics
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
+from pdfqa_core.ui.proxies import Proxies
 from pdfqa_core.ui.recipe import settings_from, values_of
+from pdfqa_core.ui.roles import keep_to_role, may_write
 from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
 from pdfqa_core.ui.sign_in import SignIn
 from pdfqa_core.ui.traffic import Traffic, Waiting
+from pdfqa_core.ui.uploads import Budget, Tickets
 
 TABS: dict[str, ModuleType] = {
     "Documents": documents,
@@ -38,31 +47,55 @@ TABS: dict[str, ModuleType] = {
     "Chat": chat,
     "Annotate": annotate,
     "Evaluate": evaluate,
+    "Train": train,
     "Models": models,
 }
 # What the browser says, in the places of the inputs that are named so. Another step back may come before one is done.
 GO = "(_, ...others) => [location.search, ...others]"
 ADDRESS = "(...known) => [...known.slice(0, -1), location.search]"
 ENTER = "(name, password, tokens, _, now) => [name, password, tokens, location.search, now]"
-OPENED = "(_, ...others) => [window.pdfqa.openedTab(), ...others]"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{32,64}")  # what names a visitor of a demo; nobody can guess it
 # With one that is drawn anew at each start of the program, browsers would forget who they are. It protects nothing.
 LASTING = "pdfqa"
 NOBODY = ""  # the owner of a demo's page that has not said yet who is visiting: sees nothing and may add nothing
 
 
-def build_page(services: Services) -> gr.Blocks:
-    """Return the whole page; nothing is loaded yet but Gradio itself."""
-    page: gr.Blocks
-    with GuardedBlocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
-        session = gr.State(Session(NOBODY if services.settings.server.demo else LOCAL_OWNER, services.settings))
+class AccountBlocks(GuardedBlocks):
+    """A page that knows which account is calling, and lets nobody act on a page that another account opened."""
+
+    def __init__(self, *arguments: Any, **others: Any) -> None:
+        super().__init__(*arguments, **others)
+        self._pages = OwnPages()
+        self.tickets = Tickets()
+
+    def ticket(self, services: Services, owner: str) -> str:
+        """Return what a visitor's page sends with uploads; empty where that is asked of nobody."""
+        return self.tickets.of(owner) if services.settings.server.demo else ""
+
+    async def process_api(self, *arguments: Any, **others: Any) -> Any:
+        """Answer one request as Gradio does."""
+        note(others.get("request"))
+        try:
+            self._pages.check(others.get("session_hash") or getattr(others.get("request"), "session_hash", None))
+        except UsageError as error:
+            raise gr.Error(str(error), print_exception=False) from None
+        return await super().process_api(*arguments, **others)
+
+
+def build_page(services: Services) -> AccountBlocks:
+    """Return the whole page, and what other programs may call; nothing is loaded yet but Gradio itself."""
+    page: AccountBlocks
+    with AccountBlocks(title="PDFQA", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as page:
+        session = gr.State(_before_arrival(services))
         visitor = gr.BrowserState("", storage_key="pdfqa-visitor", secret=LASTING)
         tokens = gr.BrowserState({}, storage_key="pdfqa-invited", secret=LASTING)
         recipe = gr.BrowserState([], storage_key="pdfqa-recipe-2")  # so that loading the page again changes nothing
         conversation = gr.BrowserState("", storage_key="pdfqa-conversation")
-        address, opened = gr.Textbox(visible=False), gr.Textbox("documents", visible=False)  # what the browser says
+        address, ticket = gr.Textbox(visible=False), gr.Textbox(visible=False)  # what the browser says; see `Tickets`
         going = live_html(render("going"), elem_id="pq-going", classes="pq-offstage")
-        header = live_html(render("header_invited", study="", words="", invited=False), elem_id="pq-header")
+        header = live_html(
+            render("header_invited", study="", words="", invited=False, account=None), elem_id="pq-header"
+        )
         entrance = Entrance(services)
         build_find(services, session)
         pulse = gr.Timer(1.0)
@@ -76,11 +109,11 @@ def build_page(services: Services) -> gr.Blocks:
         chat_state = by_tab["chat"].states[0]
         placed = [session, chat_state, *by_tab["documents"].states, *by_tab["evaluate"].states]
 
-        def arrive(visitor: Any, tokens: Any, *known: Any) -> tuple[Any, ...]:
-            came = arrival(services, tokens, str(known[-1] or ""))
+        def arrive(visitor: Any, known_tokens: Any, *known: Any) -> tuple[Any, ...]:
+            came = arrival(services, known_tokens, str(known[-1] or ""), current())
             visitor, *others = _arrive(services, came, visitor, *known)
-            head = _header(services, others[0])
-            return (visitor, dict(came.tokens), head, *entrance.shown(came), *others)
+            head = (page.ticket(services, others[0].owner), _header(services, others[0]))
+            return (visitor, dict(came.tokens), *head, *entrance.shown(came), *others)
 
         def go(address: str, *now: Any) -> tuple[Any, ...]:
             return now if is_seat(now[0].owner) else _go(services, Place.read(address), *now)
@@ -90,24 +123,20 @@ def build_page(services: Services) -> gr.Blocks:
 
         arrived = page.load(
             arrive, [visitor, tokens, recipe, conversation, address],
-            [visitor, tokens, header, entrance.said, entrance.form, *placed], js=ADDRESS, **AT_ONCE
+            [visitor, tokens, ticket, header, entrance.said, entrance.form, *placed], js=ADDRESS, **AT_ONCE
         )  # fmt: skip
         went = going.click(go, [address, *placed], placed, js=GO, trigger_mode="always_last", **AT_ONCE)
         session.change(lambda now: values_of(now.settings), session, recipe, **AT_ONCE)
         chat_state.change(lambda now: now.conversation_id, chat_state, conversation, **AT_ONCE)
-        when_opened: list[Callable[..., Any]] = []  # what fills the Annotate tab
         for tab, shown in built.items():
             if first := shown.on_arrival:
                 arrived.then(first.handler, first.inputs, first.outputs, **AT_ONCE)
-            tab.select(_if_arrived(shown), [session, *shown.inputs], shown.outputs, **AT_ONCE)
-            if_opened = _if_opened(tab.id, shown)
-            if tab.id == "annotate":
-                when_opened.append(if_opened)
-            for event in (arrived, went) if shown.states else (arrived,):
-                event.then(
-                    if_opened, [opened, *shown.inputs], shown.outputs, js=OPENED,
-                    trigger_mode="always_last", **AT_ONCE,
-                )  # fmt: skip
+            show = _if_arrived(shown)
+            tab.select(show, [session, *shown.inputs], shown.outputs, **AT_ONCE)
+            with tab:  # pressed by the browser in the open tab when the server has opened a place
+                fill = gr.Button("Fill", visible="hidden", elem_id=f"pq-{tab.id}-fill")
+            fill.click(show, [session, *shown.inputs], shown.outputs, trigger_mode="always_last", **AT_ONCE)
+        arrived.then(None, ticket, None, js="(ticket) => { window.pdfqa.ticket = ticket }")
         for event in (arrived, went):
             event.then(None, None, None, js="() => window.pdfqa.arrived()")
         pulse.tick(beat, session, [header, pulse], **AT_ONCE)
@@ -118,9 +147,27 @@ def build_page(services: Services) -> gr.Blocks:
         )  # fmt: skip
         show_rating = _if_arrived(built[rating])
         entered.then(show_rating, [session, *built[rating].inputs], built[rating].outputs, **AT_ONCE)
-        keep_to_rating(page, session, rating, [arrive, go, beat, entrance.enter, show_rating, *when_opened])
+        keep_to_rating(page, session, rating, [arrive, go, beat, entrance.enter, show_rating])
+        keep_to_role(page)
         guard(page)
+        _offer_to_programs(page, services)
     return page
+
+
+def _before_arrival(services: Services) -> Session:
+    """Return what a page is whose browser has not said yet who is looking."""
+    shared = services.settings.server.demo or services.accounts.any()
+    return Session(NOBODY if shared else LOCAL_OWNER, services.settings)
+
+
+def _offer_to_programs(page: AccountBlocks, services: Services) -> None:
+    """Offer the named endpoints and tools; the page's own handlers are no part of what other programs see."""
+    for one in page.fns.values():
+        one.api_visibility, one.api_name = "private", f"page_{one._id}"  # Gradio would call the others "ask_1"
+    page.access = Access(services)
+    api.offer(services, page.access)
+    if services.settings.server.mcp:
+        offer_tools(services, page.access)
 
 
 def _if_arrived(shown: Shown) -> Callable[..., Any]:
@@ -128,15 +175,6 @@ def _if_arrived(shown: Shown) -> Callable[..., Any]:
 
     def show(now: Session, *inputs: Any) -> Any:
         return shown.handler(*inputs) if now.arrived else _nothing(shown)
-
-    return show
-
-
-def _if_opened(name: str, shown: Shown) -> Callable[..., Any]:
-    """Fill a tab if it is the open one."""
-
-    def show(opened: str, *inputs: Any) -> Any:
-        return shown.handler(*inputs) if opened == name else _nothing(shown)
 
     return show
 
@@ -157,7 +195,7 @@ def _arrive(
     if came.owner:
         guest = Session(came.owner, services.settings, to_rate=(came.study_id, ""), arrived=True)
         return visitor or "", guest, ChatState(), "", OpenPage(), EvaluateState()
-    owner = LOCAL_OWNER
+    owner = LOCAL_OWNER  # also of those with an account: a group shares one workspace
     if services.settings.server.demo:
         visitor = visitor if TOKEN.fullmatch(str(visitor)) else secrets.token_urlsafe(32)
         owner = f"visitor-{visitor}"
@@ -202,13 +240,16 @@ def _containing(services: Services, session: Session, document_id: str) -> str:
 
 
 def _header(services: Services, session: Session) -> str:
+    account = current()
     if is_seat(session.owner):
-        return header_html(services, session.owner)
+        return header_html(services, session.owner, account)
     status = services.models.language.status
     demo = services.settings.server.demo
     where = "your own space on this demo" if demo else services.workspace.name
     folder = "removed after a while" if demo else str(services.workspace)
-    return render("header", workspace=where, folder=folder, status=status, offer=status.lacking and not demo)
+    return render(
+        "header", workspace=where, folder=folder, status=status, offer=status.lacking and not demo, account=account
+    )
 
 
 def _pulse(services: Services, session: Session) -> tuple[str, gr.Timer]:
@@ -216,7 +257,7 @@ def _pulse(services: Services, session: Session) -> tuple[str, gr.Timer]:
     return _header(services, session), gr.Timer(1.0 if services.models.language.status.busy else 5.0)
 
 
-def launch(page: gr.Blocks, services: Services, *, password: str = "", port: int | None = None) -> str:
+def launch(page: AccountBlocks, services: Services, *, password: str = "", port: int | None = None) -> str:
     """Serve the page in the background, load the models after it is up, and return its address.
 
     Listens on this computer only, unless the settings say otherwise. Port 0 means any that is free. With a password,
@@ -224,13 +265,20 @@ def launch(page: gr.Blocks, services: Services, *, password: str = "", port: int
     computer's.
     """
     server = services.settings.server
+    people = services.accounts if services.accounts.any() else None
+    if people is not None:
+        services.ask_before_writing(may_write)
     port = _free_port(server.host, server.port if port is None else port)
+    page.access.asks, page.access.accounts = bool(password), people is not None
+    more = {"lifespan": serve_tools(page)} if server.mcp else {}
     _app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
         server_name=server.host,
         server_port=port,
         auth=SignIn(password) if password else None,
+        auth_dependency=_account_name if people is not None else None,
         auth_message="Any user name, and the password that this server was started with.",
         share=False,
+        _frontend=False,  # Gradio would give up where its own page takes it over 3 s, as on a busy machine
         inbrowser=False,
         prevent_thread_lock=True,
         quiet=True,
@@ -245,25 +293,46 @@ def launch(page: gr.Blocks, services: Services, *, password: str = "", port: int
         theme=theme.theme(),
         css=theme.css(),
         head=theme.head(),
-        app_kwargs={"middleware": [*_guards(services), Middleware(theme.FirstPaint)]},
+        mcp_server=False,  # `serve_tools` has set up the one with our choice of tools
+        app_kwargs={"middleware": [*_guards(services, page, people), Middleware(theme.FirstPaint)], **more},
     )
     services.housekeeping.start(temporary.tidy)
+    services.meters.start()
     services.models.warm_up()
     services.jobs.resume()
     return str(address)
 
 
-def _guards(services: Services) -> list[Middleware]:
+def _account_name(request: Any) -> str | None:
+    """Return what Gradio calls the user: the name of the account, which `SignedIn` has noted."""
+    account = request.scope.get(KEY)
+    return account.name if account else None
+
+
+def _guards(services: Services, page: AccountBlocks, people: AccountService | None) -> list[Middleware]:
     """Return what every request has to pass before Gradio sees it."""
     server = services.settings.server
     names = [name for name in server.hosts.split(",") if name.strip()]
-    most, per_minute = (10**6 * server.total_mb, server.per_minute) if server.demo else (0, 0)
-    waiting = Waiting(temporary.uploads(), most)
-    return [
+    proxies = Proxies(server.proxies.split(","), proxied=server.proxied)
+    waiting = Waiting(temporary.uploads(), 10**6 * server.total_mb if server.demo else 0)
+    limits: dict[str, Any] = {}
+    if server.demo:
+        budget = Budget(10**6 * server.visitor_mb)
+        limits = {"per_minute": server.per_minute, "tickets": page.tickets, "budget": budget}
+        limits["program"] = page.access.program
+    far = server.demo or not is_this_computer(server.host)
+    small = [Middleware(GZipMiddleware, minimum_size=10_000, compresslevel=4)] if far else []  # the page: 0.8 to 0.1 MB
+    guards = [
+        *small,
         Middleware(Gate, listening=server.host, names=names),
         Middleware(Health, check=lambda: services.visitors.preference(NOBODY, "health")),
-        Middleware(Traffic, waiting=waiting, per_minute=per_minute, proxied=server.proxied),
+        Middleware(Traffic, waiting=waiting, proxies=proxies, **limits),
+        Middleware(TokenGate, access=page.access, page=page),
+        Middleware(Metrics, text=services.meters.text),
     ]
+    if people is not None:
+        guards.append(Middleware(SignedIn, people=people, proxies=proxies, header=server.user_header))
+    return guards
 
 
 def _free_port(host: str, port: int) -> int:

@@ -139,8 +139,14 @@ class Handlers:
         usable = [one for one in self.services.documents.list(session.owner) if one.state.usable]
         return chat_view.transcript(
             self._turns(state, session), self._names(state, session), state.turn_id, len(usable),
-            self.services.documents.suggestions(session.owner), rate.studying(self.services, state, session),
+            self._suggestions(session), rate.studying(self.services, state, session),
         )  # fmt: skip
+
+    def _suggestions(self, session: Session) -> tuple[str, ...]:
+        """Return questions to begin with: accepted ones about the documents in view, else those of the sample."""
+        scope = self.services.collections.documents_of(session.owner, session.scope)
+        accepted = self.services.first_questions.accepted(session.owner, scope)
+        return accepted or self.services.documents.suggestions(session.owner)
 
     def fill(self, state: ChatState, session: Session) -> dict[Any, Any]:
         """Return the tab for the state that it has, which may have become another one until this is shown.

@@ -56,6 +56,11 @@ class Form:
             look["value"] = value
         return [*(gr.update(**look) for look in looks), refusal_curve(settings)]
 
+    def some(self, settings: Settings, places: Sequence[Place]) -> list[Any]:
+        """Return the fields at `places` as the settings have them."""
+        filled = dict(zip(self.fields, self.filled(settings)[len(self.boxes) :], strict=False))
+        return [filled[place] for place in places]
+
     def _looks(self, settings: Settings) -> list[dict[str, Any]]:
         seen = _seen(settings, models=self.models)
         boxes = [{"visible": any(seen[place] for place in places)} for _, places in self.boxes]

@@ -25,7 +25,7 @@ from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.languages import encoder_hint
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import passage_parts
-from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, build_form, settings_from
+from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, Place, build_form, settings_from
 from pdfqa_core.ui.refusal_chart import refusal_chart
 from pdfqa_core.ui.scope import scope_choice
 from pdfqa_core.ui.session import Session, Shown
@@ -33,6 +33,9 @@ from pdfqa_core.ui.session import Session, Shown
 READ_FIRST = "Add documents first, then try questions here."
 TRY = "Type a question to see which passages each recipe finds. No language model is involved."
 BINS = 12  # of the histogram of lengths
+ELSEWHERE: Sequence[Place] = (  # settings that other tabs change
+    ("reading", "reader"), ("retrieval", "retriever"), ("retrieval", "embedding_model"), ("retrieval", "late_model"),
+)  # fmt: skip
 _PLACE = re.compile(r"(\d{1,7}):(\d{1,9})-(\d{1,9})")
 
 
@@ -104,11 +107,10 @@ class Handlers:
         )
 
     def show(self, session: Session) -> tuple[Any, ...]:
-        """Return preview, preset, what can be searched in, and what other tabs may have changed: reader and encoder."""
-        reader = gr.update(value=session.settings.reading.reader)
-        encoder = gr.update(value=session.settings.retrieval.embedding_model)
+        """Return preview, preset, what can be searched in, and what other tabs may have changed."""
         preset = gr.update(value=strategies.preset_of(session.settings))
-        return self.preview(session), preset, scope_choice(self.services, session), reader, encoder
+        elsewhere = self.form.some(session.settings, ELSEWHERE)
+        return self.preview(session), preset, scope_choice(self.services, session), *elsewhere
 
     def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""
@@ -279,7 +281,7 @@ def build(services: Services, session: gr.State) -> Shown:
     hits.click(handlers.hit_clicked, [session], page, **AT_ONCE)
     page.click(handlers.hit_clicked, [session], page, **AT_ONCE)
     scope.input(handlers.scope_changed, [scope, session], session, **AT_ONCE)
-    elsewhere = [form.fields[("reading", "reader")], form.fields[("retrieval", "embedding_model")]]
+    elsewhere = [form.fields[place] for place in ELSEWHERE]
     return Shown(
         handlers.show, [session], [preview, preset, scope, *elsewhere], Shown(handlers.fill, [session], form.all)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pdfqa_core.types import Criterion
+from pdfqa_core.study_types import Criterion
 from pdfqa_core.ui.components import render
 
 Keys = tuple[tuple[str, str], ...]  # keys, separated by spaces, and what they do
@@ -30,6 +30,15 @@ OF_TABS: Mapping[str, Keys] = {
         *PAGE,
     ),
     "Evaluate": PAGE,
+    "Train": (
+        ("A", "accept the question"),
+        ("R", "reject it"),
+        ("E", "edit it: Enter accepts your words, Esc leaves it"),
+        ("S", "skip: it comes back at the end"),
+        ("B", "back"),
+        ("U", "undo the last decision"),
+        *PAGE,
+    ),
 }
 RATING: Keys = (
     ("Enter", "submits a finished item; next unrated"),

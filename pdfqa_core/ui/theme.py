@@ -9,7 +9,16 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS = Path(__file__).parent / "assets"
-SHEETS = ("app.css", "collections.css", "search.css", "overview.css", "runs.css", "rating.css", "invited.css")
+SHEETS = (
+    "app.css",
+    "collections.css",
+    "search.css",
+    "overview.css",
+    "runs.css",
+    "rating.css",
+    "train.css",
+    "invited.css",
+)
 SCRIPTS = (  # in this order
     "app.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js", "rating.js",
 )  # fmt: skip
@@ -113,6 +122,8 @@ class FirstPaint:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._script = f"<head><script>{_asset('scheme.js')}</script>".encode()
+        colours = _asset("app.css").partition("html, body")[0]
+        self._colours = f"<style>{colours}</style>".encode()  # of Gradio's page to sign in, which has none of our style
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; of the page itself, the head gets the script."""
@@ -130,7 +141,8 @@ class FirstPaint:
             body += message.get("body", b"")
             if message.get("more_body", False):
                 return
-            whole = body.replace(b"<head>", self._script, 1)
+            asks = b'"auth_required":true' in body.replace(b": ", b":")
+            whole = body.replace(b"<head>", self._script + (self._colours if asks else b""), 1)
             headers = MutableHeaders(raw=start["headers"])
             headers["content-length"] = str(len(whole))
             await send(start)

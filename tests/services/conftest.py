@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import ExitStack
 
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
+from tests.conftest import POSTGRESQL
 from tests.services.helpers import BM25
 from tests.serving_fakes import PDF, FakeModels
 
@@ -21,13 +23,28 @@ def read_workspace(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def read_database(postgres, tmp_path_factory):
+    """The name of a database in which the sample report has been read, to be copied."""
+    postgres.run("CREATE DATABASE read")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PDFQA_DATABASE_URL", postgres.url("read"))
+        with Services.open(tmp_path_factory.mktemp("read") / "server", BM25, FakeModels()) as services:
+            list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+    return "read"
+
+
 @pytest.fixture
-def open_services(tmp_path, read_workspace):
+def open_services(tmp_path, read_workspace, database_kind, request, monkeypatch):
     """Open services on a copy of the read workspace, or on an empty one."""
-    opened = []
+    opened, end = [], ExitStack()
 
     def build(settings=BM25, llm=None, *, empty=False, **models):
         folder = tmp_path / "workspace"
+        if not opened and database_kind == POSTGRESQL:
+            template = request.getfixturevalue("newest_tables" if empty else "read_database")
+            url = end.enter_context(request.getfixturevalue("postgres").database(template))
+            monkeypatch.setenv("PDFQA_DATABASE_URL", url)
         if not empty and not folder.exists():
             shutil.copytree(read_workspace, folder)
         opened.append(Services.open(folder, settings, FakeModels(llm, settings.llm, **models)))
@@ -36,6 +53,7 @@ def open_services(tmp_path, read_workspace):
     yield build
     for services in opened:
         services.close()
+    end.close()
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Store
@@ -28,7 +30,7 @@ def only(services, owner=LOCAL_OWNER):
 
 def store_of(services):
     """Open the storage below the services once more, to look into it."""
-    return Store.open(services.workspace)
+    return Store.open(services.workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
 
 
 def built(services, settings=BM25, owner=LOCAL_OWNER):

@@ -14,6 +14,8 @@ from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.types import Document, DocumentState, Progress
 from tests.services.helpers import BM25, built, only
 
+SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
+
 pytest.importorskip("rapidocr")
 
 TEXT = ("The quarry sells granite by the tonne.", "It is blasted on Tuesdays.")

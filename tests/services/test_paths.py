@@ -13,6 +13,8 @@ from pdfqa_core.types import DocumentState
 from tests.services.helpers import BM25, built, documents, only
 from tests.serving_fakes import FakeModels
 
+SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
+
 FOLDERS = (
     "My Documents (2026) & more",
     "Müller/日本語/Ελλάδα",

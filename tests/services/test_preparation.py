@@ -11,6 +11,8 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.types import Stored
 from tests.serving_fakes import FakeModels, WordEncoder
 
+SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
+
 SETTINGS = Settings().changed("reading", reader="extractive", refusal="none")
 
 

@@ -108,7 +108,7 @@ def test_the_next_program_reads_what_the_last_one_left(opened, uploads, held):
     services.jobs.begin(LOCAL_OWNER, uploads("one", "two"), keep=True, extraction=DIRECT)
     until(lambda: services.jobs.of(LOCAL_OWNER)[0].steps)
     services.close()
-    assert incoming(services) == [".json", ".pdf", ".pdf"]
+    assert incoming(services) == [".pdf", ".pdf"]
     held.set()
     again = opened()
     again.jobs.resume()

@@ -2,11 +2,13 @@
 
 import json
 
+from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.types import Evaluation
 from tests.services.helpers import HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
 from tests.serving_fakes import QUESTIONS
+
+SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
 
 FISH, NOISE = QUESTIONS["q06"]["question"], QUESTIONS["q09"]["question"]
 LLM = LITERAL.changed("conversation", rewriter="llm")

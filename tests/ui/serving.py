@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import re
@@ -10,13 +11,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "data" / "sample" / "harbour-heat.pdf"
@@ -36,7 +40,8 @@ BROWSER_ARGUMENTS = (
     "--no-default-browser-check",
 )
 LEFT = re.compile(
-    "AbortError|Connection errored out|network error|Failed to fetch|ERR_ABORTED|ERR_NETWORK|ERR_INCOMPLETE_CHUNKED",
+    "AbortError|Connection errored out|network error|Failed to fetch|ERR_ABORTED|ERR_NETWORK|ERR_INCOMPLETE_CHUNKED|"
+    "ERR_CONNECTION_REFUSED",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"open at (http://\S+)")
@@ -88,7 +93,7 @@ def serve_command(workspace: Path, *options: str) -> list[str]:
 def running(folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[App]:
     """Serve an empty workspace inside `folder` until the block ends; its temporary files lie beside it."""
     workspace, temporary = folder / "workspace", folder / "temporary"
-    temporary.mkdir(parents=True)
+    temporary.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(
         serve_command(workspace, *options),
         cwd=ROOT,
@@ -186,6 +191,12 @@ def open_tab(page: Page, name: str) -> None:
     tab = page.get_by_role("tab", name=name, exact=True)
     tab.click()
     expect(tab).to_have_attribute("aria-selected", "true")
+
+
+def run_apart(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a thread of its own: a browser of other tests keeps this thread's loop running."""
+    with ThreadPoolExecutor(1) as own:
+        return own.submit(asyncio.run, coroutine).result()
 
 
 def until(condition: Any, seconds: float = 60) -> None:

@@ -16,7 +16,7 @@ from tests.ui.serving import App, open_page, open_tab
 pytestmark = pytest.mark.browser
 
 METERS = "How often are the meters read?"
-TABS = ("Documents", "Retrieval", "Chat", "Annotate", "Evaluate", "Models")
+TABS = ("Documents", "Retrieval", "Chat", "Annotate", "Evaluate", "Train", "Models")
 LEAST = 4.5  # contrast of text, WCAG 2.2 AA
 
 # The colour behind each marked word and its ratio to the word's own: all that is half transparent laid over another.

@@ -159,7 +159,7 @@ def test_answers_are_quotes_from_the_switch_on_and_still_after_a_reload(visitor:
 
 def test_on_a_phone_all_tabs_can_be_seen_and_the_page_does_not_scroll(visitor: Page):
     visitor.set_viewport_size({"width": 390, "height": 844})
-    for name in ("Documents", "Retrieval", "Chat", "Annotate", "Evaluate", "Models"):
+    for name in ("Documents", "Retrieval", "Chat", "Annotate", "Evaluate", "Train", "Models"):
         expect(visitor.get_by_role("tab", name=name, exact=True)).to_be_in_viewport()
     sizes = "[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight]"
     assert visitor.evaluate(sizes) == [0, 0]

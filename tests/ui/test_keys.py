@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 METERS = "How often are the meters read?"
 MOST_STOPS = 12  # from the top of the page to the question box
-TABS = ("Documents", "Retrieval", "Chat", "Annotate", "Evaluate", "Models")
+TABS = ("Documents", "Retrieval", "Chat", "Annotate", "Evaluate", "Train", "Models")
 TOP = "document.body.tabIndex = -1, document.body.focus()"
 FOCUSED = "document.activeElement"
 

@@ -71,7 +71,7 @@ def _remove(address: int) -> None:
 
 
 def find_forged(told: Glyphs, drawn: Glyphs, pieces: list[_Marked]) -> tuple[Flags, Flags]:
-    """Return which characters are told but not drawn, (n,), and which are drawn in their place, (m,).
+    """Return which characters the file states but does not draw, (n,), and which it draws in their place, (m,).
 
     `told` are the characters with, `drawn` those without `/ActualText`.
     """

@@ -10,7 +10,7 @@ from pdfqa_core.extraction.text.glyphs import Flags, Floats
 Colors = npt.NDArray[np.integer] | npt.NDArray[np.floating]
 
 LEAST = 1.5  # below this, text is taken to be hidden in its ground
-_SHADES = 64  # of 255: colours that differ more in a channel are told apart by their hue
+_SHADES = 64  # of 255: colours that differ more than this in a channel can be seen by their hue
 _PALE, _PALE_SHADES = 0.6, 128  # relative luminance from which on it takes more
 _NONE = 1.25  # pale colours below this contrast: yellow on white
 

@@ -173,13 +173,13 @@
   }
 
   // Choices in the rating form wait for one another, so that each acts on what the one before has left on the screen.
-  const RATING = "#annotate-form, #annotate-bar";
+  const RATING = "#annotate-form, #annotate-bar, #train-review";
   const LONGEST = 3000; // milliseconds after which an answer that changes nothing is no longer waited for
   let rating = null;
   let next = [];
   document.addEventListener("click", (event) => {
     const target = event.target.closest("[data-action]");
-    if (!target || !target.closest(RATING)) return;
+    if (!target || !target.closest(RATING) || target.dataset.edit) return;
     if (rating) {
       event.stopImmediatePropagation();
       const { key, item, criterion, value } = target.dataset;
@@ -326,7 +326,7 @@
     },
     copy: copyText,
     shown(element) {
-      if (rating && element.closest("#annotate-form")) setTimeout(rated, 0);
+      if (rating && element.closest("#annotate-form, #train-review")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view[data-shows]");
       if (view) showPage(view);
       if (element.querySelector("[data-scheme]")) window.pdfqaScheme();
@@ -349,7 +349,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (document.querySelector("dialog[open]")) return; // its own keys
-    const typing = event.target.closest("input, textarea, select, [contenteditable]");
+    const typing = event.target.closest("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
     if (event.key === "Escape") {
       const stop = [...document.querySelectorAll(".pq-stop")].find((b) => b.offsetParent !== null);
       if (stop) { (stop.matches("button") ? stop : stop.querySelector("button"))?.click(); return; }
@@ -364,4 +364,23 @@
     const target = [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find((b) => b.offsetParent !== null && !b.disabled);
     if (target) { event.preventDefault(); target.matches("input, textarea") ? target.focus() : target.click(); }
   });
+})();
+// A demo takes uploads only from pages that say whose they are (`ui/uploads.py`); and who was signed out is told so.
+(() => {
+  const fetched = window.fetch;
+  const path = (target) => new URL(target?.url ?? target, location.href).pathname;
+  const known = async () => { // the ticket, empty where none is asked for, comes when the page knows whose it is
+    for (let tries = 0; window.pdfqa?.ticket === undefined && tries < 300; tries++) await new Promise((done) => setTimeout(done, 100));
+    return window.pdfqa?.ticket;
+  };
+  window.fetch = async (target, options = {}) => {
+    if (path(target).endsWith("/upload") && (await known())) {
+      const headers = new Headers(options.headers ?? target?.headers);
+      headers.set("x-pdfqa-ticket", window.pdfqa.ticket);
+      options = { ...options, headers };
+    }
+    const answer = await fetched(target, options);
+    if (answer.status === 401 && path(target).startsWith("/gradio_api/")) location.assign(`/sign-in?next=${encodeURIComponent(location.search)}`);
+    return answer;
+  };
 })();

@@ -87,12 +87,13 @@
     reached = false;
     button.click();
   });
-  function arrived() { // the server has opened the place; the tab of it is filled when it is opened
+  function arrived() { // the server has opened the place; a tab is filled when it is opened, the open one now
     const address = new URL(location.href);
     if (address.searchParams.has("invite") && one("[data-invited]") && !one("[data-nobody]")) { // used: not to be passed on
       address.searchParams.delete("invite");
       history.replaceState(history.state, "", address);
     }
+    if (!way || openedTab() === way.to.tab) one(`#pq-${CSS.escape(openedTab())}-fill`)?.click();
     if (!way) return;
     way.until = performance.now() + PATIENCE;
     openTab(way.to.tab);
@@ -120,7 +121,6 @@
   const before = window.pdfqa.shown;
   Object.assign(window.pdfqa, {
     arrived,
-    openedTab,
     shown(element) {
       before(element);
       noteSoon();

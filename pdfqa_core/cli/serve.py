@@ -62,20 +62,19 @@ def serve(workspace: Path, settings: Settings) -> None:
         os.umask(0o077)  # what is written is this user's alone
     os.environ["GRADIO_TEMP_DIR"] = str(temporary.uploads())
     try:
-        with Services.open(workspace, settings) as services:
+        with _until_told() as told, Services.open(workspace, settings) as services:
             _check_open(settings.server, password, accounts=services.accounts.any())
             page = build_page(services)
             address = launch(page, services, password=password)
-            with _until_told() as told:
-                print(f"PDFQA is open at {address}  (Ctrl-C ends it)", flush=True)
-                if settings.server.mcp:
-                    print(f"Assistants (MCP) use {address.rstrip('/')}{MCP_PATH}", flush=True)
-                while not told.wait(TICK):  # Windows sees Ctrl-C only between two waits
-                    pass
-                _end_in_time()
-                threading.Thread(target=page.close, args=(False,), daemon=True).start()
-                services.close()
-                _leave()
+            print(f"PDFQA is open at {address}  (Ctrl-C ends it)", flush=True)
+            if settings.server.mcp:
+                print(f"Assistants (MCP) use {address.rstrip('/')}{MCP_PATH}", flush=True)
+            while not told.wait(TICK):  # Windows sees Ctrl-C only between two waits
+                pass
+            _end_in_time()
+            threading.Thread(target=page.close, args=(False,), daemon=True).start()
+            services.close()
+            _leave()
     finally:
         temporary.remove()
 
@@ -106,7 +105,7 @@ def _check_open(server: ServerSettings, password: str, *, accounts: bool) -> Non
 
 @contextmanager
 def _until_told() -> Iterator[threading.Event]:
-    """Give an event that is set by Ctrl-C and SIGTERM; a second one ends the process at once."""
+    """Give an event that is set by Ctrl-C and SIGTERM, also while the app starts; a second one ends the process at once."""
     told = threading.Event()
 
     def tell(number: int, _frame: object) -> None:

@@ -191,10 +191,6 @@ class Handlers:
         except PdfQAError as error:
             return error_html(error)
 
-    def _scope(self, session: Session) -> tuple[str, ...]:
-        """Return the documents and collections that are asked about, without those that have been removed."""
-        return self.services.collections.still_there(session.owner, session.scope)
-
     def _reader(self, session: Session) -> str:
         return chat_view.reader_switch(self.services.answers.reader_name(session.settings))
 
@@ -309,12 +305,14 @@ class Handlers:
             yield {self.parts.live: gr.skip()}
 
     def _answered(self, state: ChatState, session: Session) -> dict[Any, Any]:
-        """Show the stored answer."""
-        conversation = self.services.conversations.get(session.owner, state.conversation_id)
-        session = replace(session, scope=self._scope(session))
-        if set(conversation.document_ids) != set(session.scope):
-            self.services.conversations.set_documents(session.owner, conversation.id, session.scope)
-        return {**self.show(state, session), self.parts.session: session}
+        """Show the stored answer; what was chosen while it was written (scope, quotes) stays as it is chosen."""
+        scope = self.services.collections.still_there(session.owner, session.scope)
+        if scope != session.scope:  # a document that was asked about has been removed
+            session = replace(session, scope=scope)
+            self.services.conversations.set_documents(session.owner, state.conversation_id, scope)
+            return {**self.show(state, session), self.parts.session: session}
+        chosen = (self.parts.scope, self.parts.reader)
+        return {part: value for part, value in self.show(state, session).items() if part not in chosen}
 
     def stop(self, state: ChatState, session: Session) -> None:
         """Stop the answer that is being written in the open conversation."""

@@ -101,12 +101,13 @@ def test_a_collection_is_asked_about_and_the_conversation_remembers_it(view: Pag
     make(view, "Lighthouses")
     expect(chip(view, "Lighthouses 1")).to_be_visible()
     open_tab(view, "Chat")
-    view.get_by_role("radio", name="quotes").click()
-    view.wait_for_timeout(1000)  # two choices at the same moment: the later one would be lost
+    quotes = view.get_by_role("radio", name="quotes")
+    quotes.click()
+    expect(quotes).to_be_checked()
     scope = view.get_by_label("Ask about")
     scope.click()
     view.get_by_role("option", name="Lighthouses · collection, 1 document").click()
-    view.wait_for_timeout(1000)
+    view.wait_for_timeout(1000)  # nothing shows when the server has the choice
     view.locator("#chat-question textarea").fill(LIGHT)
     view.locator("#chat-question textarea").press("Enter")
     expect(view.locator("#chat-transcript .turn")).to_contain_text("eighteen nautical miles")

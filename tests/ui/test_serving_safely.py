@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,31 @@ def test_values_that_no_page_sends_are_one_line_in_the_log(app: App):
 
 
 # ------------------------------------------------------------ the end
+
+
+TOLD_WHILE_STARTING = """
+import os, signal, sys
+from pdfqa_core import ui
+from pdfqa_core.cli import main
+
+build = ui.build_page
+def told(services):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return build(services)
+ui.build_page = told
+sys.exit(main())
+"""
+
+
+@pytest.mark.linux
+def test_one_told_to_end_while_it_starts_ends_in_order(tmp_path: Path):
+    _, _, _, *options = serve_command(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD_WHILE_STARTING, *options], cwd=ROOT, env=clean_environment(),
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert "PDFQA is open at" in done.stdout
 
 
 def slow_model() -> FakeServer:

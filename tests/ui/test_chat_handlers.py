@@ -1,0 +1,52 @@
+"""What the handlers of the chat leave alone when they show an answer."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui import chat
+from pdfqa_core.ui.session import ChatState, Session
+from tests.services.helpers import BM25
+from tests.serving_fakes import PDF, FakeModels
+
+REQUEST = SimpleNamespace(session_hash="page")
+QUESTION = "Who wrote the report?"
+
+
+@pytest.fixture
+def services(tmp_path):
+    with Services.open(tmp_path, BM25, FakeModels()) as opened:
+        list(opened.documents.ingest(LOCAL_OWNER, [PDF]))
+        yield opened
+
+
+@pytest.fixture
+def handlers(services):
+    with gr.Blocks():
+        parts = chat.Parts(gr.State())
+    return chat.Handlers(services, parts)
+
+
+def test_what_is_chosen_while_an_answer_is_written_stays(services, handlers):
+    (document,) = services.documents.list(LOCAL_OWNER)
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
+    events = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    begun = next(events)[parts.state]
+    handlers.scope_changed([document.id], begun, session)
+    *_, last = events
+    assert QUESTION in last[parts.transcript]
+    assert not {parts.session, parts.scope, parts.reader} & set(last)
+    assert services.conversations.get(LOCAL_OWNER, begun.conversation_id).document_ids == (document.id,)
+
+
+def test_a_scope_whose_document_was_removed_follows_after_the_next_answer(services, handlers):
+    parts = handlers.parts
+    (first, *_) = services.documents.list(LOCAL_OWNER)
+    session = Session(LOCAL_OWNER, BM25, scope=(first.id, "removed"))
+    *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    assert last[parts.session].scope == (first.id,)
+    assert last[parts.scope].value == [first.id]

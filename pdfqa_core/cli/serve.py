@@ -105,7 +105,7 @@ def _check_open(server: ServerSettings, password: str, *, accounts: bool) -> Non
 
 @contextmanager
 def _until_told() -> Iterator[threading.Event]:
-    """Give an event that is set by Ctrl-C and SIGTERM, also while the app starts; a second one ends the process at once."""
+    """Give an event that is set by Ctrl-C and SIGTERM, while it starts too; a second ends the process at once."""
     told = threading.Event()
 
     def tell(number: int, _frame: object) -> None:

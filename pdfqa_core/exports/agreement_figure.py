@@ -6,25 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.drawing import (
-    COLOURS,
-    INK,
-    LINE,
-    MARKERS,
-    PAGE_INK,
-    PAGE_LINE,
-    drawing,
-    for_page,
-    ink,
-    new_figure,
-    written,
-)
+from pdfqa_core.exports.drawing import COLOURS, MARKERS, figure_file, ink, new_figure, page_svg
 from pdfqa_core.metrics.agreement import Agreement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
 LARGEST_MATRIX = 12  # labels of a confusion matrix that is shown
 _DARK = 0.55  # share of a row from which on its count is written in white
 
@@ -36,22 +24,23 @@ def agreement_figure(
 
     Raises UsageError for another kind, or where no item is shared.
     """
-    if kind not in FORMATS:
-        raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
     matrices = [pair for pair in pairs if pair.n and len(pair.labels) <= LARGEST_MATRIX]
     if not matrices:
         raise UsageError(f"“{dataset}” has no item that two people rated.", "Rate some first.")
     steps = [parts for parts in over_time if parts]
     columns = min(3, len(matrices) + bool(steps))
     rows = -(-(len(matrices) + bool(steps)) // columns)
-    with drawing(INK, LINE):
+
+    def draw() -> Figure:
         made = new_figure(4.4 * columns, 3.9 * rows)
         for place, pair in enumerate(matrices, start=1):
             _confusion(made.add_subplot(rows, columns, place), pair)
         if steps:
             _over_time(made.add_subplot(rows, columns, len(matrices) + 1), steps)
         made.suptitle(dataset, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        return written(made, kind, salt="agreement", ground="white")
+        return made
+
+    return figure_file(kind, "agreement", draw)
 
 
 def over_time_svg(over_time: Sequence[Sequence[Agreement]]) -> str:
@@ -59,11 +48,7 @@ def over_time_svg(over_time: Sequence[Sequence[Agreement]]) -> str:
     steps = [parts for parts in over_time if parts]
     if not steps:
         return ""
-    with drawing(PAGE_INK, PAGE_LINE):
-        made = new_figure(5.4, 3.6)
-        _over_time(made.add_subplot(), steps)
-        svg = written(made, "svg", salt="over time").decode()
-    return for_page(svg, "k1-", "Kappa in the order of rating")
+    return page_svg("Kappa in the order of rating", "k1-", lambda axes: _over_time(axes, steps), (5.4, 3.6))
 
 
 def _confusion(axes: Axes, pair: Agreement) -> None:
@@ -73,7 +58,7 @@ def _confusion(axes: Axes, pair: Agreement) -> None:
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for row, counts in enumerate(pair.confusion):
         for column, count in enumerate(counts):
-            colour = "white" if shares[row][column] > _DARK else INK
+            colour = "white" if shares[row][column] > _DARK else ink()
             axes.text(column, row, str(count), ha="center", va="center", color=colour, fontsize=10)
     axes.set_xticks(range(len(pair.labels)), pair.labels)
     axes.set_yticks(range(len(pair.labels)), pair.labels)

@@ -10,23 +10,51 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pdfqa_core.errors import UsageError
+
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")  # of files
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "ooo")
 MARKERS = ("o", "s", "^", "D", "v", "P")
-INK, LINE = "#1c1b1a", "#c9c5be"
-PAGE_INK, PAGE_LINE = "#010203", "#040506"  # colours that a page's style sheet replaces, see `for_page`
+_INK, _LINE = "#1c1b1a", "#c9c5be"
+_PAGE_INK, _PAGE_LINE = "#010203", "#040506"  # colours that a page's style sheet replaces
+
+
+def figure_file(kind: str, salt: str, draw: Callable[[], Figure]) -> bytes:
+    """Return what `draw` makes as a file on white, the same for the same figure; `salt` keeps apart what it names.
+
+    `kind` is one of FORMATS; PNG has 200 dots an inch. Raises UsageError for another.
+    """
+    if kind not in FORMATS:
+        raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
+    with _looks(_INK, _LINE):
+        return _written(draw(), kind, salt=salt, ground="white")
+
+
+def page_svg(
+    title: str, prefix: str, draw: Callable[[Axes], None], size: tuple[float, float], *, polar: bool = False
+) -> str:
+    """Return one chart as SVG for a page: ink is `currentColor`, lines are the variable `--line`; `size` in inches.
+
+    `title` names it for screen readers, `prefix` keeps its ids apart from those of the page's other charts.
+    """
+    with _looks(_PAGE_INK, _PAGE_LINE):
+        made = new_figure(*size)
+        draw(made.add_subplot(projection="polar" if polar else None))
+        svg = _written(made, "svg", salt=title).decode()
+    return _for_page(svg, prefix, title)
 
 
 @contextmanager
-def drawing(dark: str, line: str) -> Iterator[None]:
+def _looks(dark: str, line: str) -> Iterator[None]:
     """Draw in two colours, names as they are, $ too, and without a warning for each character that the font lacks."""
     import matplotlib as mpl
 
@@ -59,7 +87,7 @@ def new_figure(width: float, height: float) -> Figure:
     return made
 
 
-def written(made: Figure, kind: str, *, salt: str, ground: str = "none") -> bytes:
+def _written(made: Figure, kind: str, *, salt: str, ground: str = "none") -> bytes:
     """Return the file's bytes on a ground of this colour, the same for the same figure: no date, no random ids."""
     import matplotlib as mpl
 
@@ -72,12 +100,12 @@ def written(made: Figure, kind: str, *, salt: str, ground: str = "none") -> byte
     return data.getvalue()
 
 
-def for_page(svg: str, prefix: str, title: str) -> str:
+def _for_page(svg: str, prefix: str, title: str) -> str:
     """Return the SVG element alone, its ids unique on the page, named for screen readers, in the page's colours."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", svg)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
-    for colour, name in ((PAGE_INK, "currentColor"), (PAGE_LINE, "var(--line)")):
+    for colour, name in ((_PAGE_INK, "currentColor"), (_PAGE_LINE, "var(--line)")):
         svg = svg.replace(colour, name)
     return svg

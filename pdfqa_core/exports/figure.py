@@ -12,21 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
-from pdfqa_core.exports.drawing import (
-    COLOURS,
-    FORMATS,
-    HATCHES,
-    INK,
-    LINE,
-    MARKERS,
-    PAGE_INK,
-    PAGE_LINE,
-    drawing,
-    for_page,
-    ink,
-    new_figure,
-    written,
-)
+from pdfqa_core.exports.drawing import COLOURS, HATCHES, MARKERS, figure_file, ink, new_figure, page_svg
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import Comparison, item_values
 
@@ -60,7 +46,7 @@ class _Data:
         return self.text + self.evidence
 
 
-Draw = Callable[["Axes", _Data], None]
+Draw = Callable[["Axes"], None]
 
 
 def figure(evaluation: Evaluation, comparison: Comparison, kind: str) -> bytes:
@@ -68,11 +54,8 @@ def figure(evaluation: Evaluation, comparison: Comparison, kind: str) -> bytes:
 
     Raises UsageError for another kind, or if no measure has a value.
     """
-    if kind not in FORMATS:
-        raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
     data = replace(_data(evaluation, comparison), legends=False)
-    with drawing(INK, LINE):
-        return written(_six(evaluation, data), kind, salt="figure", ground="white")
+    return figure_file(kind, "figure", lambda: _six(evaluation, data))
 
 
 def _six(evaluation: Evaluation, data: _Data) -> Figure:
@@ -80,7 +63,7 @@ def _six(evaluation: Evaluation, data: _Data) -> Figure:
     grid = made.add_gridspec(2, 3)
     for place, (_, draw, polar) in enumerate(_panels(data)):
         axes = made.add_subplot(grid[place // 3, place % 3], projection="polar" if polar else None)
-        draw(axes, data)
+        draw(axes)
         axes.set_title(f"{'ABCDEF'[place]}  {axes.get_title()}")
     if len(data.systems) > 1:
         drawn = next(axes for axes in made.axes if axes.get_legend_handles_labels()[0])
@@ -95,14 +78,10 @@ def panels(evaluation: Evaluation, comparison: Comparison) -> tuple[tuple[str, s
     Raises UsageError if no measure has a value.
     """
     data = _data(evaluation, comparison)
-    found = []
-    for place, (title, draw, polar) in enumerate(_panels(data), start=1):
-        with drawing(PAGE_INK, PAGE_LINE):
-            made = new_figure(5.4, 4.1)
-            draw(made.add_subplot(projection="polar" if polar else None), data)
-            svg = written(made, "svg", salt=title).decode()
-        found.append((title, for_page(svg, f"p{place}-", title)))
-    return tuple(found)
+    return tuple(
+        (title, page_svg(title, f"p{place}-", draw, (5.4, 4.1), polar=polar))
+        for place, (title, draw, polar) in enumerate(_panels(data), start=1)
+    )
 
 
 def _data(evaluation: Evaluation, comparison: Comparison) -> _Data:
@@ -150,14 +129,16 @@ def _panels(data: _Data) -> tuple[tuple[str, Draw, bool], ...]:
     first = _typical(data.text, data.evidence)
     second = _typical([name for name in data.evidence if name != first], data.measures)
     profile: tuple[str, Draw, bool] = (
-        ("Profile of means", _profile, True) if len(data.measures) >= 3 else ("Means", _dots, False)
+        ("Profile of means", lambda axes: _profile(axes, data), True)
+        if len(data.measures) >= 3
+        else ("Means", lambda axes: _dots(axes, data), False)
     )
     return (
-        (f"{data.titles[0]}, first measures", lambda axes, d: _bars(axes, d, d.text, d.titles[0]), False),
-        (f"{data.titles[1]}, more measures", lambda axes, d: _bars(axes, d, d.evidence, d.titles[1]), False),
-        (f"Distribution of {_pretty(first)}", lambda axes, d: _distribution(axes, d, first), False),
-        (f"Distribution of {_pretty(second)}", lambda axes, d: _distribution(axes, d, second), False),
-        ("Every item", _heatmap, False),
+        (f"{data.titles[0]}, first measures", lambda axes: _bars(axes, data, data.text, data.titles[0]), False),
+        (f"{data.titles[1]}, more measures", lambda axes: _bars(axes, data, data.evidence, data.titles[1]), False),
+        (f"Distribution of {_pretty(first)}", lambda axes: _distribution(axes, data, first), False),
+        (f"Distribution of {_pretty(second)}", lambda axes: _distribution(axes, data, second), False),
+        ("Every item", lambda axes: _heatmap(axes, data), False),
         profile,
     )
 

@@ -7,24 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.drawing import (
-    COLOURS,
-    INK,
-    LINE,
-    MARKERS,
-    PAGE_INK,
-    PAGE_LINE,
-    drawing,
-    for_page,
-    new_figure,
-    written,
-)
+from pdfqa_core.exports.drawing import COLOURS, MARKERS, figure_file, new_figure, page_svg
 from pdfqa_core.exports.frames import COUNT, NUMBER, TEXT, frame, latex_escape, latex_table
 from pdfqa_core.exports.markdown import markdown_table
 from pdfqa_core.metrics.human_results import ACCURACY, CONVERSATION, GROUPS, INTENT, OVERALL, SYSTEM, TURN, ResultRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 
 COLUMNS = {
@@ -38,7 +28,6 @@ INTERVALS = (
     "95 % intervals: percentiles of the means of resampled conversations (of a conversation alone: of its resampled "
     "turns); exact where a mean is 0 or 1."
 )
-FIGURES = ("png", "svg", "pdf")
 _HEADS = {SYSTEM: "System", TURN: "Turn", INTENT: "Intent", CONVERSATION: "Conversation"}
 _MOST_RATERS = len(COLOURS)
 
@@ -179,31 +168,28 @@ Draw = Callable[["Axes"], None]
 
 def results_figure(rows: Sequence[ResultRow], study: str, kind: str) -> bytes:
     """Return the chart as one file; `kind` is png, svg or pdf. Raises UsageError for another, or nothing to draw."""
-    if kind not in FIGURES:
-        raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FIGURES)}.")
-    with drawing(INK, LINE):
-        panels = _panels(rows)
-        if not panels:
-            raise UsageError(f"“{study}” has no rated answers or passages to draw.", "Rate some first.")
+    panels = _panels(rows)
+    if not panels:
+        raise UsageError(f"“{study}” has no rated answers or passages to draw.", "Rate some first.")
+
+    def draw() -> Figure:
         made = new_figure(5.6 * len(panels), 4.2)
-        for place, (title, draw) in enumerate(panels, start=1):
+        for place, (title, panel) in enumerate(panels, start=1):
             axes = made.add_subplot(1, len(panels), place)
-            draw(axes)
+            panel(axes)
             axes.set_title(title)
         made.suptitle(study, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        return written(made, kind, salt="results", ground="white")
+        return made
+
+    return figure_file(kind, "results", draw)
 
 
 def results_panels(rows: Sequence[ResultRow]) -> tuple[tuple[str, str], ...]:
     """Return each panel's title and its SVG for a page: ink is `currentColor`, lines are the variable `--line`."""
-    found = []
-    for place, (title, draw) in enumerate(_panels(rows), start=1):
-        with drawing(PAGE_INK, PAGE_LINE):
-            made = new_figure(5.4, 3.6)
-            draw(made.add_subplot())
-            svg = written(made, "svg", salt=title).decode()
-        found.append((title, for_page(svg, f"r{place}-", title)))
-    return tuple(found)
+    return tuple(
+        (title, page_svg(title, f"r{place}-", draw, (5.4, 3.6)))
+        for place, (title, draw) in enumerate(_panels(rows), start=1)
+    )
 
 
 def _panels(rows: Sequence[ResultRow]) -> list[tuple[str, Draw]]:

@@ -12,20 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
-from pdfqa_core.exports.drawing import (
-    COLOURS,
-    FORMATS,
-    INK,
-    LINE,
-    MARKERS,
-    PAGE_INK,
-    PAGE_LINE,
-    drawing,
-    for_page,
-    ink,
-    new_figure,
-    written,
-)
+from pdfqa_core.exports.drawing import COLOURS, MARKERS, figure_file, ink, new_figure, page_svg
 from pdfqa_core.exports.table import is_share, measure_of
 from pdfqa_core.metrics.comparison import hit_curve, item_values, latency
 from pdfqa_core.metrics.groups import TURN, TYPE, GroupMeans, group_means
@@ -33,8 +20,9 @@ from pdfqa_core.metrics.statistics import Summary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-MOST_LINES = 5  # systems that are told apart as lines
+MOST_LINES = 5  # systems that are lines or points
 MOST_GROUPS = 16  # turns or types that a chart has room for
 _CLOSE = 0.04  # of the chart's height, and twice that of its width: nearer points share one label
 _WIDTH = 4.4  # inches
@@ -84,27 +72,22 @@ def chart_panels(evaluation: Evaluation, measure: str = "", against: str = "") -
     `measure` is what is drawn (none given: the first), `against` what it is drawn against (none given: the next).
     Nothing where nothing was scored. Raises UsageError for a measure that the evaluation has not.
     """
-    found = []
-    for place, panel in enumerate(_panels(evaluation, measure, against), start=1):
-        with drawing(PAGE_INK, PAGE_LINE):
-            made = new_figure(_WIDTH, panel.height)
-            panel.draw(made.add_subplot())
-            svg = written(made, "svg", salt=panel.title).decode()
-        found.append((panel.title, for_page(svg, f"c{place}-", panel.title)))
-    return tuple(found)
+    return tuple(
+        (panel.title, page_svg(panel.title, f"c{place}-", panel.draw, (_WIDTH, panel.height)))
+        for place, panel in enumerate(_panels(evaluation, measure, against), start=1)
+    )
 
 
 def charts_figure(evaluation: Evaluation, kind: str, measure: str = "", against: str = "") -> bytes:
     """Return all charts as one file; `kind` is png, svg or pdf. Raises UsageError for another, or nothing to draw."""
-    if kind not in FORMATS:
-        raise UsageError(f"Figures are not written as {kind!r}.", f"Choose one of: {', '.join(FORMATS)}.")
     panels = list(_panels(evaluation, measure, against))
     if not panels:
         raise UsageError("There is nothing to draw: no measure has a value.", "Look at what is unscored.")
     columns = min(3, len(panels))
     rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
     heights = [max(one.height for one in row) for row in rows]
-    with drawing(INK, LINE):
+
+    def draw() -> Figure:
         made = new_figure(_WIDTH * columns, sum(heights))
         grid = made.add_gridspec(len(rows), columns, height_ratios=heights)
         for number, row in enumerate(rows):
@@ -114,7 +97,9 @@ def charts_figure(evaluation: Evaluation, kind: str, measure: str = "", against:
                 axes.set_title(panel.title)
         items = len(evaluation.systems[0].items)
         made.suptitle(f"{evaluation.dataset}: {items} items", x=0.01, ha="left", fontsize=13, fontweight="bold")
-        return written(made, kind, salt="charts", ground="white")
+        return made
+
+    return figure_file(kind, "charts", draw)
 
 
 def drawable(evaluation: Evaluation) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.exports import drawing
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html, agreement_latex, agreement_markdown
 from pdfqa_core.exports.agreement_figure import agreement_figure, over_time_svg
 from pdfqa_core.exports.frames import FORMATS, write_frame
 from pdfqa_core.exports.human_results import (
-    FIGURES,
     results_figure,
     results_frame,
     results_latex,
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 # By report and form: how files end.
 _TABLES = {**FORMATS, "markdown": "md"}
-_FIGURES = {kind: kind for kind in FIGURES}
+_FIGURES = {kind: kind for kind in drawing.FORMATS}
 REPORTS: Mapping[str, Mapping[str, str]] = {
     "results": {**_TABLES, **_FIGURES},
     "agreement": {**_TABLES, "html": "html", **_FIGURES},
@@ -178,7 +178,7 @@ class StudyReports:
 
 
 def _results_file(rows: Sequence[ResultRow], study: str, kind: str) -> bytes:
-    if kind in FIGURES:
+    if kind in drawing.FORMATS:
         return results_figure(rows, study, kind)
     if kind == "latex":
         return results_latex(rows, study)
@@ -191,7 +191,7 @@ def _agreement_file(found: Sequence[CriterionAgreement], study: str, kind: str) 
     pairs = [pair for one in found for pair in one.all.pairs]
     many = [one.all for one in found if len(one.all.annotators) > 2]
     over_time = [one.over_time for one in found]
-    if kind in FIGURES:
+    if kind in drawing.FORMATS:
         return agreement_figure(study, pairs, over_time, kind)
     if kind == "latex":
         return agreement_latex(study, pairs, many)

@@ -34,7 +34,7 @@ from refusal_data import DATASETS, Item, present
 from pdfqa_core.json_codec import decode, encode
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import DEFAULT, resolve
-from pdfqa_core.llm.hardware import default_threads
+from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import graphs_path
 from pdfqa_core.reading import Checker, GenerativeReader, Meaning, answerability
@@ -396,7 +396,7 @@ def main() -> None:
     model = Kept(cache / f"model_{options.model}.jsonl")
     if options.seconds > 0:
         llm = LlamaCpp(resolve(options.model, options.models_dir), name=options.model, threads=options.threads)
-        suited = profile("llama_cpp", options.model, options.threads or default_threads())
+        suited = profile("llama_cpp", options.model, options.threads or physical_cores())
         reader = GenerativeReader(
             llm, passages=suited.passages, prompt_tokens=suited.tokens, form=FORMS[suited.prompts],
             checker=Checker(meaning=Meaning(encoder.encode)),

@@ -175,7 +175,7 @@ class LLMSettings(SettingsGroup):
     )
     url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai); several, by commas.")
     context_size: int = Field(4096, ge=512, le=131072)
-    threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one if others use it.")
+    threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one while others use it.")
     gpu_layers: int = Field(-1, ge=-1, description="Layers on a GPU; -1: as many as its memory holds, 0: none.")
     batch_size: int = Field(512, ge=16, le=4096, description="Prompt tokens that are read at once.")
     chat_template: str = Field("", description="Form of the prompt (chatml, llama-3, …); empty: the model's own.")

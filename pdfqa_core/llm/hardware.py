@@ -9,10 +9,14 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
+
+if TYPE_CHECKING:
+    import psutil
 
 CGROUP_CORES = Path("/sys/fs/cgroup/cpu.max")
 TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -135,8 +139,9 @@ def physical_cores(topology: Path = TOPOLOGY) -> int:
 def default_threads() -> int:
     """Return how many threads compute best now: one per physical core, less one if other programs keep one busy.
 
-    The threads of llama.cpp wait for each other after every operation, so that one on a busy core slows all. Watches
-    the processor for a quarter of a second.
+    The threads of llama.cpp wait for each other after every operation, so that one on a busy core slows all. What this
+    program and the processes it has started use (reading, OCR) ends soon and does not count. Watches the processor for
+    a quarter of a second.
     """
     import psutil
 
@@ -144,12 +149,24 @@ def default_threads() -> int:
     if cores == 1:
         return 1
     process = psutil.Process()
+    own = [process, *process.children(recursive=True)]
     psutil.cpu_percent()
-    process.cpu_percent()
+    for one in own:
+        _used(one)
     time.sleep(WATCHED)
-    used = psutil.cpu_percent() / 100 * (psutil.cpu_count() or cores)
-    others = used - process.cpu_percent() / 100
+    others = psutil.cpu_percent() / 100 * (psutil.cpu_count() or cores) - sum(map(_used, own))
     return cores - 1 if others > BUSY else cores
+
+
+def _used(process: psutil.Process) -> float:
+    """Return how many cores a process has used since the last call, 0 for one that has ended."""
+    import psutil
+
+    try:
+        used: float = process.cpu_percent() / 100
+    except psutil.Error:
+        return 0.0
+    return used
 
 
 def machine() -> Machine:

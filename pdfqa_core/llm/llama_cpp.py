@@ -23,7 +23,7 @@ from pdfqa_core.llm.choice_probabilities import check_choices, common_length, sh
 from pdfqa_core.llm.gguf import read_header
 from pdfqa_core.llm.gpu import AS_MANY, Gpu, Offload, find_gpu, layers_that_fit, with_layers
 from pdfqa_core.llm.grammar import grammar_of
-from pdfqa_core.llm.hardware import physical_cores, repacking_pays
+from pdfqa_core.llm.hardware import default_threads, physical_cores, repacking_pays
 from pdfqa_core.llm.native import BATCH, NativeModel, Sampler
 from pdfqa_core.llm.template import ChatTemplate, template_source
 from pdfqa_core.llm.ticket_lock import TicketLock
@@ -39,8 +39,9 @@ _log = logging.getLogger(__name__)
 class LlamaCpp:
     """A model file, loaded at first use and kept.
 
-    `model` is the GGUF file, or a function that finds (or makes) it when it is needed. `threads` 0: one per physical
-    core. `gpu_layers` -1: as many as fit in the memory of what `gpu` finds; `offload` is what is there once the
+    `model` is the GGUF file, or a function that finds (or makes) it when it is needed. `threads` 0: as
+    many as compute best, see `default_threads`; where others keep a core busy they are chosen anew at each prompt.
+    `gpu_layers` -1: as many as fit in the memory of what `gpu` finds; `offload` is what is there once the
     model is loaded. `context_size` is in tokens; it becomes smaller when the model was trained on less. `batch_size`
     prompt tokens are evaluated at once: more need more memory. `repack`: weights are laid out anew for llama.cpp's own
     kernels; None: where they are the faster ones.
@@ -60,9 +61,10 @@ class LlamaCpp:
         self.name = name or (model.stem if isinstance(model, Path) else "model")
         self.context_size = context_size
         self._wanted: dict[str, Any] = {
-            "context_size": context_size, "threads": threads or physical_cores(), "batch_size": batch_size,
+            "context_size": context_size, "batch_size": batch_size,
             "repack": repacking_pays() if repack is None else repack,
         }  # fmt: skip
+        self._threads = threads
         self._gpu_layers, self._gpu = gpu_layers, gpu
         self.offload: Offload | None = None
         self.lock = TicketLock()
@@ -79,9 +81,9 @@ class LlamaCpp:
 
     @property
     def threads(self) -> int:
-        """How many threads compute."""
-        threads: int = self._wanted["threads"]
-        return threads
+        """How many threads compute, at most where the model is not loaded."""
+        native = self._native
+        return native.threads if native is not None else self._threads or physical_cores()
 
     def load(self, report: Callable[[Progress], None] = lambda step: None, stop: StopSignal | None = None) -> None:
         """Load the model unless it is loaded; `report` is called with Progress in percent.
@@ -124,8 +126,10 @@ class LlamaCpp:
                 self._wanted["batch_size"],
             )  # fmt: skip
 
+        threads = self._threads or default_threads()
+
         def load(layers: int) -> NativeModel:
-            return NativeModel(path, on_progress=progress, gpu_layers=layers, **self._wanted)
+            return NativeModel(path, on_progress=progress, gpu_layers=layers, threads=threads, **self._wanted)
 
         native, layers = with_layers(load, planned, self._gpu_layers)
         found = Offload(min(layers, native.layers), native.layers, gpu.name) if gpu and layers else None
@@ -189,6 +193,7 @@ class LlamaCpp:
             yield from self._wait(ticket, stop)
             yield from self.prepare(stop)
             native, _ = self._ready()
+            self._take_free_cores(native)
             prompt = self._tokens(messages)
             room = self._room(native, len(prompt))
             sampler = native.sampler(sampling, grammar_of(schema) if schema is not None else "")
@@ -220,6 +225,7 @@ class LlamaCpp:
             result_of(self._wait(ticket, stop))
             result_of(self.prepare(stop))
             native, template = self._ready()
+            self._take_free_cores(native)
             sequences = {choice: _tokenize(native, template.render_reply(messages, choice)) for choice in choices}
             self._room(native, max(map(len, sequences.values())))
             start = min(len(self._tokens(messages)), common_length(list(sequences.values())))
@@ -245,6 +251,11 @@ class LlamaCpp:
                 yield Progress("waiting", 0, position)
         if is_set(stop):
             raise StoppedError
+
+    def _take_free_cores(self, native: NativeModel) -> None:
+        """Choose the number of threads anew where a core was busy before."""
+        if not self._threads and native.threads < physical_cores():
+            native.compute_with(default_threads())
 
     def _room(self, native: NativeModel, length: int) -> int:
         """Return how many tokens fit the context beside a prompt of `length`. Raises ModelError if not even one."""

@@ -127,6 +127,7 @@ class NativeModel:
         self._model = model
         self._vocab = lib.llama_model_get_vocab(model)
         self.layers = int(lib.llama_model_n_layer(model))
+        self.threads = threads
         self.abort = AbortFlag()
         self._context, self.context_size = self._make_context(
             context_size, threads, batch_size, path, flash=gpu_layers != 0
@@ -246,6 +247,11 @@ class NativeModel:
         if code == 2 or self.abort.is_set():
             return False
         raise ModelError(f"llama.cpp could not evaluate the text (code {code}).", "Load the model again.")
+
+    def compute_with(self, threads: int) -> None:
+        """Evaluate with so many threads from now on."""
+        self.threads = threads
+        self._lib.llama_set_n_threads(self._context, threads, threads)
 
     def log_probabilities(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the natural logarithm of each token's probability to come next, (vocabulary,)."""

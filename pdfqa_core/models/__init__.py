@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models.changes import Changes
 from pdfqa_core.models.encoder_files import EncoderFile, EncoderFiles
 from pdfqa_core.models.encoders import Encoders, PassageEncoder, graphs_path
@@ -15,6 +16,7 @@ from pdfqa_core.models.speed import Speed
 from pdfqa_core.models.trained import TrainedModel
 from pdfqa_core.settings import Settings
 from pdfqa_core.settings_sources import models_path
+from pdfqa_core.text import sentences
 
 __all__ = [
     "Changes", "EncoderFile", "EncoderFiles", "Encoders", "LanguageModel", "ModelFile", "ModelFiles", "ModelStatus",
@@ -49,8 +51,13 @@ class Models:
         return Changes(self.language, self.files, self.encoders)
 
     def warm_up(self) -> None:
-        """Load the encoder, then the language model, in the background."""
-        self.language.warm_up(self.encoders.warm_up)
+        """Load the encoder, what finds sentences (two seconds of imports) and the language model, in the background."""
+
+        def beside(stop: StopSignal) -> None:
+            self.encoders.warm_up(stop)
+            sentences("One sentence.")
+
+        self.language.warm_up(beside)
 
     def close(self) -> None:
         """Stop loading and downloading, and free the language model."""

@@ -29,7 +29,6 @@ from pdfqa_core.llm.catalogue import (
 )
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.llm.gpu import Offload
-from pdfqa_core.llm.hardware import default_threads
 from pdfqa_core.llm.several import servers_at
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
@@ -212,19 +211,19 @@ class LanguageModel:
 
         return make(
             find, name=title_of(chosen.model), context_size=chosen.context_size,
-            threads=chosen.threads or default_threads(), gpu_layers=chosen.gpu_layers, batch_size=chosen.batch_size,
+            threads=chosen.threads, gpu_layers=chosen.gpu_layers, batch_size=chosen.batch_size,
             chat_template=chosen.chat_template,
         )  # fmt: skip
 
     # ------------------------------------------------------------ loading at the start
 
-    def warm_up(self, first: Callable[[StopSignal], None]) -> None:
-        """Call `first` and load the model, in a thread; `status` shows the progress."""
+    def warm_up(self, beside: Callable[[StopSignal], None]) -> None:
+        """Load the model, and call `beside` at the same time, in threads; `status` shows the progress."""
 
         def work() -> None:
-            self._status = ModelStatus(State.LOADING, "loading the encoder")
-            first(self._closing)
+            other = self._started(lambda: beside(self._closing), "warm up beside")
             self._load_or_fall_back()
+            other.join()
 
         with self._lock:
             if self._thread is None:

@@ -21,7 +21,7 @@ from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError,
 from pdfqa_core.interfaces import LLM, Reader, Rewriter, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
-from pdfqa_core.llm.hardware import default_threads
+from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import Models
 from pdfqa_core.pipeline import Plan, ask
@@ -135,7 +135,7 @@ class AnswerService:
         Where there is no model it is the extractive one, and a note says why.
         """
         reading, llm = settings.reading, settings.llm
-        suited = profile(llm.engine, llm.model, llm.threads or default_threads(), llm.gpu_layers)
+        suited = profile(llm.engine, llm.model, llm.threads or physical_cores(), llm.gpu_layers)
         offered = {
             "passages": reading.passages or suited.passages, "prompt_tokens": reading.prompt_tokens or suited.tokens,
             "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "unsupported": reading.unsupported,

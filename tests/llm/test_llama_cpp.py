@@ -1,4 +1,4 @@
-"""The local engine without a model: what it says when things are missing."""
+"""The local engine: what it says when things are missing, and how many threads it takes."""
 
 import subprocess
 import sys
@@ -9,6 +9,7 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Message
 from pdfqa_core.llm import LlamaCpp, engines
+from pdfqa_core.llm.catalogue import entry, packaged_file
 from pdfqa_core.streaming import complete
 
 
@@ -70,3 +71,26 @@ def test_without_the_library_the_command_is_named(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install llama-cpp-python" in done.stdout
+
+
+@pytest.mark.model
+def test_a_core_that_was_busy_when_it_was_loaded_is_used_once_it_is_free(monkeypatch):
+    path = packaged_file(entry("smollm2-135m"))
+    monkeypatch.setattr("pdfqa_core.llm.llama_cpp.physical_cores", lambda: 2)
+    free = iter([1, 1, 2])
+    asked = [Message("user", "Name three colours.")]
+    monkeypatch.setattr("pdfqa_core.llm.llama_cpp.default_threads", lambda: next(free))
+    model = LlamaCpp(path, context_size=512)
+    assert model.threads == 2
+    model.load()
+    assert model.threads == 1
+    said = [list(complete(model, asked, max_tokens=8))]
+    assert model.threads == 1
+    said.append(list(complete(model, asked, max_tokens=8)))
+    assert model.threads == 2
+    assert said[0] == said[1]
+    said.append(list(complete(model, asked, max_tokens=8)))  # all cores: nothing is chosen anew
+    model.unload()
+    fixed = LlamaCpp(path, context_size=512, threads=1)
+    assert (list(complete(fixed, asked, max_tokens=8)), fixed.threads) == (said[2], 1)
+    fixed.unload()

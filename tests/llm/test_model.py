@@ -440,23 +440,3 @@ def test_a_chosen_template_replaces_the_models_own(path):
         model.unload()
     assert lengths["chatml"] < lengths[""]  # the model's own adds a system message
     assert lengths["zephyr"] != lengths["chatml"]
-
-
-def test_a_core_that_was_busy_when_it_was_loaded_is_used_once_it_is_free(path, monkeypatch):
-    monkeypatch.setattr("pdfqa_core.llm.llama_cpp.physical_cores", lambda: 2)
-    free = iter([1, 1, 2])
-    monkeypatch.setattr("pdfqa_core.llm.llama_cpp.default_threads", lambda: next(free))
-    model = LlamaCpp(path, context_size=512)
-    assert model.threads == 2
-    model.load()
-    assert model.threads == 1
-    said = [list(complete(model, [Message("user", FACTS)], max_tokens=8))]
-    assert model.threads == 1
-    said.append(list(complete(model, [Message("user", FACTS)], max_tokens=8)))
-    assert model.threads == 2
-    assert said[0] == said[1]
-    said.append(list(complete(model, [Message("user", FACTS)], max_tokens=8)))  # all cores: nothing is chosen anew
-    model.unload()
-    fixed = LlamaCpp(path, context_size=512, threads=1)
-    assert (list(complete(fixed, [Message("user", FACTS)], max_tokens=8)), fixed.threads) == (said[2], 1)
-    fixed.unload()

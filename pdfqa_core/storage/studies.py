@@ -246,8 +246,8 @@ class Studies:
         """Append ratings, all or none; when this returns they are on the disk.
 
         `seen` is the `last_id` that the one who rates saw; `sign_in` are annotators who sign in by it. Raises
-        UsageError as `sign_in`, or if an annotator has not signed in or an item is not part of the study, or (ConflictError) if
-        the same annotator has given one of the items another value since then, in another window.
+        UsageError as `sign_in`, or if an annotator has not signed in, an item is not part of the study, or
+        (ConflictError) the same annotator has given one of the items another value since then, in another window.
         """
         with self._database.write() as connection:
             for rating in new if seen is not None else ():

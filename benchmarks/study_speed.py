@@ -2,7 +2,8 @@
 
 Seconds are of the processor, the least of three runs, so that other programs change them little. Items are answers in
 conversations of eight turns, 1,250 of them, so that conversations are resampled. The clicks are those of somebody who
-rates in a workspace, the last ten items still open. --quick: 1,000 items.
+rates in a workspace, the last ten items still open. Each answer stands on three passages of 100 words. --quick: 1,000
+items.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.records import Annotator, StudyCopy
 from pdfqa_core.study_types import Rating, Study
-from pdfqa_core.types import Answer, Turn
+from pdfqa_core.types import Answer, Hit, Passage, Span, Turn
 
 ANSWER = CRITERIA[1:2]
 TURNS = 8
+PASSAGES, WORDS = 3, 100
 LEFT = 10  # items that are still open
 
 
@@ -42,7 +44,10 @@ def study(items: int) -> StudyCopy:
     rng, now = random.Random(0), datetime(2026, 1, 1, tzinfo=UTC)
     turns, ratings = [], []
     for place in range(items):
-        turn = Turn(f"t{place}", place % TURNS + 1, "How large is it?", "How large is it?", Answer("Two metres. " * 10))
+        answer = Answer(
+            "Two metres. " * 10, hits=tuple(hit(rng, f"{place}-{rank}", rank) for rank in range(1, 1 + PASSAGES))
+        )
+        turn = Turn(f"t{place}", place % TURNS + 1, "How large is it?", "How large is it?", answer)
         turns.append(StudyTurn(turn, f"c{place // TURNS}", f"Talk {place // TURNS}", {}))
         right = rng.random() < 0.7
         for name in ("Ada", "Ben"):
@@ -50,6 +55,12 @@ def study(items: int) -> StudyCopy:
             ratings.append(Rating("s", turn.id, name, "answer", value, "", 5.0, now + timedelta(seconds=place)))
     made = Study("s", "Large", now, "", tuple(one.turn.id for one in turns))
     return StudyCopy(made, tuple(turns), (Annotator("Ada", now), Annotator("Ben", now)), tuple(ratings))
+
+
+def hit(rng: random.Random, name: str, rank: int) -> Hit:
+    """Return a passage of words that no other has in this order."""
+    text = " ".join(f"word{rng.randrange(5_000)}" for _ in range(WORDS))
+    return Hit(Passage(name, (Span("d" * 64, rank, 0, len(text)),), text), 1 / rank, rank, "bm25", {"bm25": 1 / rank})
 
 
 def clicks(copy: StudyCopy) -> None:
@@ -66,6 +77,11 @@ def clicks(copy: StudyCopy) -> None:
         measured("a choice is saved", lambda: studies.save(*place, turn, value, draft=True))
         measured("the item and the form", lambda: studies.item(*place, turn))
         measured("who is how far", lambda: studies.results(LOCAL_OWNER, study_id, "Ada"))
+
+
+def written(copy: StudyCopy, kind: str) -> bytes:
+    """Return the ratings as a file."""
+    return write_ratings(rating_rows(copy.study, copy.turns, copy.ratings), kind)
 
 
 def measured(words: str, call: Callable[[], object]) -> None:
@@ -94,9 +110,8 @@ def main() -> None:
     )
     measured("agreement report: alpha, AC1, the pair, over time", lambda: study_agreement(given, ANSWER, talks))
     measured("result tables, 1,250 conversations by 3 raters", lambda: result_rows(turns, given, ANSWER))
-    rows = rating_rows(copy.study, copy.turns, copy.ratings)
     for kind in ("csv", "wide", "jsonl", "parquet"):
-        measured(f"ratings as {kind}", lambda kind=kind: write_ratings(rows, kind))  # type: ignore[misc]
+        measured(f"ratings as {kind}", lambda kind=kind: written(copy, kind))  # type: ignore[misc]
     measured("the study as ZIP", lambda: write_study(copy))
 
 

@@ -15,6 +15,7 @@ from datetime import datetime
 from enum import Enum
 from functools import cache
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from pdfqa_core.characters import clean_all
@@ -61,14 +62,21 @@ def encode(value: Any) -> str:
 
 def _outer(value: Any) -> Any:
     """Return what JSON does not know as what it does, without what is inside, which the encoder asks for next."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: getattr(value, name) for name in _names(type(value))}
+    if (fields := _fields(type(value))) is not None:
+        names, values = fields
+        return dict(zip(names, values(value), strict=True))
     return plain(value)
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
+def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
+    """Return the names of a dataclass's fields and what gets their values; None for other types."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    names = tuple(field.name for field in dataclasses.fields(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda value: tuple(getattr(value, name) for name in names)
 
 
 def readable(text: str) -> str:

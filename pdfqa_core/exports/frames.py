@@ -6,7 +6,9 @@ clipboard takes; LaTeX is a booktabs table; Parquet keeps the kinds of the colum
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +89,11 @@ def write_frame(table: DataFrame, kind: str = "csv") -> bytes:
     return _WRITERS[kind](table)
 
 
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return rows of Python's own values as the CSV file that a frame of them makes, in a fraction of its time."""
+    return write_csv(columns, ([cell if type(cell) is str else _cell(cell) for cell in row] for row in rows))
+
+
 def format_of(path: Path) -> str:
     """Return the format that a file's name asks for; CSV where it names none."""
     return next((kind for kind, suffix in FORMATS.items() if path.suffix.lower() == f".{suffix}"), "csv")
@@ -153,10 +160,18 @@ def _rows(table: DataFrame) -> Iterable[list[str]]:
     return map(list, zip(*columns, strict=True)) if len(table.columns) else ()
 
 
+_PLAIN: Mapping[type, Callable[[Any], str]] = {
+    int: str, bool: lambda value: str(int(value)), float: lambda value: "" if math.isnan(value) else repr(value),
+    datetime: lambda value: str(value.astimezone(UTC).isoformat()),
+}  # fmt: skip
+
+
 def _cell(value: Any) -> str:
     """Return a cell as text: gaps empty, numbers exactly, booleans 0 or 1, times ISO 8601 in UTC."""
     if isinstance(value, str):
         return value
+    if (write := _PLAIN.get(type(value))) is not None:
+        return write(value)
     import numpy as np
     import pandas as pd
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.exports import frames
-from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, write_frame
+from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, write_frame, write_rows
 from pdfqa_core.exports.jsonl import write_jsonl
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.study_types import MISSED, Adjudication, Rating, Study
@@ -56,6 +57,9 @@ class RatingRow:
     rated_at: datetime
 
 
+_CELLS = attrgetter(*(field.name for field in fields(RatingRow)))
+
+
 def rating_rows(
     study: Study, turns: Sequence[StudyTurn], ratings: Iterable[Rating], adjudications: Iterable[Adjudication] = (),
     revisions: Iterable[Rating] = (),
@@ -69,17 +73,17 @@ def rating_rows(
     by_turn: dict[str, list[Rating]] = {}
     for rating in ratings:
         by_turn.setdefault(rating.turn_id, []).append(rating)
-    return tuple(
-        _row(
-            study,
-            one,
-            rating,
-            agreed.get((rating.item_id, rating.criterion), ""),
-            later.get((rating.annotator, rating.item_id, rating.criterion), ""),
-        )
-        for one in turns
-        for rating in by_turn.get(one.turn.id, ())
-    )
+    rows = []
+    for one in turns:
+        shown: dict[str, tuple[str, str]] = {}  # by rank, for all who rated it
+        for rating in by_turn.get(one.turn.id, ()):
+            decision = agreed.get((rating.item_id, rating.criterion), "")
+            revised = later.get((rating.annotator, rating.item_id, rating.criterion), "")
+            rank = rating.item_id.partition("#")[2]
+            if rank not in shown:
+                shown[rank] = _shown(one, rank)
+            rows.append(_row(study, one, rating, decision, revised, shown[rank]))
+    return tuple(rows)
 
 
 def blinded(row: RatingRow) -> RatingRow:
@@ -98,29 +102,38 @@ def write_ratings(rows: Iterable[RatingRow], kind: str = "csv") -> bytes:
     """Return the rows as a file; `kind` is one of FORMATS. JSON lines hold them exactly."""
     if kind == "jsonl":
         return write_jsonl(rows)
-    return write_frame(wide_frame(tuple(rows))) if kind == "wide" else write_frame(ratings_frame(rows), kind)
+    if kind == "wide":
+        return write_rows(*_wide(tuple(rows)))
+    if kind == "csv":
+        return write_rows([field.name for field in fields(RatingRow)], map(_CELLS, rows))
+    return write_frame(ratings_frame(rows), kind)
 
 
-def wide_frame(rows: Sequence[RatingRow]) -> DataFrame:
-    """Return a row for each item, with a column for each criterion and annotator, called "answer: Ada"."""
+def _wide(rows: Sequence[RatingRow]) -> tuple[list[str], Iterable[Sequence[Any]]]:
+    """Return columns and rows: one for each item, with a column for each criterion and annotator ("answer: Ada")."""
     columns = dict.fromkeys(f"{row.criterion}: {row.annotator}" for row in sorted(rows, key=lambda row: row.criterion))
     items: dict[str, dict[str, str]] = {}
     first: dict[str, RatingRow] = {}
     for row in rows:
         first.setdefault(row.item, row)
         items.setdefault(row.item, {})[f"{row.criterion}: {row.annotator}"] = row.value
-    described = {"item": TEXT, "conversation": TEXT, "turn": COUNT, "question": TEXT, "answer": TEXT, "passages": TEXT}
-    return frame(
-        {**described, **dict.fromkeys(columns, TEXT)},
-        ([*(getattr(first[item], name) for name in described), *map(values.get, columns)]
-         for item, values in items.items()),
-    )  # fmt: skip
+    described = ("item", "conversation", "turn", "question", "answer", "passages")
+    cells = attrgetter(*described)
+    made = ([*cells(first[item]), *(values.get(name, "") for name in columns)] for item, values in items.items())
+    return [*described, *columns], made
 
 
-def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str, revised: str) -> RatingRow:
+def _shown(one: StudyTurn, rank: str) -> tuple[str, str]:
+    """Return texts and places of an answer's passages, with a rank those of one passage."""
+    hits = [hit for hit in one.turn.answer.hits if not rank or str(hit.rank) == rank]
+    texts = "\n\n".join([f"[{hit.rank}] {hit.passage.text}" for hit in hits])
+    return texts, "; ".join([_place(hit, one.filenames) for hit in hits])
+
+
+def _row(
+    study: Study, one: StudyTurn, rating: Rating, adjudicated: str, revised: str, shown: tuple[str, str]
+) -> RatingRow:
     turn = one.turn
-    rank = rating.item_id.partition("#")[2]
-    hits = [hit for hit in turn.answer.hits if not rank or str(hit.rank) == rank]
     missed = rating.comment.partition("\n") if rating.criterion == MISSED else ("", "", "")
     return RatingRow(
         study=study.name,
@@ -138,8 +151,8 @@ def _row(study: Study, one: StudyTurn, rating: Rating, adjudicated: str, revised
         standalone_question=turn.standalone_question,
         answer=turn.answer.text,
         refused=turn.answer.refused,
-        passages=missed[2] or "\n\n".join(f"[{hit.rank}] {hit.passage.text}" for hit in hits),
-        pages=missed[0] or "; ".join(_place(hit, one.filenames) for hit in hits),
+        passages=missed[2] or shown[0],
+        pages=missed[0] or shown[1],
         reader=turn.answer.reader,
         model=turn.answer.model,
         settings_fingerprint=turn.answer.settings_fingerprint,

@@ -28,6 +28,7 @@ from pdfqa_core.types import Answer, Hit, Passage, Span, Turn
 
 EVALUATORS = ("Ada", "Ben")
 ANSWERED_FROM = 5  # passages shown with each answer
+REPORTS, KINDS = ("results", "agreement"), ("csv", "latex")  # that --output writes
 AGREE = 0.9  # how often the second judge says what the first one says of the same answer
 RIGHT, FOUND = 0.75, 0.45  # how often an answer is correct and a passage relevant
 
@@ -114,6 +115,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="recorded answers as JSON lines of question and answer")
     parser.add_argument("--quick", action="store_true", help="two conversations a round instead of ten")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path, help="a folder for the tables as CSV and LaTeX")
     arguments = parser.parse_args()
     began = time.perf_counter()
     rows = recorded(arguments.data or SAMPLE / "questions.jsonl")
@@ -128,6 +130,12 @@ def main() -> None:
         print(results_text(services.study_reports.results(LOCAL_OWNER, study.id, None)))
         print()
         print("\n".join(overlap_lines(services.mahueval.overlap(LOCAL_OWNER, study.id, None))))
+        for kind in KINDS if arguments.output else ():
+            for report in REPORTS:
+                file = services.study_reports.file(LOCAL_OWNER, study.id, report, kind, None)
+                arguments.output.mkdir(parents=True, exist_ok=True)
+                (arguments.output / file.name).write_bytes(file.data)
+                print(f"written: {arguments.output / file.name}")
     print(f"\n{len(roster.held)} conversations, {turns} turns in {time.perf_counter() - began:.0f} s")
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Usage
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
-from pdfqa_core.reading.guard import plainly
+from pdfqa_core.reading.guard import counts_else, plainly
 from pdfqa_core.reading.prompts import (
     FACTS_FIRST,
     FORMS,
@@ -257,6 +257,33 @@ def test_a_quote_about_something_else_is_a_refusal(fake_llm):
     _, answer, _ = read(GenerativeReader(fake_llm), "Which company insures the deductible?", found)
     assert answer.refused
     assert "quoted something else than was asked for" in answer.notes[-1]
+
+
+TOWN = "Kestrel Bay had the plant built in 2021. It heats 84 flats and two schools."
+
+
+def test_a_number_of_other_things_than_were_asked_for_is_a_refusal(fake_llm):
+    fake_llm.enqueue(["The plant of Kestrel Bay heats 84 flats.", "It heats 84 flats and two schools."])
+    _, answer, _ = read(GenerativeReader(fake_llm), "How many people live in Kestrel Bay?", hits(TOWN))
+    assert answer.refused
+    assert "counted something else than was asked for" in answer.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "otherwise"),
+    [
+        ("How many people live in Kestrel Bay?", "The plant heats 84 flats.", True),
+        ("How many people live in Kestrel Bay?", "About 3,000 live there, in 84 flats.", False),
+        ("How many people live in Kestrel Bay?", "The 84 flats are home to 210 people.", False),
+        ("How many small fish were found?", "In the basket were 4 fish.", False),
+        ("How many days of leave are there?", "There are two weeks of leave.", False),
+        ("How many flats does it have?", "84.", False),
+        ("How much does it cost?", "It has 84 flats.", False),
+        ("How many people live there?", "The text does not say so.", False),
+    ],
+)
+def test_what_the_numbers_of_an_answer_count(question, text, otherwise):
+    assert counts_else(text, question) is otherwise
 
 
 def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):

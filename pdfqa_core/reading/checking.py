@@ -20,7 +20,7 @@ from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
 from pdfqa_core.reading.same_words import says_the_same
-from pdfqa_core.reading.verdicts import agreement, misordered, sets_against, signs
+from pdfqa_core.reading.verdicts import agreement, exchanged, misordered, sets_against, signs
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import compared_terms, content_terms, sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, Support
@@ -165,7 +165,7 @@ class Checker:
         rivalled = best.row == LABELLED and any(  # another column fits as well
             one.rival >= (one.own or 0.0) for one in aligned if one.home and one.home.cell
         )
-        if rivalled or misordered(sentence) or sets_against(sentence):
+        if rivalled or misordered(sentence) or sets_against(sentence) or exchanged(sentence, best.quote.text):
             return Support.PARTLY
         said, quote = [*passages], best.quote.text
         if cell is not None:

@@ -32,9 +32,7 @@ from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
 
 UNSUPPORTED = "said nothing that the passages say"
 COUNTED_ELSE = "counted something else than was asked for"
-UNANSWERED = frozenset(
-    {UNSUPPORTED, COUNTED_ELSE}
-)  # after these the nearest sentences are no answer
+UNANSWERED = frozenset({UNSUPPORTED, COUNTED_ELSE})  # after these the nearest sentences are no answer
 MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
 
 

@@ -73,12 +73,22 @@ def flaw(text: str, question: str, headings: Sequence[str] = (), language: str =
         return "repeated its instructions"
     if text.rstrip().endswith((":", "?")) or (_ANNOUNCED.fullmatch(text) and len(terms(text)) <= HEADING_WORDS):
         return "announced an answer and gave none"
-    if said <= set(content_terms(question, language)) and not _YES_OR_NO.match(text):
+    asked = set(content_terms(question, language)) | _initials(question)
+    if said <= asked and not _YES_OR_NO.match(text):
         return "repeated the question"
     line = " ".join(terms(text))
     if not text.rstrip().endswith((".", "!")) and any(line in " ".join(terms(heading)) for heading in headings):
         return "was a heading"
     return ""
+
+
+def _initials(question: str) -> set[str]:
+    """Return what three and more of a question's words in a row are abbreviated to; nothing where that is asked for."""
+    words = terms(question)
+    if {"abbreviation", "acronym", "short", "abbreviated", "called", "stand"} & set(words):
+        return set()
+    first = "".join(word[0] for word in words)
+    return {first[a:b] for a in range(len(first)) for b in range(a + 3, min(len(first), a + 6) + 1)}
 
 
 def about(text: str, question: str, language: str = ENGLISH) -> bool:

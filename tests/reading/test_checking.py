@@ -1,4 +1,5 @@
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -357,6 +358,25 @@ def test_a_row_whose_whole_label_is_said_is_the_quote_of_its_number(text, suppor
     checked = check(text, hits(f"The table shows expenses (dollars in millions).\n\n{SPENDING}"))
     quoted = [citation.quote.startswith("| Research") for citation in checked.citations]
     assert any(quoted) is support
+
+
+SEGMENTS = (
+    "iPad net sales decreased in 2023 due primarily to lower net sales of iPad Air. "
+    "Services net sales increased in 2023 due primarily to higher net sales from cloud services and music. "
+    "The Company bought back its shares for $19.1 billion during the quarter and paid dividends."
+)
+ABOUT = "net sales increased in 2023 due primarily to higher net sales from cloud services and music."
+BOUGHT = "Apple bought back its shares for $19.1 billion during the quarter and paid dividends."
+
+
+@pytest.mark.parametrize(
+    ("text", "support"),
+    [(f"iPad {ABOUT}", Support.PARTLY), (f"Services {ABOUT}", Support.SUPPORTED), (BOUGHT, Support.SUPPORTED)],
+)
+def test_a_copy_with_another_name_is_not_supported(text, support):
+    found = hit(SEGMENTS)
+    found = replace(found, passage=replace(found.passage, heading="Apple Inc. · Segments"))
+    assert supports(text, [found]) == [support]
 
 
 def test_the_name_of_a_product_is_a_fact_also_with_a_small_letter_first():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Usage
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
-from pdfqa_core.reading.guard import counts_else, plainly
+from pdfqa_core.reading.guard import counts_else, flaw, plainly
 from pdfqa_core.reading.prompts import (
     FACTS_FIRST,
     FORMS,
@@ -284,6 +284,18 @@ def test_a_number_of_other_things_than_were_asked_for_is_a_refusal(fake_llm):
 )
 def test_what_the_numbers_of_an_answer_count(question, text, otherwise):
     assert counts_else(text, question) is otherwise
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "wrong"),
+    [
+        ("What is the name of the chief executive officer?", "The name is CEO.", "repeated the question"),
+        ("What is the name of the chief executive officer?", "The name is Ada.", ""),
+        ("What is the abbreviation of chief executive officer?", "The abbreviation is CEO.", ""),
+    ],
+)
+def test_an_abbreviation_of_the_question_is_no_answer(question, text, wrong):
+    assert flaw(text, question) == wrong
 
 
 def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):

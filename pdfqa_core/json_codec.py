@@ -62,7 +62,7 @@ def encode(value: Any) -> str:
 
 def _outer(value: Any) -> Any:
     """Return what JSON does not know as what it does, without what is inside, which the encoder asks for next."""
-    if (fields := _fields(type(value))) is not None:
+    if (fields := _fields(value.__class__)) is not None:
         names, values = fields
         return dict(zip(names, values(value), strict=True))
     return plain(value)

@@ -192,12 +192,13 @@ class CitedPlace:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A passage that a system read for an answer."""
+    """A passage that a system read for an answer. `spans` say where it stands; none in runs of earlier versions."""
 
     id: str
     text: str
     document_id: str = ""
     page: int = 1
+    spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pdfqa_core.protocols.gold import GoldPlace, GoldQuestion, read_gold
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
 from pdfqa_core.study_types import GoldPassage, ItemDetails, ItemRole, Study
-from pdfqa_core.types import Answer, Turn
+from pdfqa_core.types import Answer, Hit, Turn
 
 STRATA = ("", "system", "document")
 FIELDS = (
@@ -36,12 +36,17 @@ _MOST_TOLD = 5
 
 @dataclass(frozen=True, slots=True)
 class GeneratedItem:
-    """An answer that a system gave to a question, with what it is compared with. `id` is that of the question."""
+    """An answer that a system gave to a question, with what it is compared with. `id` is that of the question.
+
+    `hits` are the passages that it rests on, as far as they are known, `filenames` those of their documents by id.
+    """
 
     id: str
     question: str
     answer: str
     details: ItemDetails
+    hits: tuple[Hit, ...] = ()
+    filenames: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_predictions(path: Path, system: str = "") -> dict[str, list[Mapping[str, Any]]]:
@@ -185,7 +190,8 @@ def draw(items: Sequence[GeneratedItem], n: int, seed: int, by: str = "") -> tup
 def pairs(items: Sequence[GeneratedItem], seed: int) -> tuple[GeneratedItem, ...]:
     """Return one item for each question that two systems answered, with both answers in an order drawn by the seed.
 
-    Items that have a second answer already stay, but for the order. Raises UsageError if there are not two systems.
+    Items that have a second answer already stay, but for the order. Passages, which are those of one answer, are left
+    out. Raises UsageError if there are not two systems.
     """
     found = [one for one in items if one.details.second]
     by_question: dict[str, list[GeneratedItem]] = {}
@@ -200,7 +206,7 @@ def pairs(items: Sequence[GeneratedItem], seed: int) -> tuple[GeneratedItem, ...
         if len(same) == 2:
             first, second = same
             details = replace(first.details, second=second.answer, second_system=second.details.system)
-            found.append(replace(first, details=details))
+            found.append(replace(first, details=details, hits=()))
     if not found:
         raise UsageError("No question was answered by two systems.", "Give two files of answers to the same questions.")
     drawn = random.Random(seed)  # noqa: S311 - not a secret
@@ -215,9 +221,9 @@ def study_of(
     now, study_id = datetime.now(UTC), uuid.uuid4().hex
     turns = []
     for one in items:
-        turn = Turn(uuid.uuid4().hex, 1, one.question, one.question, Answer(one.answer))
+        turn = Turn(uuid.uuid4().hex, 1, one.question, one.question, Answer(one.answer, hits=one.hits))
         details = replace(one.details, gold=tuple(map(find, one.details.gold)))
-        turns.append(StudyTurn(turn, uuid.uuid4().hex, one.question, {}, details))
+        turns.append(StudyTurn(turn, uuid.uuid4().hex, one.question, dict(one.filenames), details))
     study = Study(study_id, name, now, "", tuple(one.turn.id for one in turns), seed)
     return StudyCopy(study, tuple(turns), tuple(Annotator(one, now) for one in names), ())
 

@@ -235,7 +235,7 @@ class Services:
             run_copies=RunCopies(workspace, store.runs),
             running=Running(runs, workers, demo=settings.server.demo),
             runs_together=together,
-            run_studies=RunStudies(runs, together, setup),
+            run_studies=RunStudies(runs, together, setup, documents.filenames),
             run_progress=RunProgress(runs),
             synthesis=synthesis,
             training=training,

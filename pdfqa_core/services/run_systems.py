@@ -151,7 +151,8 @@ class AskedSystem:
             citations = case.cited(citations)
         read = [hit for hit in answer.hits if hit.rank in answer.read] or list(answer.hits)
         evidence = tuple(
-            ReadText(hit.passage.id, hit.passage.text, hit.passage.document_id, hit.passage.pages[0]) for hit in read
+            ReadText(one.id, one.text, one.document_id, one.pages[0], one.spans)
+            for one in (hit.passage for hit in read)
         )
         found = tuple(self._places(hit.passage) for hit in answer.hits) if self.system.evidence == SEARCH else None
         return Prediction(

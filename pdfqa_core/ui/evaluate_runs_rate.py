@@ -11,7 +11,7 @@ from pdfqa_core.ui.evaluate_runs_results import RunResults, RunsState
 from pdfqa_core.ui.evaluate_runs_view import wanted_items
 from pdfqa_core.ui.session import Session
 
-ASKED = ("answers", "pairwise")  # presets that need no passages
+ASKED = ("answers", "rag", "pairwise")  # those that need no rewriting
 
 
 class Rate:

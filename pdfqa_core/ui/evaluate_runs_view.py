@@ -72,10 +72,13 @@ class ItemRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """One system's answer: its words, each with whether no gold answer has it, and what it rests on."""
+    """One system's answer: its words, each with the classes of its mark, and what it rests on.
+
+    "other": no gold answer has the word. "differs": the first answer lacks it; in the first of two, the second does.
+    """
 
     system: str
-    words: tuple[tuple[str, bool], ...]
+    words: tuple[tuple[str, str], ...]
     scores: tuple[tuple[str, str], ...]
     refused: bool
     error: str
@@ -243,11 +246,17 @@ def answers_of(
 ) -> tuple[ShownAnswer, ...]:  # fmt: skip
     """Return every system's answer to one question."""
     found = []
+    said = {
+        system.name: normalise_answer(one.answer).split() for system in evaluation.systems
+        if (one := predictions.get((system.name, item_id))) is not None and not one.failed
+    }  # fmt: skip
+    first, second = (*said, "", "")[:2]
     for system in evaluation.systems:
         item = next((one for one in system.items if one.id == item_id), None)
         prediction = predictions.get((system.name, item_id), Prediction(item_id, error="Not answered yet."))
         if item is None:
             continue
+        beside = first if system.name != first else second if len(said) == 2 else ""
         gold = set(normalise_answer(item.texts.get("gold_answer", "")).split())
         cited = {(place.filename, place.page) for place in prediction.citations} | {
             (place.id, place.page) for place in prediction.citations
@@ -266,20 +275,27 @@ def answers_of(
         )  # fmt: skip
         found.append(
             ShownAnswer(
-                system.name, marked(prediction.answer, gold), scores, prediction.refused, prediction.error,
-                prediction.hint, prediction.asked if prediction.asked != item.texts.get("question") else "", evidence,
+                system.name, marked(prediction.answer, gold, said.get(beside)), scores, prediction.refused,
+                prediction.error, prediction.hint,
+                prediction.asked if prediction.asked != item.texts.get("question") else "", evidence,
                 f"{prediction.seconds:.1f} s" if prediction.seconds is not None else "", prediction.notes,
             )
         )  # fmt: skip
     return tuple(found)
 
 
-def marked(answer: str, gold: set[str]) -> tuple[tuple[str, bool], ...]:
-    """Return the words of an answer, each with whether it says something that no gold answer has."""
+def marked(answer: str, gold: set[str], beside: Sequence[str] | None = None) -> tuple[tuple[str, str], ...]:
+    """Return the words of an answer, each with its marks: "other" if no gold answer has it, "differs" if `beside` not.
+
+    `beside` are the normalised words of another system's answer; None: there is none. No gold words: none is "other".
+    """
+    there = None if beside is None else set(beside)
     words = []
     for word in answer.split():
         plain = normalise_answer(word).split()
-        words.append((word, bool(gold) and bool(plain) and not gold.issuperset(plain)))
+        other = bool(gold) and bool(plain) and not gold.issuperset(plain)
+        differs = there is not None and bool(plain) and not there.issuperset(plain)
+        words.append((word, " ".join(["other"] * other + ["differs"] * differs)))
     return tuple(words)
 
 

@@ -71,6 +71,27 @@ def test_a_wrong_choice_names_file_column_and_field(tmp_path, chosen, words):
         mapped(write(tmp_path, "fragen.csv", TABLE), chosen)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        (
+            "f.csv",
+            "Frage,Seite\nA?,2\nB?,two\n",
+            "f.csv, row 3, column 'Seite' (page, from 1): 'two' is no page number.",
+        ),
+        ("f.csv", "Frage,Seite\nA?,2\n ,3\n", "f.csv, row 3, column 'Frage' (question): there is no question."),
+        ("f.csv", "Frage,Ja\nA?,yes\nB?,maybe\n", "f.csv, row 3, column 'Ja' (can be answered (yes, no)): answerable"),
+        ("f.jsonl", '{"Frage": "A?"}\n{"Frage": {"a": 1}}\n', "f.jsonl, row 2, column 'Frage' (question): there is no"),
+        ("f.jsonl", '{"Frage": "A?", "Gold": "x"}\n{"Frage": "B?", "Gold": {"a": 1}}\n', "row 2, column 'Gold' (gold"),
+    ],
+)
+def test_a_value_that_does_not_fit_names_row_column_and_field(tmp_path, name, text, words):
+    chosen = {"question": "Frage", "page": "Seite", "answerable": "Ja", "answer": "Gold"}
+    with pytest.raises(UsageError) as caught:
+        mapped(write(tmp_path, name, text), {field: one for field, one in chosen.items() if one in text})
+    assert words in str(caught.value)
+
+
 def test_data_sets_of_their_own_form_have_no_columns_to_choose(tmp_path):
     squad = {"data": [{"paragraphs": [{"context": "x", "qas": [{"id": "1", "question": "q", "answers": []}]}]}]}
     assert columns_of(write(tmp_path, "squad.json", json.dumps(squad))) == ()

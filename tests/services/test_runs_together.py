@@ -7,16 +7,18 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import Prediction
 from pdfqa_core.exports.insights import insights
 from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import read_results, write_results
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.repeats import spreads
+from pdfqa_core.protocols.annotation import needed
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.runs_together import together
 from pdfqa_core.ui import annotate_new
 from pdfqa_core.ui.evaluate_runs_results import RunResults, RunsState
-from pdfqa_core.ui.evaluate_runs_view import Wanted, item_rows, wanted_items
+from pdfqa_core.ui.evaluate_runs_view import Wanted, answers_of, item_rows, marked, wanted_items
 from pdfqa_core.ui.session import Session
 from tests.conftest import FakeLLM
 from tests.services.helpers import LITERAL
@@ -105,6 +107,12 @@ def test_answers_of_runs_become_a_study_without_the_systems_names(services, two)
     assert first.details.references == ("Every 15 minutes.",)
     assert (first.details.gold[0].filename, first.details.gold[0].page) == ("harbour-heat.pdf", 2)
     assert first.details.gold[0].text
+    (hit, *_) = first.turn.answer.hits
+    assert (hit.rank, hit.retriever, hit.parts) == (1, "", {})
+    assert first.filenames[hit.passage.document_id] == "harbour-heat.pdf"
+    (document,) = (one for one in services.documents.list(LOCAL_OWNER) if one.id == hit.passage.document_id)
+    page = services.documents.page(LOCAL_OWNER, document.id, document.extractor, hit.passage.spans[0].page)
+    assert page.text[hit.passage.spans[0].start : hit.passage.spans[0].end].split()[0] == hit.passage.text.split()[0]
     assert {one.details.system for one in turns} == {"monday: literal", "tuesday: literal", "tuesday: small"}
     drawn = services.run_studies.make(LOCAL_OWNER, "drawn", two[:1], item_ids={"a", "b"}, n=1, seed=1)
     again = services.run_studies.make(LOCAL_OWNER, "again", two[:1], item_ids={"a", "b"}, n=1, seed=1)
@@ -116,8 +124,35 @@ def test_answers_of_runs_become_a_study_without_the_systems_names(services, two)
     )
     (one, _) = services.study_setup.items(LOCAL_OWNER, pair.id)
     assert {one.details.system, one.details.second_system} == {"literal", "small"}
+    assert one.turn.answer.hits == ()
+    rated = services.run_studies.make(LOCAL_OWNER, "passages", two[:1], preset="rag")
+    item = services.study_setup.items(LOCAL_OWNER, rated.id)[0].turn
+    criteria = services.studies.criteria_of(rated)
+    asked = [part for part in needed(item, criteria) if "#" in part.key[0]]
+    assert len(asked) == len(item.answer.hits) > 0
     with pytest.raises(UsageError, match="no answer to rate"):
         services.run_studies.make(LOCAL_OWNER, "none", two, item_ids={"zzz"})
+
+
+def test_words_of_an_answer_that_differ_are_marked(services, two):
+    assert marked("Two red frogs.", {"frogs", "two"}, ["two", "green", "frogs"]) == (
+        ("Two", ""), ("red", "other differs"), ("frogs.", ""),
+    )  # fmt: skip
+    assert marked("Two red", set(), ["red"]) == (("Two", "differs"), ("red", ""))
+    assert marked("Two red", {"red"}) == (("Two", "other"), ("red", ""))
+    evaluation = services.runs.get(LOCAL_OWNER, two[1]).results
+    names, asked = [system.name for system in evaluation.systems], evaluation.systems[0].items[0].id
+    said = {
+        (names[0], asked): Prediction(asked, "every 15 minutes"),
+        (names[1], asked): Prediction(asked, "every 20 minutes"),
+    }
+    for swapped in (said, {(names[1], asked): said[names[0], asked], (names[0], asked): said[names[1], asked]}):
+        shown = answers_of(evaluation, swapped, asked, {})
+        assert [[word for word, marks in one.words if "differs" in marks] for one in shown] in (
+            [["15"], ["20"]], [["20"], ["15"]],
+        )  # fmt: skip
+    alone = answers_of(evaluation, {(names[1], asked): said[names[1], asked]}, asked, {})
+    assert not any("differs" in marks for one in alone for _, marks in one.words)
 
 
 def test_what_is_answered_so_far_is_scored_without_waiting_for_the_end(services, write):

@@ -10,6 +10,7 @@ from pathlib import Path
 from pdfqa_core.csv_format import read_csv, write_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold.base import file_readers
+from pdfqa_core.protocols.gold.rows import as_questions, gold_row
 from pdfqa_core.protocols.json_rows import load_rows, peek, read_file
 
 TABLES = (".csv", ".jsonl", ".json")
@@ -96,7 +97,8 @@ def _plain(column: str) -> str:
 def mapped(path: Path, columns: Mapping[str, str]) -> bytes:
     """Return the table with its columns named by field, in its own format, row by row; `columns` are those by field.
 
-    Raises UsageError that names a field that there is not, a column that the file has not, or one that is missing.
+    Raises UsageError that names a field that there is not, a column that the file has not, one that is missing, or the
+    row and the column whose value its field does not take.
     """
     wanted = {field: column for field, column in columns.items() if column}
     if unknown := next((field for field in wanted if field not in _BY_NAME), ""):
@@ -108,9 +110,15 @@ def mapped(path: Path, columns: Mapping[str, str]) -> bytes:
         table = read_csv(read_file(path))
         _check(path, table.header, wanted)
         places = [table.header.index(column) for column in wanted.values()]
-        return write_csv(tuple(keys.values()), ([row.cells[place] for place in places] for row in table.rows))
+        cells = [[row.cells[place] for place in places] for row in table.rows]
+        for row, values in zip(table.rows, cells, strict=True):
+            _check_row(path, row.number, dict(zip(wanted, values, strict=True)), wanted)
+        return write_csv(tuple(keys.values()), cells)
     rows = load_rows(path, "questions", 'Write one {"question": …, "answer": …} per line.')
     _check(path, tuple(dict.fromkeys(str(key) for row in rows for key in row.values)), wanted)
+    for one in rows:
+        given = {field: one.values[column] for field, column in wanted.items() if column in one.values}
+        _check_row(path, one.number, given, wanted)
     lines = {
         row.number: {keys[field]: row.values[column] for field, column in wanted.items() if column in row.values}
         for row in rows
@@ -128,6 +136,30 @@ def _check(path: Path, header: Sequence[str], wanted: Mapping[str, str]) -> None
                 f"{path.name} has no column {column!r}, which is to hold: {_BY_NAME[field].words.lower()}.",
                 f"It has: {', '.join(header)}.",
             )
+
+
+def _check_row(path: Path, number: int, given: Mapping[str, object], wanted: Mapping[str, str]) -> None:
+    """Raise UsageError that names row, column and field of the first value that its field does not take."""
+    try:
+        _read_row(path, number, given)
+    except UsageError as all_of_it:
+        for field, column in wanted.items():
+            try:
+                _read_row(path, number, {"question": "?"} | {name: one for name, one in given.items() if name == field})
+                if field == "question" and not str(given.get(field) or "").strip():
+                    raise UsageError(f"{path.name}, row {number}: there is no question.", "Every row needs one.")
+            except UsageError as error:
+                raise UsageError(
+                    f"{path.name}, row {number}, column {column!r} ({_BY_NAME[field].words.lower()}): "
+                    f"{error.what.partition(': ')[2]}",
+                    error.hint,
+                ) from error
+        raise all_of_it
+
+
+def _read_row(path: Path, number: int, given: Mapping[str, object]) -> None:
+    values = {_KEYS.get(field, field): value for field, value in given.items()}
+    as_questions(path, [gold_row(values, number, path.name)])
 
 
 def template() -> bytes:

@@ -66,7 +66,7 @@ def _question(row: GoldRow) -> GoldQuestion:
         row.number,
         tuple(without_citations(text) for text in answers),
         places,
-        _truth(values.get("answerable", True)),
+        _truth(row),
         str(values.get("follow_up_of") or ""),
         contexts=_contexts(row, own_id),
         kind=str(next((values[key] for key in _KIND_KEYS if values.get(key)), "")),
@@ -114,5 +114,11 @@ def page_number(value: Any, row: GoldRow, least: int = 1) -> int:
     return int(float(text))
 
 
-def _truth(value: Any) -> bool:
-    return value.strip().lower() not in ("false", "no", "0", "") if isinstance(value, str) else bool(value)
+def _truth(row: GoldRow) -> bool:
+    value = row.values.get("answerable", True)
+    if not isinstance(value, str):
+        return bool(value)
+    said = value.strip().lower()
+    if said and said not in _SAID:
+        raise UsageError(f"{row.where}: answerable is {value!r}.", "Write yes or no.")
+    return _SAID.get(said, False)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,10 @@ from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
+from pdfqa_core.retrieval.interface import IndexStats, WordRules
+from pdfqa_core.retrieval.lexical import Lexical
 from pdfqa_core.retrieval.postings import Ints, Mask, Postings, TermCounts
+from pdfqa_core.retrieval.semantic import RECALL, Semantic
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
@@ -32,7 +35,6 @@ from pdfqa_core.types import Passage, Progress
 T = TypeVar("T")
 PassageProvider = Callable[[], Sequence[Passage]]
 
-RECALL = "recall"  # the key under which `shared` holds the recall of approximate search
 WRITE_SECONDS = 1.0
 
 _locks: dict[Path, threading.Lock] = {}
@@ -47,27 +49,6 @@ def index_text(passage: Passage) -> str:
 def fingerprint(recipe: str, model_hash: str = "") -> str:
     """Return the 16 hex digits that name the folder of an index made by `recipe` with this model ("": none)."""
     return hashlib.sha256(f"{recipe}|{model_hash}".encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStats:
-    """What an index holds. Lengths are words of the passages' texts, without headings.
-
-    `recall` is the share of the 10 nearest passages that the graph of a large index finds, exact search being 1; None
-    where every search compares all passages.
-    """
-
-    documents: int
-    passages: int
-    vocabulary: int
-    shortest: int
-    percentile_5: float
-    median: float
-    percentile_95: float
-    longest: int
-    bytes: int
-    build_seconds: float
-    recall: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +138,33 @@ class Index:
             segments = build.run(documents)
         joined = _joined(segments, encoder, None if build.notes else path, tuple(build.notes))
         return replace(joined, waiting=build.waiting) if build.waiting is not None else joined
+
+    resident: ClassVar[bool] = True
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether passages have vectors."""
+        return self.embeddings is not None
+
+    @cached_property
+    def passages_by_term(self) -> Mapping[str, int]:
+        """In how many passages each term stands."""
+        return dict(zip(self.postings.vocabulary, np.diff(self.postings.starts).tolist(), strict=True))
+
+    def at(self, rows: Sequence[int]) -> list[Passage]:
+        """Return the passages of these rows."""
+        return [self.passages[row] for row in rows]
+
+    def lexical(self, rules: WordRules) -> Lexical:
+        """Return BM25 by these rules. Raises UsageError."""
+        analysis = rules.analysis(self.languages)
+        return Lexical(self.postings, self.passages, analysis, rules.k1, rules.b, self.shared)
+
+    def semantic(self, exact_below: int) -> Semantic:
+        """Return search by meaning, exact in fewer than `exact_below` passages."""
+        assert self.embeddings is not None
+        assert self.encoder is not None
+        return Semantic(self.embeddings, self.encoder, exact_below, self.waiting, self.folder, self.shared)
 
     @cached_property
     def document_ids(self) -> tuple[str, ...]:

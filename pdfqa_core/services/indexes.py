@@ -29,6 +29,7 @@ from pdfqa_core.retrieval import (
     IndexStats,
     PageRange,
     Searcher,
+    SearchIndex,
     Spelling,
     adds_words,
     forget,
@@ -71,7 +72,7 @@ class IndexService:
         self._encoders = encoders
         self._tasks = tasks
         self._lock = threading.Lock()
-        self._open: dict[str, OrderedDict[str, Index]] = {}  # by owner, the one used last at the end
+        self._open: dict[str, OrderedDict[str, SearchIndex]] = {}  # by owner, the one used last at the end
         self._passages: OrderedDict[tuple[str, str], tuple[Passage, ...]] = OrderedDict()
         self._counts: dict[tuple[str, str], int] = {}
         self._encoded: set[tuple[str, tuple[str, str], str]] = set()  # owner, passages, model: all vectors are there
@@ -141,7 +142,7 @@ class IndexService:
         more = prepared(settings.retrieval.model_dump())
         return hashlib.sha256(json.dumps([recipe, model, more, documents]).encode()).hexdigest()
 
-    def _opened_index(self, owner: str, settings: Settings) -> Index | None:
+    def _opened_index(self, owner: str, settings: Settings) -> SearchIndex | None:
         key = self._key(owner, settings)
         with self._lock:
             mine = self._open.get(owner, OrderedDict())
@@ -175,7 +176,7 @@ class IndexService:
         with self._tasks.start(task) as stop:
             yield from self.opened(owner, settings, stop)
 
-    def opened(self, owner: str, settings: Settings, stop: StopSignal) -> Generator[Progress, None, Index]:
+    def opened(self, owner: str, settings: Settings, stop: StopSignal) -> Generator[Progress, None, SearchIndex]:
         """Yield the progress of `build` and return the index."""
         yield from self._documents.read_missing(owner, settings, stop)
         found = self._opened_index(owner, settings)
@@ -190,7 +191,9 @@ class IndexService:
                 mine.popitem(last=False)
         return index
 
-    def _build(self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal) -> Index:
+    def _build(
+        self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal
+    ) -> SearchIndex:
         index = self._opened_as_is(owner, settings, self._timed(report), stop)
         if index.passages:
             self.retriever(index, settings).prepare(on_progress=report, stop=stop)
@@ -199,7 +202,7 @@ class IndexService:
     def _opened_as_is(
         self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal, *,
         so_far: bool = False,
-    ) -> Index:  # fmt: skip
+    ) -> SearchIndex:  # fmt: skip
         documents = self._documents.readable(owner, settings)
         embeddings = self.needs_embeddings(settings)
         providers: dict[str, Callable[[], Sequence[Passage]]] = {
@@ -263,7 +266,7 @@ class IndexService:
 
     def opened_in_time(
         self, owner: str, settings: Settings, stop: StopSignal
-    ) -> Generator[Progress, None, tuple[Index, str]]:
+    ) -> Generator[Progress, None, tuple[SearchIndex, str]]:
         """Yield progress and return the index for a question, with a note where it is not whole yet.
 
         Where encoding the rest would take more than `PATIENCE`, passages without vectors are found by words alone.
@@ -321,12 +324,12 @@ class IndexService:
             raise PdfQAError("The index of this recipe is not built yet.", "Build it first.")
         return self.search_in(index, question, settings, document_ids, k or settings.retrieval.k, pages)
 
-    def retriever(self, index: Index, settings: Settings) -> Searcher:
+    def retriever(self, index: SearchIndex, settings: Settings) -> Searcher:
         """Return the retriever of the settings over an index."""
         return make_retriever(index, settings.retrieval.model_dump(), self._encoders)
 
     @staticmethod
-    def language(index: Index, question: str, settings: Settings, document_ids: Sequence[str] = ()) -> str:
+    def language(index: SearchIndex, question: str, settings: Settings, document_ids: Sequence[str] = ()) -> str:
         """Return the language of a question: the one that is set, else which of the documents' it is in.
 
         "" where that cannot be told.
@@ -335,19 +338,21 @@ class IndexService:
             return settings.retrieval.language
         return languages.of_question(question, index.languages_of(frozenset(document_ids) or None))
 
-    def respelt(self, index: Index, text: str, settings: Settings) -> dict[str, str]:
+    def respelt(self, index: SearchIndex, text: str, settings: Settings) -> dict[str, str]:
         """Return how the documents spell the misspelt words of a text, where the settings say so and it is English."""
         if not settings.retrieval.spelling or self.language(index, text, settings) != languages.ENGLISH:
             return {}
         try:
             tokens = self._encoders.encoder("").token_spans
-            spelling = index.shared("spelling", lambda: Spelling(index.postings, lambda word: len(tokens(word)) == 1))
+            spelling = index.shared(
+                "spelling", lambda: Spelling(index.passages_by_term, lambda word: len(tokens(word)) == 1)
+            )
             return spelling.corrections(text)
         except ModelError:  # no bundled encoder, and so nothing that tells words from misspelt ones
             return {}
 
     def search_in(
-        self, index: Index, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,
+        self, index: SearchIndex, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,
         pages: PageRange | None = None,
     ) -> list[Hit]:  # fmt: skip
         """Return at most `k` hits of an index, of these documents (none given: of all) and pages.

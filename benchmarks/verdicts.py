@@ -58,11 +58,12 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder for the model's answers")
     parser.add_argument("--limit", type=int, default=10_000, help="questions to the model")
     parser.add_argument("--threads", type=int, default=0, help="of the model")
+    parser.add_argument("--supported", type=float, default=SUPPORTED, help=f"of a tick (default: {SUPPORTED})")
     parser.add_argument("--shared", type=Path, default=DATA.parent, help="folder of the data sets")
     chosen = parser.parse_args()
     if not (chosen.shared / "clapnq").is_dir():
         raise SystemExit(f"There is no folder clapnq in {chosen.shared}. Give the folder with --shared.")
-    checker = Checker(meaning=meaning() if chosen.meaning else None)
+    checker = Checker(meaning=meaning() if chosen.meaning else None, supported=chosen.supported)
     found = pairs(chosen.shared, quick=chosen.quick)
     if chosen.fit:
         fit([pair for pair in found if pair.half == "even"])

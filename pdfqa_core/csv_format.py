@@ -19,6 +19,8 @@ _FIRST = frozenset("'=+-@\t\r")  # most cells begin otherwise, and are not looke
 _TO_ESCAPE = re.compile(r"'*[=+\-@\t\r]")
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _MAX_CELL = 2**31 - 1
+_EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
+_MOST_TOLD = 5  # rows that an error lists
 
 
 def escape_cell(cell: str) -> str:
@@ -59,6 +61,28 @@ class CsvTable:
     rows: tuple[CsvRow, ...]
 
 
+def as_utf8(data: bytes) -> bytes:
+    """Return the text of a file that a spreadsheet saved as UTF-8: it may be UTF-16 or Windows-1252 too.
+
+    Raises UsageError for other bytes.
+    """
+    kinds: tuple[str, ...] = ("utf-8-sig", "cp1252")
+    if data[:4] in _EXCEL:
+        kinds = ()
+    elif data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        kinds = ("utf-16",)
+    elif b"\x00" in data[:4]:
+        kinds = ("utf-16-be" if data[:1] == b"\x00" else "utf-16-le",)
+    for kind in kinds:
+        try:
+            return data.decode(kind).encode()
+        except UnicodeDecodeError:
+            continue
+    raise UsageError(
+        "The file is no text that a spreadsheet saves.", "Save it as “CSV UTF-8”; Excel files are not read."
+    )
+
+
 def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
     """Return the table in a CSV file parted by commas, semicolons (as European Excel writes it) or tabs.
 
@@ -83,9 +107,10 @@ def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
         if header.count(name) != 1:
             problem = "is missing" if name not in header else "is there twice"
             raise UsageError(f"Row {records[0].number}: the column {name!r} {problem}.", _columns_hint(required))
-    for record in records[1:]:
-        if len(record.cells) != len(header):
-            raise UsageError(f"Row {record.number} has {len(record.cells)} cells, the header has {len(header)}.")
+    if uneven := [record for record in records[1:] if len(record.cells) != len(header)]:
+        told = ", ".join(f"row {one.number} has {len(one.cells)} cells" for one in uneven[:_MOST_TOLD])
+        more = f" (and {len(uneven) - _MOST_TOLD} more)" if len(uneven) > _MOST_TOLD else ""
+        raise UsageError(f"{told[0].upper()}{told[1:]}{more}, the header has {len(header)}.")
     return CsvTable(
         header, tuple(CsvRow(record.number, tuple(map(unescape_cell, record.cells))) for record in records[1:])
     )

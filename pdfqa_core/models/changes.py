@@ -19,7 +19,7 @@ from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.models.language import LanguageModel, api_key
 from pdfqa_core.models.speed import Speed, speed_test
 from pdfqa_core.retrieval.paired_encoder import parts_of
-from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.settings import LLMSettings, RetrievalSettings, Settings
 from pdfqa_core.streaming import complete
 from pdfqa_core.types import Progress
 
@@ -59,9 +59,10 @@ class Changes:
         self.files.remember_encoder(name)
         self.files.encoders.chosen = name
 
-    def remove_encoder(self, name: str) -> None:
-        """Delete the files of an encoder. Raises PdfQAError if it is in use or being fetched."""
-        if name and name in parts_of(self.files.encoders.chosen or ""):
+    def remove_encoder(self, name: str, used: RetrievalSettings) -> None:
+        """Delete the files of an encoder. Raises PdfQAError if it is being fetched or in use, by these settings too."""
+        chosen = (self.files.encoders.chosen or "", used.embedding_model, used.late_model)
+        if name and any(name in parts_of(one) for one in chosen):
             raise PdfQAError(f"{title_of_encoder(name)} is in use.", "Use another encoder first.")
         self.files.encoders.remove(name)
         self.encoders.forget(name)

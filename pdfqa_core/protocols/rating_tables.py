@@ -1,12 +1,13 @@
 """Ratings made in a spreadsheet: into a study that is there, or as a new one of answers that another program gave.
 
-A table is long (columns item, annotator, criterion, value; a row per judgement) or wide (a row per item and a column
-for each criterion and annotator, called "answer: Ada"). What is wrong is told by row, all at once, and then nothing is
-taken.
+A table is long (columns item, annotator, criterion, value; a row per judgement) or wide: a row per item and a column
+for each criterion and annotator, called "answer: Ada", or for each criterion, or for each annotator. What is wrong is
+told by row and column, all at once, and then nothing is taken.
 """
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +15,15 @@ from datetime import UTC, datetime
 
 from pdfqa_core.csv_format import CsvRow, CsvTable, read_csv
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.annotation import judged
+from pdfqa_core.protocols.annotation import commented, judged
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
 from pdfqa_core.study_types import MISSED, AppliesTo, Criterion, Rating, Study
 from pdfqa_core.types import Answer, Turn
 
 FIELDS = ("item", "annotator", "criterion", "value", "comment", "seconds", "rated_at")
 ANSWER_FIELDS = ("question", "answer", "conversation")
-_MOST_TOLD = 5  # faults that an error lists
+_MOST_TOLD = 5  # faults that an error lists in words
+_ZEROS = re.compile(r"(-?\d+)[.,]0+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class Columns:
 
     `annotators` are columns of a wide table that hold one annotator's values of `criterion` each. `annotator` and
     `criterion` stand for all rows of a long table without such columns. `values` gives the values of the scale for
-    other words in the cells ("Yes": "1").
+    other words in the cells ("Yes": "1"). `cells` gives for columns that hold values the criterion and the annotator;
+    what is empty there is that of the row. A criterion for passages has the rank behind it: "passage#2".
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -38,6 +41,7 @@ class Columns:
     annotator: str = ""
     criterion: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
+    cells: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def of(self, name: str) -> str:
         """Return what the column of a field is called."""
@@ -45,8 +49,34 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a cell; `row` and `column` are those of the spreadsheet."""
+
+    row: int
+    column: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"row {self.row}, column {self.column!r}: {self.why}" if self.column else f"row {self.row}: {self.why}"
+
+
+class TableError(UsageError):
+    """A table in which cells do not fit; `faults` are all of them."""
+
+    def __init__(self, faults: Sequence[Fault], hint: str) -> None:
+        told = "; ".join(map(str, faults[:_MOST_TOLD]))
+        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
+        super().__init__(f"Nothing was imported, because of {told}{more}.", hint)
+        self.faults = tuple(faults)
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
-    """A judgement as a table has it; `row` is that of the spreadsheet."""
+    """A judgement as a table has it; `row` is that of the spreadsheet, `column` the one that holds the value.
+
+    `alone`: it is the only one of its row. `faults` are cells beside it that cannot be read, `where` the columns that
+    hold the row's item, annotator and criterion.
+    """
 
     row: int
     item: str
@@ -56,19 +86,32 @@ class Said:
     comment: str = ""
     seconds: float = 0.0
     rated_at: datetime | None = None
+    column: str = "value"
+    alone: bool = True
+    faults: tuple[Fault, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    def fault(self, field_: str, why: str) -> Fault:
+        """Return what is wrong with a field of the judgement, in the column where it stands."""
+        return Fault(self.row, self.where.get(field_, self.column), why)
 
 
 def read_said(data: bytes, columns: Columns) -> tuple[Said, ...]:
     """Return the judgements of a table. Raises UsageError: no table, a column that is missing, no judgement."""
     table = read_csv(data)
     _check_names(table, columns)
-    if not columns.annotators and columns.of("value") in table.header:
-        found = _long(table, columns)
-    else:
-        if columns.of("item") not in table.header:
-            raise _missing(columns.of("item"), table)
-        place = table.header.index(columns.of("item"))
-        found = [said for row in table.rows for said in _wide(table, row, columns, row.cells[place].strip())]
+    cells = _cells(table, columns)
+    fields: dict[str, str] = {}
+    for name, fixed in {"item": "", "annotator": columns.annotator, "criterion": columns.criterion}.items():
+        asked = name == "item" or not all(one[name == "annotator"] for one in cells.values())
+        if asked and not fixed and columns.of(name) not in table.header:
+            raise _missing(columns.of(name), table)
+    for name in FIELDS:
+        if columns.of(name) and columns.of(name) in table.header and columns.of(name) not in cells:
+            fields[name] = columns.of(name)
+    places = {name: table.header.index(column) for name, column in fields.items()}
+    values = {place: (head, *cells[head]) for place, head in enumerate(table.header) if head in cells}
+    found = [said for row in table.rows for said in _row(row, places, values, columns)]
     if not found:
         raise UsageError("The table holds no judgement.", f"Columns: {', '.join(table.header)}.")
     return tuple(found)
@@ -83,40 +126,69 @@ def ratings_of(
 ) -> tuple[Rating, ...]:  # fmt: skip
     """Return the ratings that a table makes in a study. Raises UsageError that names all rows that do not fit.
 
-    A value is one of the criterion's scale, or what its button says; `annotators` are those who have signed in.
+    A value is one of the criterion's scale, or what its button says; `annotators` are those who have signed in. An
+    item that is no id is a question that only one answer of the study has.
     """
-    parts = {part.key: part.criterion for one in turns for part in judged(one.turn, criteria)}
-    items = {item for item, _ in parts}
+    known = _Known(turns, criteria)
     names = {name.casefold(): name for name in annotators}
-    faults: list[tuple[int, str]] = []
+    keeper = commented(criteria).name
+    faults: list[Fault] = []
     seen: dict[tuple[str, str, str], int] = {}
     ratings = []
     now = datetime.now(UTC)
     for one in said:
+        faults += one.faults
         name = names.get(one.annotator.casefold(), "")
-        criterion = parts.get((one.item, one.criterion))
-        if one.criterion == MISSED and one.item.partition("#+")[0] in items:
-            criterion = _MISSED
-        value = _value(one.value, criterion, values or {}) if criterion else ""
-        first = seen.setdefault((one.item, one.annotator.casefold(), one.criterion), one.row)
+        item, criterion = known.part(one)
+        value = value_of(one.value, criterion, values or {}) if criterion else ""
+        first = seen.setdefault((item, one.annotator.casefold(), criterion.name if criterion else ""), one.row)
         if not name:
-            faults.append((one.row, f"nobody called {one.annotator!r} has signed in"))
-        elif one.item not in items and criterion is None:
-            faults.append((one.row, f"there is no item {one.item!r}"))
+            faults.append(one.fault("annotator", f"nobody called {one.annotator!r} has signed in"))
+        elif item not in known.items and criterion is None:
+            faults.append(one.fault("item", f"there is no item {item!r}"))
         elif criterion is None:
-            faults.append((one.row, f"{one.criterion!r} is not asked about item {one.item!r}"))
+            faults.append(one.fault("criterion", f"{one.criterion!r} is not asked about item {item!r}"))
         elif not value:
-            faults.append((one.row, f"{one.value!r} is no value of {one.criterion}: {_choices(criterion)}"))
+            why = f"{one.value!r} is no value of {criterion.name}: {_choices(criterion)}" if one.value else "is empty"
+            faults.append(one.fault("value", why))
         elif first != one.row:
-            faults.append((one.row, f"repeats row {first}"))
+            faults.append(one.fault("value", f"repeats row {first}"))
         else:
-            when = one.rated_at or now
+            comment = one.comment if one.alone or criterion.name == keeper else ""
             ratings.append(
-                Rating(study.id, one.item, name, one.criterion, value, one.comment, one.seconds, when)
+                Rating(study.id, item, name, criterion.name, value, comment, one.seconds, one.rated_at or now)
             )  # fmt: skip
     if faults:
-        raise _refused(faults, f"Signed in to “{study.name}”: {', '.join(annotators) or 'nobody'}.")
+        raise TableError(faults, f"Signed in to “{study.name}”: {', '.join(annotators) or 'nobody'}.")
     return tuple(ratings)
+
+
+class _Known:
+    """What can be judged in a study, by what a table calls it."""
+
+    def __init__(self, turns: Sequence[StudyTurn], criteria: Sequence[Criterion]) -> None:
+        self._parts = {part.key: part.criterion for one in turns for part in judged(one.turn, criteria)}
+        self._criteria = {called.casefold(): one.name for one in reversed(criteria) for called in (one.title, one.name)}
+        self._asked: dict[str, list[str]] = {}
+        for one in turns:
+            self._asked.setdefault(_plain(one.turn.question), []).append(one.turn.id)
+        self.items = {item for item, _ in self._parts}
+
+    def part(self, said: Said) -> tuple[str, Criterion | None]:
+        """Return the item that is meant and what is asked about it, None where it is not asked."""
+        criterion, _, rank = said.criterion.partition("#")
+        criterion = self._criteria.get(criterion.casefold(), criterion)
+        item = said.item
+        if item not in self.items and len(found := self._asked.get(_plain(item), [])) == 1:
+            item = found[0]
+        if criterion == MISSED and item.partition("#+")[0] in self.items:
+            return item, _MISSED
+        item = f"{item}#{rank}" if rank else item
+        return item, self._parts.get((item, criterion))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[Criterion]) -> StudyCopy:
@@ -138,7 +210,9 @@ def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[
     study_id = uuid.uuid4().hex
     talks: dict[str, str] = {}
     counts: dict[str, int] = {}
-    turns, ratings, faults = [], [], []
+    turns, ratings = [], []
+    faults: list[Fault] = []
+    heads = {table.header.index(column): (column, *cell) for column, cell in _cells(table, columns).items()}
     for row in table.rows:
         cells = {wanted: row.cells[place].strip() for wanted, place in places.items()}
         talk = cells.get("conversation", "") or str(row.number)
@@ -146,16 +220,17 @@ def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[
         turn = Turn(uuid.uuid4().hex, counts[talk], cells["question"], cells["question"], Answer(cells["answer"]))
         title = cells["conversation"] if cells.get("conversation") else cells["question"]
         turns.append(StudyTurn(turn, talks.setdefault(talk, uuid.uuid4().hex), title, {}))
-        for said in _wide(table, row, columns, turn.id):
+        for said in _row(row, {}, heads, columns, turn.id):
             criterion = known.get(said.criterion)
-            value = _value(said.value, criterion, columns.values) if criterion else columns.values.get(
+            value = value_of(said.value, criterion, columns.values) if criterion else columns.values.get(
                 said.value, said.value
             )  # fmt: skip
             if not value and criterion is not None:
-                faults.append((row.number, f"{said.value!r} is no value of {said.criterion}: {_choices(criterion)}"))
+                why = f"{said.value!r} is no value of {said.criterion}: {_choices(criterion)}"
+                faults.append(Fault(row.number, said.column, why))
             ratings.append(Rating(study_id, turn.id, said.annotator, said.criterion, value, "", 0.0, now))
     if faults:
-        raise _refused(faults, "Say what such words mean: --values Yes=1,No=0.")
+        raise TableError(faults, "Say what such words mean: --values Yes=1,No=0.")
     if not ratings:
         raise UsageError("The table holds no judgement.", f"Columns: {', '.join(table.header)}.")
     people = tuple(Annotator(one, now) for one in dict.fromkeys(rating.annotator for rating in ratings))
@@ -163,50 +238,57 @@ def study_of_table(data: bytes, name: str, columns: Columns, criteria: Sequence[
     return StudyCopy(study, tuple(turns), people, tuple(ratings))
 
 
-def _long(table: CsvTable, columns: Columns) -> list[Said]:
-    fixed = {"annotator": columns.annotator, "criterion": columns.criterion}
-    for needed in ("item", *(name for name, value in fixed.items() if not value)):
-        if columns.of(needed) not in table.header:
-            raise _missing(columns.of(needed), table)
-    places = {name: table.header.index(columns.of(name)) for name in FIELDS if columns.of(name) in table.header}
-    found, faults = [], []
-    for row in table.rows:
-        cells = {name: row.cells[place].strip() for name, place in places.items()} | {
-            name: value for name, value in fixed.items() if value
-        }
-        try:
-            seconds = float(cells.get("seconds") or 0)
-            moment = datetime.fromisoformat(cells["rated_at"]) if cells.get("rated_at") else None
-        except ValueError as error:
-            faults.append((row.number, str(error)))
-            continue
-        moment = moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
-        found.append(
-            Said(
-                row.number, cells["item"], cells["annotator"], cells["criterion"], cells["value"],
-                cells.get("comment", ""), seconds, moment,
-            )
-        )  # fmt: skip
-    if faults:
-        raise _refused(faults, "Seconds are numbers, times are written as 2026-03-01T12:30:00.")
+def _cells(table: CsvTable, columns: Columns) -> dict[str, tuple[str, str]]:
+    """Return criterion and annotator of each column that holds values; what is empty there is that of the row."""
+    if columns.cells:
+        return dict(columns.cells)
+    if columns.annotators:
+        return {name: (columns.criterion or "answer", name) for name in columns.annotators}
+    if columns.of("value") in table.header:
+        return {columns.of("value"): ("", "")}
+    found = {head: (one, name) for head in table.header for one, part, name in [head.partition(": ")] if part}
+    if columns.of("item") in table.header and not found and "value" in columns.names:
+        raise _missing(columns.of("value"), table)
     return found
 
 
-def _wide(table: CsvTable, row: CsvRow, columns: Columns, item: str) -> list[Said]:
-    """Return the judgements of a row; cells that are empty hold none."""
-    found = []
-    for place, head in enumerate(table.header):
-        criterion, parted, annotator = head.partition(": ")
-        if columns.annotators:
-            criterion, annotator = columns.criterion or "answer", head
+def _row(
+    row: CsvRow, places: Mapping[str, int], values: Mapping[int, tuple[str, str, str]], columns: Columns, item: str = ""
+) -> list[Said]:
+    """Return the judgements of a row; empty cells of a table with several columns of values hold none."""
+    cells = {name: row.cells[place].strip() for name, place in places.items()}
+    faults = []
+    seconds, moment = 0.0, None
+    try:
+        seconds = float(cells.get("seconds", "").replace(",", ".") or 0)
+    except ValueError:
+        faults.append(Fault(row.number, columns.of("seconds"), f"{cells['seconds']!r} is no number of seconds"))
+    try:
+        moment = datetime.fromisoformat(cells["rated_at"]) if cells.get("rated_at") else None
+    except ValueError:
+        why = f"{cells['rated_at']!r} is no time like 2026-03-01T12:30:00"
+        faults.append(Fault(row.number, columns.of("rated_at"), why))
+    moment = moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
+    where = {"item": columns.of("item")}
+    found: list[Said] = []
+    for place, (column, criterion, annotator) in values.items():
         value = row.cells[place].strip()
-        if value and (head in columns.annotators if columns.annotators else bool(parted)):
-            found.append(Said(row.number, item, annotator, criterion, value))
+        if not value and (criterion or annotator):
+            continue
+        found.append(
+            Said(
+                row.number, item or cells["item"], annotator or columns.annotator or cells["annotator"],
+                criterion or columns.criterion or cells["criterion"], value, cells.get("comment", ""), seconds, moment,
+                column, not criterion, () if found else tuple(faults),
+                where | ({} if annotator or columns.annotator else {"annotator": columns.of("annotator")})
+                | ({} if criterion or columns.criterion else {"criterion": columns.of("criterion")}),
+            )
+        )  # fmt: skip
     return found
 
 
 def _check_names(table: CsvTable, columns: Columns) -> None:
-    for name in (*columns.names.values(), *columns.annotators):
+    for name in (*filter(None, columns.names.values()), *columns.annotators, *columns.cells):
         if table.header.count(name) != 1:
             raise _missing(name, table)
 
@@ -219,21 +301,18 @@ def _missing(name: str, table: CsvTable) -> UsageError:
     )
 
 
-def _value(value: str, criterion: Criterion, values: Mapping[str, str]) -> str:
-    """Return the value of the scale that a cell means, empty where there is none."""
+def value_of(value: str, criterion: Criterion, values: Mapping[str, str]) -> str:
+    """Return the value of the scale that a cell means, empty where there is none; a spreadsheet may write 1 as 1,0."""
     value = values.get(value, value)
-    if value in criterion.scale:
+    if value in criterion.scale or criterion.is_text:
         return value
     labels = [label.casefold() for label in criterion.labels]
-    return criterion.scale[labels.index(value.casefold())] if value.casefold() in labels else ""
+    if value.casefold() in labels:
+        return criterion.scale[labels.index(value.casefold())]
+    number = _ZEROS.fullmatch(value)
+    return number[1] if number and number[1] in criterion.scale else ""
 
 
 def _choices(criterion: Criterion) -> str:
     pairs = zip(criterion.scale, criterion.labels, strict=True)
     return " or ".join(value if value == label else f"{value} ({label})" for value, label in pairs)
-
-
-def _refused(faults: Sequence[tuple[int, str]], hint: str) -> UsageError:
-    told = "; ".join(f"row {row}: {why}" for row, why in faults[:_MOST_TOLD])
-    more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
-    return UsageError(f"Nothing was imported, because of {told}{more}.", hint)

@@ -29,6 +29,7 @@ ASKED = 0.35  # what a word of the question counts that the sentence does not ha
 
 _CELL = re.compile(r"(?<!\\)\|")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?")
+_QUARTER = re.compile(r"\bthree[ -]months?\b", re.IGNORECASE)  # what the column of a quarter is called in a filing
 _ENDINGS = ("ing", "ed", "es", "s")
 
 
@@ -155,6 +156,8 @@ class Surroundings:
         naming = top == number or column == 0
         cell = frozenset() if naming else frozenset(stems(f"{name} {label}"))
         near.update(dict.fromkeys([*stems(masked), *stems(f"{name} {label}")], 1.0))
+        if _QUARTER.search(name):
+            near["quarter"] = 1.0
         return near, cell, naming
 
     def _section(self, top: int, number: int) -> str:

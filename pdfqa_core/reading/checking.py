@@ -20,7 +20,7 @@ from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
 from pdfqa_core.reading.same_words import says_the_same
-from pdfqa_core.reading.verdicts import agreement, misordered, sets_against, signs
+from pdfqa_core.reading.verdicts import agreement, exchanged, misordered, sets_against, signs
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import compared_terms, content_terms, sentences, terms
 from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, Support
@@ -33,6 +33,7 @@ NAMED = 0.1  # how much worse than the best one a passage may match that the mod
 NEWS = 0.3  # how much better a passage matches that has all words which the question has not, and so the answer
 NEAR = 0.1  # how much worse than the best one a sentence of another page may match to be cited too
 IN_ROW = 0.6  # how well a number must fit a cell of a table for its row to be the quote
+LABELLED = 0.45  # how well a number matches its row where the sentence has the row's whole label
 
 FEW = 4  # content terms below which a sentence says too little to be compared without the question it answers
 
@@ -110,7 +111,7 @@ class Checker:
             own = _own(sentence)
             known_too = [(cell[1].words, "")] if cell is not None and cell[1].said_by(own) else []
             aligned = align(own, [*passages, *known_too], question, short=short) if english else []
-            fitting = [_in_row(found, hits, aligned) for found in (single if short else matches)]
+            fitting = [_in_row(found, hits, aligned, own) for found in (single if short else matches)]
             if known_too:
                 fitting = [replace(found, row=1.0) if _of_row(found, hits, cell) else found for found in fitting]
             news = frozenset[str]()
@@ -161,7 +162,10 @@ class Checker:
             return Support.SUPPORTED if same else Support.PARTLY
         if not is_statement(sentence, question) or any(one.own is None for one in aligned):
             return Support.PARTLY
-        if misordered(sentence) or sets_against(sentence):
+        rivalled = best.row == LABELLED and any(  # another column fits as well
+            one.rival >= (one.own or 0.0) for one in aligned if one.home and one.home.cell
+        )
+        if rivalled or misordered(sentence) or sets_against(sentence) or exchanged(sentence, best.quote.text):
             return Support.PARTLY
         said, quote = [*passages], best.quote.text
         if cell is not None:
@@ -231,16 +235,22 @@ def _own(sentence: str) -> str:
     return sentence[preamble.end() :] if preamble else sentence
 
 
-def _in_row(found: Match, hits: Sequence[Hit], aligned: Sequence[Aligned]) -> Match:
-    """Return a match with a row of a table as good as a number of the sentence fits one of its cells."""
+def _in_row(found: Match, hits: Sequence[Hit], aligned: Sequence[Aligned], sentence: str) -> Match:
+    """Return a match with a row of a table as good as a number of the sentence fits one of its cells.
+
+    A row whose whole label the sentence has is the quote of such a number also where other words differ.
+    """
     quote = found.quote
-    fits = [
-        one.own or 0.0
+    cells = [
+        one
         for one in aligned
-        if one.home is not None and one.home.cell and (one.own or 0.0) >= max(one.rival, IN_ROW)
-        and one.passage < len(hits) and hits[one.passage] is quote.hit
+        if one.home is not None and one.home.cell and one.passage < len(hits) and hits[one.passage] is quote.hit
         and quote.start <= one.home.fact.start < quote.end and len(quote.parts) == 1
     ]  # fmt: skip
+    fits = [one.own or 0.0 for one in cells if (one.own or 0.0) >= max(one.rival, IN_ROW)]
+    label = set(stems(quote.label))
+    if cells and not fits and label and label <= set(stems(sentence)):
+        fits = [LABELLED]
     return replace(found, row=max(fits)) if fits else found
 
 

@@ -24,7 +24,7 @@ _DATES = tuple(
         rf"\b{_MONTH}(?:,?\s+{_YEAR})?", _BARE_YEAR,
     )
 )  # fmt: skip
-_WORD = r"(?:[A-Z][\w’'&.-]*\w|[A-Z])"
+_WORD = r"(?:[A-Z][\w’'&.-]*\w|[A-Z]|[a-z]{1,2}[A-Z]\w*)"  # iPhone and eBay too
 _NAME = re.compile(rf"\b{_WORD}(?:(?: (?:of|the|de|van|von|and|&))? {_WORD})*")
 _CURRENCY = re.compile(r"(?:[$€£¥]|\b(?:USD|EUR|GBP))\s*\(?$")
 _MONEY = re.compile(r"\s*(?:dollars?|euros?|cents?|pounds?|USD|EUR|GBP)\b", re.IGNORECASE)
@@ -111,7 +111,7 @@ def facts(text: str) -> list[Fact]:
             if first and first[0].strip().casefold() in STOP_WORDS:
                 start += first.end()
             else:
-                initial = first is not None and first.end() == len(match[0])
+                initial = first is not None and first.end() == len(match[0]) and match[0][1:].islower()
         if end - start > 1 and free(start, end) and not _UNIT.fullmatch(text, start, end):
             found.append(Fact(start, end, "name", words=frozenset(bare_terms(text[start:end])), initial=initial))
     return sorted(found, key=lambda fact: fact.start)

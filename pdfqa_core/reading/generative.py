@@ -19,7 +19,7 @@ from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.extremes import first_extreme
-from pdfqa_core.reading.guard import about, flaw, plainly
+from pdfqa_core.reading.guard import about, counts_else, flaw, plainly
 from pdfqa_core.reading.matching import language_of
 from pdfqa_core.reading.numbers import numbers
 from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
@@ -31,6 +31,8 @@ from pdfqa_core.text import sentences
 from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
 
 UNSUPPORTED = "said nothing that the passages say"
+COUNTED_ELSE = "counted something else than was asked for"
+UNANSWERED = frozenset({UNSUPPORTED, COUNTED_ELSE})  # after these the nearest sentences are no answer
 MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
 
 
@@ -204,7 +206,7 @@ class GenerativeReader:
         quote = yield from self._attempt(question, evidence, messages, reading, stop)
         if (
             not quote.flaw
-            and found[-1].flaw == UNSUPPORTED
+            and found[-1].flaw in UNANSWERED
             and not is_set(stop)
             and not about(quote.text, question, language_of(evidence.hits))
         ):
@@ -212,7 +214,7 @@ class GenerativeReader:
         found.append(quote)
         if not found[-1].flaw or is_set(stop):
             return found
-        if UNSUPPORTED in (attempt.flaw for attempt in found):
+        if UNANSWERED & {attempt.flaw for attempt in found}:
             return [*found, _Attempt("", None, declined=True)]
         reader = ExtractiveReader(passages=self.passages, checker=self.checker)
         for event in reader.read(question, evidence.hits, stop=stop):
@@ -259,7 +261,9 @@ class GenerativeReader:
         ranks = {number: hit.rank for number, hit in enumerate(evidence.in_order(), 1)}  # by the prompt's numbers
         named = [(place, ranks[number]) for place, number in markers if number in ranks]
         checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
-        if all(sentence.support is Support.NOT_FOUND for sentence in checked.sentences):
+        if counts_else(text, question):
+            wrong = COUNTED_ELSE
+        elif all(sentence.support is Support.NOT_FOUND for sentence in checked.sentences):
             wrong = UNSUPPORTED
         elif (amount := _left_out_amount(question, text, checked)) and not is_set(stop):
             text = f"{text} {amount}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import stems
+from pdfqa_core.reading.numbers import numbers
 from pdfqa_core.text import content_terms, terms
 
 _PROMPT = re.compile(
@@ -35,6 +36,18 @@ _SOURCE = re.compile(
     re.IGNORECASE,
 )
 _YES_OR_NO = re.compile(r"\W*(?:yes|no|not)\b", re.IGNORECASE)
+_VERBS = (
+    "is are was were do does did can could will would shall should has have had may might must live lives work works "
+    "in of on at to from for with per there that who"
+)
+_HOW_MANY = re.compile(rf"\bhow many ((?:[\w'’-]+ ){{0,3}}?[\w'’-]+) (?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\s+(?P<noun>[a-z]{3,}s)\b")
+# What is another word for the same amount: of time, size, money, or a number again.
+_MEASURES = frozenset(
+    "seconds minutes hours days weeks months years decades times euros dollars cents pounds metres meters miles feet "
+    "inches litres liters grams tons tonnes degrees points dozens hundreds thousands millions billions percents "
+    "was has this its plus less versus per".split()
+)
 ABOUT = 0.4  # share of the question's words
 HEADING_WORDS = 12  # a line that ends without a full stop is taken for a heading up to this many
 
@@ -60,7 +73,8 @@ def flaw(text: str, question: str, headings: Sequence[str] = (), language: str =
         return "repeated its instructions"
     if text.rstrip().endswith((":", "?")) or (_ANNOUNCED.fullmatch(text) and len(terms(text)) <= HEADING_WORDS):
         return "announced an answer and gave none"
-    if said <= set(content_terms(question, language)) and not _YES_OR_NO.match(text):
+    asked = set(content_terms(question, language)) | _initials(question)
+    if said <= asked and not _YES_OR_NO.match(text):
         return "repeated the question"
     line = " ".join(terms(text))
     if not text.rstrip().endswith((".", "!")) and any(line in " ".join(terms(heading)) for heading in headings):
@@ -68,10 +82,32 @@ def flaw(text: str, question: str, headings: Sequence[str] = (), language: str =
     return ""
 
 
+def _initials(question: str) -> set[str]:
+    """Return what three and more of a question's words in a row are abbreviated to; nothing where that is asked for."""
+    words = terms(question)
+    if {"abbreviation", "acronym", "short", "abbreviated", "called", "stand"} & set(words):
+        return set()
+    first = "".join(word[0] for word in words)
+    return {first[a:b] for a in range(len(first)) for b in range(a + 3, min(len(first), a + 6) + 1)}
+
+
 def about(text: str, question: str, language: str = ENGLISH) -> bool:
     """Return whether a text has at least ABOUT of what the question is about, by the stems of its words."""
     asked = set(stems(question, language))
     return len(asked & set(stems(text, language))) >= ABOUT * len(asked)
+
+
+def counts_else(text: str, question: str) -> bool:
+    """Return whether all numbers of a text count something else than an English question does: "84 flats" for people.
+
+    Of 69 people's answers to "how many" (CLAPnq, COVID-QA, MT-RAG), none is one.
+    """
+    asked = _HOW_MANY.search(question)
+    found = numbers(text)
+    if asked is None or not found or set(stems(asked[1])) & set(stems(text)):
+        return False
+    nouns = [_COUNTED.match(text, number.end) for number in found]
+    return all(noun is not None and noun["noun"] not in _MEASURES for noun in nouns)
 
 
 class Opening:

@@ -24,8 +24,8 @@ LEAST_SIMILARITY = 0.3  # what is estimated of sentences that share next to noth
 class Quote:
     """A piece of a passage: what it says, where it stands, its terms, and the sentences it is made of.
 
-    `text` is `hit.passage.text[start:end]`. `parts` and `terms` are what a reader is told: the same, or for a row of a
-    table the row with the names of its columns.
+    `text` is `hit.passage.text[start:end]`. `parts` and `terms` are what a reader sees: the same, or for a row of a
+    table, which has a `label`, the row with the names of its columns.
     """
 
     hit: Hit
@@ -35,6 +35,7 @@ class Quote:
     end: int
     terms: Counter[str]
     parts: tuple[str, ...]
+    label: str = ""
 
     @property
     def language(self) -> str:
@@ -108,7 +109,7 @@ def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
     """
     text, language = hit.passage.text, hit.passage.language
     found = tables(text)
-    rows = {row.start: row.words for table in found for row in table.rows}
+    rows = {row.start: row for table in found for row in table.rows}
     silent = {start for table in found for start, _ in table.head}
     silent |= {row.start for table in found for row in table.rows if not row.values}
     bounds = [bound for bound in sentences(text, language) if bound[0] not in silent]
@@ -125,9 +126,10 @@ def quotes(hit: Hit, longest: int = LONGEST_QUOTE) -> Iterator[Quote]:
                 span, first, last = place
                 if (first, last) != (start, end) and size > 1:
                     continue
-            parts = tuple(text[a:b] for a, b in run) if size > 1 else (rows.get(start, text[first:last]),)
+            row = rows.get(start) if size == 1 else None
+            parts = (row.words,) if row else tuple(text[a:b] for a, b in run) if size > 1 else (text[first:last],)
             terms = Counter(compared_terms(" ".join(parts), language))
-            yield Quote(hit, span, text[first:last], first, last, terms, parts)
+            yield Quote(hit, span, text[first:last], first, last, terms, parts, row.label if row else "")
 
 
 def match(sentence: str, quote: Quote, similarity: float | None = None) -> Match:

@@ -85,7 +85,7 @@ class Form:
     verdict: Verdict | None = None
 
     def instruction(self, question: str, kind: QuestionType) -> str:
-        """Return the instruction for a question; one that asks for two things is told to answer both."""
+        """Return the instruction for a question; one with two questions in it adds that both are to be answered."""
         return f"{self.instructions[kind]} {PARTS}" if asks_twice(question) else self.instructions[kind]
 
 

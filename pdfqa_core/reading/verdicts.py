@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import pairwise
 
 from pdfqa_core.languages import STOP_WORDS
@@ -17,6 +18,7 @@ from pdfqa_core.reading.alignment import Aligned, stem, stems
 from pdfqa_core.reading.facts import Fact, facts
 from pdfqa_core.text import bare_terms
 
+COPIED = 0.8  # how like its quote (of 1) a sentence is that was copied from it
 WIDEST = 0.5  # margins beyond this say nothing more
 
 # What a sentence must not turn round: it holds one of a pair where its quote holds the other.
@@ -182,6 +184,25 @@ def sets_against(sentence: str) -> bool:
     Such a half has no words of its own that could be compared with a passage.
     """
     return _HALF.search(sentence) is not None
+
+
+def exchanged(sentence: str, quote: str) -> bool:
+    """Return whether a sentence is a copy of its quote with another name: "iPad" where it says "Services".
+
+    "The company" and "it" may give way to a name.
+    """
+    said, there = _WORD.findall(sentence), _WORD.findall(quote)
+    matcher = SequenceMatcher(None, [word.casefold() for word in said], [word.casefold() for word in there], False)
+    blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
+    if matcher.ratio() < COPIED:
+        return False
+    names = {word for fact in facts(sentence) if fact.kind == "name" and not fact.initial for word in fact.words}
+    for kind, a, b, c, d in blocks:
+        ours, theirs = {word.casefold() for word in said[a:b]}, [word.casefold() for word in there[c:d]]
+        capital = any(word[:1].isupper() for word in there[c:d]) and not STOP_WORDS & set(theirs)
+        if kind == "replace" and capital and ours & names and not ours & names & set(bare_terms(quote)):
+            return True
+    return False
 
 
 # ------------------------------------------------------------------ weights

@@ -259,7 +259,7 @@ class Services:
         return opened.model_copy(update={"llm": self.models.language.settings})
 
     def ask_before_writing(self, may_write: Callable[[], None]) -> None:
-        """Have `may_write` called before each change of the database; it raises what is said to whoever may not."""
+        """Have `may_write` called before each change of the database; it raises the error for whoever may not."""
         self._store.database.may_write = may_write
 
     def close(self) -> None:

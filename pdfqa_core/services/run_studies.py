@@ -13,7 +13,7 @@ from pdfqa_core.services.runs_together import RunsTogether
 from pdfqa_core.services.study_setup import PAIRWISE, StudySetup
 from pdfqa_core.study_types import GoldPassage, ItemDetails, Study
 
-REFUSED = "(refused to answer)"  # stands for the answer where there is none
+REFUSED = "(refused to answer)"  # what annotators read in place of a refused answer
 
 
 class RunStudies:

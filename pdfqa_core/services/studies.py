@@ -203,13 +203,20 @@ class StudyService:
                 found.append(replace(one, revision=True))
         return tuple(found)
 
-    def take(self, owner: str, study_id: str, ratings: Sequence[Rating]) -> None:
-        """Save ratings that were made elsewhere, all or none. Raises UsageError as `save`."""
+    def take(self, owner: str, study_id: str, ratings: Sequence[Rating], sign_in: Sequence[str] = ()) -> None:
+        """Save ratings that were made elsewhere, all or none; those that say nothing new are left out.
+
+        `sign_in` are annotators who are not in the study yet. Raises UsageError as `save`.
+        """
         study = self._require_open(owner, study_id)
+        counting = annotation.by_annotator(self._studies.ratings(study_id))
         by_name: dict[str, list[Rating]] = {}
         for one in ratings:
-            by_name.setdefault(one.annotator, []).append(one)
-        self._studies.save_ratings([one for name, own in by_name.items() for one in self._revised(study, name, own)])
+            before = counting.get(one.annotator, {}).get((one.item_id, one.criterion))
+            if before is None or before.value != one.value or one.comment not in ("", before.comment):
+                by_name.setdefault(one.annotator, []).append(one)
+        new = [one for name, own in by_name.items() for one in self._revised(study, name, own)]
+        self._studies.save_ratings(new, sign_in=sign_in)
         self.look_if_open(owner, study_id)
 
     def save_rest(

@@ -7,18 +7,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pdfqa_core.csv_format import write_csv
+from pdfqa_core.csv_format import CsvTable, as_utf8, read_csv, write_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.frames import write_frame
 from pdfqa_core.exports.study_zip import read_study, write_study
 from pdfqa_core.protocols import rating_tables
+from pdfqa_core.protocols.rating_columns import Choices, choices_of, template
 from pdfqa_core.protocols.rating_tables import Columns
 from pdfqa_core.protocols.study_agreement import with_others
 from pdfqa_core.services.rated_study import RatingsFile
 from pdfqa_core.services.rosters import read_plan
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_reports import HIDDEN, file_name
-from pdfqa_core.storage.records import StudyCopy
+from pdfqa_core.storage.records import SEAT, StudyCopy
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.study_types import Criterion, Study
 
@@ -60,26 +61,55 @@ class StudyFiles:
         copy = rating_tables.study_of_table(data, name.strip(), columns, self._studies.criteria)
         return self._store.put(owner, copy)
 
-    def add_ratings(self, owner: str, study_id: str, data: bytes, columns: Columns, sign_in: Sequence[str] = ()) -> int:
+    def add_ratings(
+        self, owner: str, study_id: str, data: bytes, columns: Columns, sign_in: Sequence[str] = (), *,
+        on_page: bool = False, all_named: bool = False,
+    ) -> int:  # fmt: skip
         """Save the ratings of a table in a study, all or none; return how many. `sign_in` are new annotators in it.
 
-        Raises UsageError that names the rows: an item, annotator, criterion or value that the study does not know.
+        With `all_named` everybody is whom the table names and who is not there yet. `on_page`: ratings of somebody who
+        was invited are refused, as they rate by their own link. Raises UsageError for anybody but the owner, and one
+        that names the cells: an item, annotator, criterion or value that the study does not know.
         """
+        _require_owner(owner)
         found = self._studies.rated(owner, study_id)
         criteria = with_others(found.criteria, found.ratings)
-        said = rating_tables.read_said(_as_csv(data), columns)
+        said = rating_tables.read_said(as_csv(data), columns)
+        there = {name.casefold() for name in (*found.progress, *sign_in)}
+        new = {one.annotator.casefold(): one.annotator for one in reversed(said) if all_named and one.annotator}
+        sign_in = [*sign_in, *(name for key, name in new.items() if key not in there)]
         names = list(dict.fromkeys((*found.progress, *sign_in)))
         ratings = rating_tables.ratings_of(said, found.study, found.turns, names, criteria, columns.values)
-        for name in sign_in:
-            self._studies.sign_in(owner, study_id, name)
-        self._studies.take(owner, study_id, ratings)
+        for name in dict.fromkeys((*sign_in, *(one.annotator for one in ratings))) if on_page else sign_in:
+            self._studies.check_name(owner, study_id, name)
+        self._studies.take(owner, study_id, ratings, sign_in)
         return len(ratings)
 
+    def table(self, owner: str, study_id: str, data: bytes) -> tuple[CsvTable, Choices]:
+        """Return a table of ratings, and what its columns can hold, for the owner. Raises UsageError."""
+        _require_owner(owner)
+        table = read_csv(as_csv(data))
+        found = self._studies.rated(owner, study_id)
+        criteria = with_others(found.criteria, found.ratings)
+        return table, choices_of(found.turns, criteria, list(found.progress))
 
-def _as_csv(data: bytes) -> bytes:
+    def template(self, owner: str, study_id: str) -> RatingsFile:
+        """Return a table of a study's items to fill in, without anybody's ratings, for the owner. Raises UsageError."""
+        _require_owner(owner)
+        found = self._studies.rated(owner, study_id)
+        data = template(found.turns, found.criteria, list(found.progress))
+        return RatingsFile(file_name("to-rate", found.study.name, "csv"), data, len(found.turns))
+
+
+def _require_owner(owner: str) -> None:
+    if owner.startswith(SEAT):
+        raise UsageError("Ratings of a spreadsheet are brought in by the owner of the study.", "Send them the table.")
+
+
+def as_csv(data: bytes) -> bytes:
     """Return a table of ratings as CSV; JSON lines and Parquet, as ratings are exported too, are turned into it.
 
-    Raises UsageError that names the line.
+    Text may be in the encodings of `as_utf8`. Raises UsageError that names the line.
     """
     if data[: len(_PARQUET)] == _PARQUET:
         from pandas import read_parquet
@@ -89,7 +119,7 @@ def _as_csv(data: bytes) -> bytes:
         except (ValueError, OSError) as error:
             raise UsageError(f"The Parquet file cannot be read: {error}.", "Export it again.") from error
     if not data.lstrip().startswith(b"{"):
-        return data
+        return as_utf8(data)
     rows = []
     for number, line in enumerate(data.splitlines(), start=1):
         if not line.strip():

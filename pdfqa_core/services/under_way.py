@@ -85,7 +85,7 @@ class Written:
 class UnderWay:
     """What is being written, each in a thread of its own, at most one for an owner and a subject.
 
-    `kind` names it in the tasks, `busy` is what somebody is told who begins it a second time.
+    `kind` names it in the tasks, `busy` is the error of whoever begins it a second time.
     """
 
     def __init__(self, kind: str, busy: str, hint: str, tasks: Tasks) -> None:

@@ -225,27 +225,8 @@ class Studies:
         Raises UsageError if the name is empty, over 80 characters, not one of those that the study names where it
         names them, that of somebody who was taken out, or if the study does not exist.
         """
-        name = checked_name(name)
-        where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
         with self._database.write() as connection:
-            study = connection.execute(
-                select(studies.c.name, studies.c.invited).where(studies.c.id == study_id)
-            ).first()
-            if study is None:
-                raise UsageError("There is no such study.", "It may have been removed.")
-            known = connection.execute(select(annotators.c.name, annotators.c.removed_at).where(*where)).first()
-            if known is not None and known.removed_at is not None:
-                raise UsageError(f"{known.name} was taken out of “{study.name}”.", "Its owner can bring them back.")
-            if known is not None:
-                return str(known.name)
-            if study.invited:
-                names = connection.scalars(select(annotators.c.name).where(annotators.c.study_id == study_id, HERE))
-                raise UsageError(
-                    f"Nobody called {name!r} is asked to rate “{study.name}”.",
-                    f"Choose one of: {', '.join(sorted(names))}. Its owner can add a name.",
-                )
-            add_annotator(connection, study_id, name)
-        return name
+            return _sign_in(connection, study_id, checked_name(name))
 
     def people(self, study_id: str) -> tuple[Annotator, ...]:
         """Return who was invited or signed in, in this order, also those who were taken out."""
@@ -261,16 +242,18 @@ class Studies:
         """Return the names of those who were invited or signed in, in this order, but for those taken out."""
         return tuple(one.name for one in self.people(study_id) if one.removed_at is None)
 
-    def save_ratings(self, new: Sequence[Rating], *, seen: int | None = None) -> None:
+    def save_ratings(self, new: Sequence[Rating], *, seen: int | None = None, sign_in: Sequence[str] = ()) -> None:
         """Append ratings, all or none; when this returns they are on the disk.
 
-        `seen` is the `last_id` that the one who rates saw. Raises UsageError if an annotator has not signed in or an
-        item is not part of the study, or (ConflictError) if the same annotator has given one of the items another
-        value since then, in another window.
+        `seen` is the `last_id` that the one who rates saw; `sign_in` are annotators who sign in by it. Raises
+        UsageError as `sign_in`, or if an annotator has not signed in, an item is not part of the study, or
+        (ConflictError) the same annotator has given one of the items another value since then, in another window.
         """
         with self._database.write() as connection:
             for rating in new if seen is not None else ():
                 _require_seen(connection, rating, seen or 0)
+            for name in sign_in if new else ():
+                _sign_in(connection, new[0].study_id, checked_name(name))
             rows = [{**row_of(ratings, rating), "annotator_key": name_key(rating.annotator)} for rating in new]
             for study_id, turn_id in {(row["study_id"], row["turn_id"]) for row in rows}:
                 _require_item(connection, study_id, turn_id)
@@ -411,6 +394,26 @@ def _require_item(connection: Connection, study_id: str, turn_id: str) -> None:
     query = select(study_turns.c.turn_id).where(study_turns.c.study_id == study_id, study_turns.c.turn_id == turn_id)
     if connection.scalar(query) is None:
         raise UsageError(f"The item {turn_id!r} is not part of this study.", "Open the study again.")
+
+
+def _sign_in(connection: Connection, study_id: str, name: str) -> str:
+    study = connection.execute(select(studies.c.name, studies.c.invited).where(studies.c.id == study_id)).first()
+    if study is None:
+        raise UsageError("There is no such study.", "It may have been removed.")
+    where = (annotators.c.study_id == study_id, annotators.c.name_key == name_key(name))
+    known = connection.execute(select(annotators.c.name, annotators.c.removed_at).where(*where)).first()
+    if known is not None and known.removed_at is not None:
+        raise UsageError(f"{known.name} was taken out of “{study.name}”.", "Its owner can bring them back.")
+    if known is not None:
+        return str(known.name)
+    if study.invited:
+        names = connection.scalars(select(annotators.c.name).where(annotators.c.study_id == study_id, HERE))
+        raise UsageError(
+            f"Nobody called {name!r} is asked to rate “{study.name}”.",
+            f"Choose one of: {', '.join(sorted(names))}. Its owner can add a name.",
+        )
+    add_annotator(connection, study_id, name)
+    return name
 
 
 def _require_annotator(connection: Connection, study_id: str, key: str) -> None:

@@ -61,6 +61,9 @@ def build(services: Services, session: gr.State) -> Shown:
     made.success(None, parts.message, None, js=fetch)
     parts.missed.wire(services, parts.work, session)
     parts.people.wire(services, parts.study, session)
+    parts.spreadsheet.wire(
+        services, parts.study, session, outputs, parts.file, lambda one, now: handlers.show(Work(one), now)
+    )
     parts.protocol.wire(
         services, parts.work, session, outputs, parts.message, lambda one, now: handlers.show(Work(one), now),
         handlers.go_on,
@@ -113,6 +116,7 @@ class Handlers:
             parts.name: gr.Textbox(value="", visible=to_type),
             parts.begin: gr.Button(visible=to_type),
             parts.own: gr.Accordion(visible=bool(study)),
+            parts.spreadsheet.fold: gr.Accordion(visible=bool(study)),
             parts.sign_in: gr.Group(visible=not signed_in and not work.deciding and mine),
             parts.rating: gr.Group(visible=signed_in and not work.deciding),
             parts.who: gr.Button(f"{work.annotator}: sign out", visible=signed_in and mine),

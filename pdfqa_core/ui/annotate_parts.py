@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.ui import annotate_view
+from pdfqa_core.ui.annotate_import import ImportParts
 from pdfqa_core.ui.annotate_new import NewStudyParts
 from pdfqa_core.ui.annotate_results import ResultParts
 from pdfqa_core.ui.components import live_html, switch
@@ -66,6 +67,7 @@ class Parts:
                     with gr.Accordion("This study", open=False, elem_id="annotate-manage", visible=False) as self.own:
                         self.manage = live_html(elem_id="annotate-setup", padding=True)
                     self.people = People()
+                    self.spreadsheet = ImportParts()
                     self.new = NewStudyParts()
                     self.protocol.form()
                 with gr.Group(visible=False) as self.rating:
@@ -91,7 +93,7 @@ class Parts:
         """Return all that handlers fill, for events that may change any."""
         return [
             self.session, self.work, self.item, self.page, self.message, self.sign_in, self.study, self.names,
-            self.name, self.begin, self.own, self.manage, self.new.conversations, self.new.run, self.rating,
-            self.form, self.comment, self.bar, self.dispute, self.who, self.results, self.missing,
-            *self.reports.all(), *self.protocol.all(),
+            self.name, self.begin, self.own, self.spreadsheet.fold, self.manage, self.new.conversations,
+            self.new.run, self.rating, self.form, self.comment, self.bar, self.dispute, self.who,
+            self.results, self.missing, *self.reports.all(), *self.protocol.all(),
         ]  # fmt: skip

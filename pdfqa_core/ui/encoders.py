@@ -51,7 +51,7 @@ class Handlers:
             "download": lambda changes: changes.files.encoders.download(name),
             "stop": lambda changes: changes.files.encoders.downloads.stop(name),
             "use": lambda changes: changes.use_encoder(name),
-            "remove": lambda changes: changes.remove_encoder(name),
+            "remove": lambda changes: changes.remove_encoder(name, session.settings.retrieval),
         }
         action, message = data.get("action", ""), ""
         try:

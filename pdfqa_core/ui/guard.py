@@ -1,4 +1,4 @@
-"""One guard for all handlers of the page: what one of them raises is told in words, beside what caused it.
+"""One guard for all handlers of the page: an error is shown in words, beside what caused it.
 
 Each column of a tab ends in a place for such words, which stays in view. A handler that fails changes nothing else on
 the page; the words go when something in the same column is done with success.

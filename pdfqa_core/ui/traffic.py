@@ -113,7 +113,7 @@ class Traffic:
             await self._limited(scope, receive, send, LARGEST_OTHER)
 
     def _too_often(self, path: str, address: str) -> str:
-        """Return what is said to an address that asks too often; empty where it does not."""
+        """Return the refusal of an address that asks too often; empty where it does not."""
         if path in SIGN_IN_PATHS and not self._sign_ins.take(address):
             return "Too many tries to sign in. Wait a minute."
         if self._requests is not None and not self._requests.take(address):

@@ -104,10 +104,7 @@ class Compare:
             words = f"{name} searches now, by {how}. The documents are got ready for it in the background."
             return replace(state, model=name), session, render("models_said", words=words)
         if action == "remove":
-            retrieval = session.settings.retrieval
-            if name in (retrieval.embedding_model, retrieval.late_model):
-                raise UsageError(f"{name} is in use.", "Use another model first.")
-            self.services.models.changes().remove_encoder(name)
+            self.services.models.changes().remove_encoder(name, session.settings.retrieval)
             return replace(state, model=""), session, render("models_said", words=f"{name} was deleted.")
         return replace(state, model=name), session, ""
 

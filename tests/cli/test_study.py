@@ -77,7 +77,7 @@ def test_a_study_goes_to_another_workspace_and_ratings_come_in(run, rated, tmp_p
     table.write_text(table.read_text("utf-8-sig").replace("answer: Ben", "answer: Dan"), "utf-8")
     refused = run("study", "add-ratings", table)
     assert refused.status == 2
-    assert "row 2: nobody called 'Dan' has signed in" in refused.err
+    assert "row 2, column 'answer: Dan': nobody called 'Dan' has signed in" in refused.err
     added = run("study", "add-ratings", table, "--sign-in", "Dan", "--json")
     assert added.data == {"study": "Pilot", "ratings": 32}
 

@@ -209,11 +209,11 @@ def test_an_encoder_is_switched_for_good_and_the_index_is_made_again(opened, tmp
         threading.Event().wait(0.05)
     assert services.indexes.ready(LOCAL_OWNER, now)
     with pytest.raises(PdfQAError, match="is in use"):
-        services.models.changes().remove_encoder(NAME)
+        services.models.changes().remove_encoder(NAME, Settings().retrieval)
     assert opened().settings.retrieval.embedding_model == NAME  # the next start knows it
     services.models.changes().use_encoder("")
     assert services.settings.retrieval.embedding_model == ""
-    services.models.changes().remove_encoder(NAME)
+    services.models.changes().remove_encoder(NAME, Settings().retrieval)
     assert not (tmp_path / "models" / "text-encoders" / NAME).exists()
     assert read_settings(services.workspace, {}).retrieval.embedding_model == ""
 

@@ -1,4 +1,5 @@
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -336,3 +337,50 @@ IN_MILLIONS = """Net sales (dollars in millions):
 def test_an_amount_is_known_in_the_scale_of_its_table(amount):
     checked = run(Checker(), f"Net sales of products in June 2022 were {amount}.", hits(IN_MILLIONS))
     assert [(one.support, one.numbers) for one in checked.sentences] == [(Support.SUPPORTED, ())]
+
+
+SPENDING = """\
+| | Three Months Ended April 1, 2023 | Three Months Ended March 26, 2022 | Six Months Ended April 1, 2023 |
+| --- | --- | --- | --- |
+| Research and development | $ 7,457 | $ 6,387 | $ 15,166 |
+| Selling, general and administrative | 6,201 | 6,193 | 12,808 |"""
+
+
+@pytest.mark.parametrize(
+    ("text", "support"),
+    [
+        ("What the company paid for research and development during that quarter came to $7,457 million.", True),
+        ("What the company paid for advertising during that quarter came to $7,457 million.", False),
+        ("What the company paid for research and development during that quarter came to $8,457 million.", False),
+    ],
+)
+def test_a_row_whose_whole_label_is_said_is_the_quote_of_its_number(text, support):
+    checked = check(text, hits(f"The table shows expenses (dollars in millions).\n\n{SPENDING}"))
+    quoted = [citation.quote.startswith("| Research") for citation in checked.citations]
+    assert any(quoted) is support
+
+
+SEGMENTS = (
+    "iPad net sales decreased in 2023 due primarily to lower net sales of iPad Air. "
+    "Services net sales increased in 2023 due primarily to higher net sales from cloud services and music. "
+    "The Company bought back its shares for $19.1 billion during the quarter and paid dividends."
+)
+ABOUT = "net sales increased in 2023 due primarily to higher net sales from cloud services and music."
+BOUGHT = "Apple bought back its shares for $19.1 billion during the quarter and paid dividends."
+
+
+@pytest.mark.parametrize(
+    ("text", "support"),
+    [(f"iPad {ABOUT}", Support.PARTLY), (f"Services {ABOUT}", Support.SUPPORTED), (BOUGHT, Support.SUPPORTED)],
+)
+def test_a_copy_with_another_name_is_not_supported(text, support):
+    found = hit(SEGMENTS)
+    found = replace(found, passage=replace(found.passage, heading="Apple Inc. · Segments"))
+    assert supports(text, [found]) == [support]
+
+
+def test_the_name_of_a_product_is_a_fact_also_with_a_small_letter_first():
+    services = hits("Services net sales increased during the second quarter due primarily to advertising.")
+    said = "iPad net sales increased during the second quarter due primarily to advertising."
+    assert supports(said, services) == [Support.PARTLY]
+    assert supports(said.replace("iPad", "Services"), services) == [Support.SUPPORTED]

@@ -16,6 +16,12 @@ def test_numbers_dates_ordinals_and_names_are_facts():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("first", "initial"), [("Sales", True), ("iPad", False), ("eBay", False), ("NASA", False)])
+def test_a_capital_at_the_beginning_makes_no_name_but_one_inside_does(first, initial):
+    (name,) = facts(f"{first} grew a little.")
+    assert (name.kind, name.initial) == ("name", initial)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same", "rivals"),
     [

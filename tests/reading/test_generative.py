@@ -17,7 +17,6 @@ from pdfqa_core.reading.prompts import (
     IT_IS_SO,
     PARTS,
     PLAIN,
-    QUOTE,
     Form,
     Verdict,
 )
@@ -212,51 +211,6 @@ def test_a_model_that_declines_is_a_refusal(fake_llm):
     assert answer.text == INSUFFICIENT_CONTEXT
     assert answer.citations == ()
     assert "The passages do not mention parking." in answer.notes[0]
-
-
-FLAWED = [
-    "",
-    "How much is the deductible?",
-    "The answer to the question is:",
-    'Passage 1: """',
-    "Dragons sleep in May.",
-]
-
-
-@pytest.mark.parametrize("reply", FLAWED)
-def test_what_is_no_answer_is_asked_for_again_as_a_quote(fake_llm, reply):
-    fake_llm.enqueue([reply, "The deductible is $2,000 per year."])
-    _, answer, events = read(GenerativeReader(fake_llm), "How much is the deductible?", hits(PLAN))
-    assert answer.text == "The deductible is $2,000 per year."
-    assert fake_llm.history[1][0].content.endswith(QUOTE)
-    assert answer.notes[0].startswith("What the model wrote first was put aside: it ")
-    assert Progress("asking for a quote") in events
-
-
-@pytest.mark.parametrize("reply", FLAWED[:-1])
-def test_after_two_of_them_the_nearest_sentences_are_the_answer(fake_llm, reply):
-    fake_llm.enqueue([reply, reply])
-    _, answer, _ = read(GenerativeReader(fake_llm), "How much is the deductible?", hits(PLAN))
-    assert answer.text == "The deductible is $2,000 per year."
-    assert [citation.verified for citation in answer.citations] == [True]
-    assert "nearest to the question" in answer.notes[-1]
-
-
-@pytest.mark.parametrize("replies", [(FLAWED[-1], "Dragons sleep until June."), (FLAWED[-1], ""), ("", FLAWED[-1])])
-def test_what_has_no_support_and_no_quote_is_a_refusal(fake_llm, replies):
-    fake_llm.enqueue(list(replies))
-    _, answer, _ = read(GenerativeReader(fake_llm), "How much is the deductible?", hits(PLAN))
-    assert answer.refused
-    assert answer.citations == ()
-    assert len(answer.notes) == 2
-
-
-def test_a_quote_about_something_else_is_a_refusal(fake_llm):
-    fake_llm.enqueue([FLAWED[-1], "Call us on Mondays."])
-    found = hits("The deductible is $2,000 per year. Call us on Mondays.")
-    _, answer, _ = read(GenerativeReader(fake_llm), "Which company insures the deductible?", found)
-    assert answer.refused
-    assert "quoted something else than was asked for" in answer.notes[-1]
 
 
 def test_numbers_of_the_prompt_are_not_named_in_an_answer(fake_llm):

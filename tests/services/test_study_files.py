@@ -150,7 +150,7 @@ def test_columns_words_and_people_are_mapped(store: Store) -> None:
     table = b"Turn;Verdict;Note\na1;yes;fine\nb1;incorrect;\n"
     columns = Columns({"item": "Turn", "value": "Verdict", "comment": "Note"}, annotator="cleo", criterion="answer",
                       values={"yes": "1"})  # fmt: skip
-    with pytest.raises(UsageError, match="row 2: nobody called 'cleo' has signed in"):
+    with pytest.raises(UsageError, match="row 2, column 'Verdict': nobody called 'cleo' has signed in"):
         files.add_ratings("me", study_id, table, columns)
     assert files.add_ratings("me", study_id, table, columns, ["Cleo"]) == 2
     given = studies.item("me", study_id, "Cleo", "a1").given
@@ -171,9 +171,11 @@ def test_every_wrong_row_is_told_and_nothing_is_kept(store: Store) -> None:
     with pytest.raises(UsageError) as raised:
         files.add_ratings("me", study_id, (head + good + wrong).encode(), Columns(), ["Eve"])
     assert raised.value.what == (
-        "Nothing was imported, because of row 3: there is no item 'zz'; row 4: nobody called 'Dan' has signed in; "
-        "row 5: 'maybe' is no value of answer: 1 (correct) or 0 (incorrect); row 6: 'passage' is not asked about item "
-        "'a2'; row 7: repeats row 2."
+        "Nothing was imported, because of row 3, column 'item': there is no item 'zz'; "
+        "row 4, column 'annotator': nobody called 'Dan' has signed in; "
+        "row 5, column 'value': 'maybe' is no value of answer: 1 (correct) or 0 (incorrect); "
+        "row 6, column 'criterion': 'passage' is not asked about item 'a2'; "
+        "row 7, column 'value': repeats row 2."
     )
     assert raised.value.hint == "Signed in to “Pilot”: Ada, Eve."
     assert store.studies.ratings(study_id) == ()
@@ -187,7 +189,11 @@ def test_every_wrong_row_is_told_and_nothing_is_kept(store: Store) -> None:
         ("item,value\na1,1\n", Columns({"value": "Rating"}), "The column 'Rating' is not there"),
         ("question,x\na1,1\n", Columns(), "The column 'item' is not there"),
         ("item,x\na1,1\n", Columns(), "holds no judgement"),
-        ("item,annotator,criterion,value,seconds\na1,Ada,answer,1,soon\n", Columns(), "row 2: could not convert"),
+        (
+            "item,annotator,criterion,value,seconds\na1,Ada,answer,1,soon\n",
+            Columns(),
+            "row 2, column 'seconds': 'soon' is no number",
+        ),
     ],
 )
 def test_a_table_that_cannot_be_read_says_why(store: Store, table: str, columns: Columns, words: str) -> None:
@@ -223,7 +229,7 @@ def test_judged_answers_become_a_study(store: Store) -> None:
     assert (pair.criterion, pair.annotators, pair.n, pair.agreement) == ("answer", ("Ada", "Ben"), 2, 0.5)
     with pytest.raises(UsageError, match="once two people or more"):  # Ben has not judged everything
         StudyReports(studies).results("me", study.id, "")
-    with pytest.raises(UsageError, match="row 2: 'Yes' is no value of answer") as raised:
+    with pytest.raises(UsageError, match="row 2, column 'Ada': 'Yes' is no value of answer") as raised:
         files.of_table("me", JUDGED.encode(), "Other", replace(columns, values={}))
     assert "--values" in raised.value.hint
     assert [one.name for one in studies.list("me")] == ["Judged"]

@@ -159,7 +159,11 @@ def test_encoders_forget_a_model_that_is_removed_or_comes_anew(services, plan):
     assert ended(services).model == "mine"
     new = encoders.encoder("mine")
     assert new is not old
-    Changes(services.models.language, services.models.files, encoders).remove_encoder("mine")
+    changes = Changes(services.models.language, services.models.files, encoders)
+    for section in ({"embedding_model": "mine"}, {"late_model": "mine"}):
+        with pytest.raises(PdfQAError, match="is in use"):
+            changes.remove_encoder("mine", SPLIT.changed("retrieval", **section).retrieval)
+    changes.remove_encoder("mine", SPLIT.retrieval)
     assert encoders.encoder("mine") is not new
     assert services.training.list() == ()
 

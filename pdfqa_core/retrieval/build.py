@@ -74,7 +74,9 @@ def make_retriever(index: SearchIndex, parameters: Mapping[str, Any], models: Re
 
 
 def _plain(index: SearchIndex, name: str, parameters: Mapping[str, Any], models: RetrievalModels) -> IndexRetriever:
-    own = retrievers.accepted(name, parameters)
+    own = retrievers.accepted(name, {key: value for key, value in parameters.items() if key != "index"})
+    if TOKEN_ENCODER in retrievers.parameters(name) and not index.resident:
+        raise UsageError(f"{name} does not search an index in LanceDB.", "Choose another retriever, or index memory.")
     if TOKEN_ENCODER in retrievers.parameters(name):
         own[TOKEN_ENCODER] = models.token_encoder(parameters.get("late_model", ""))
     if first := _first(name, parameters):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.interface import IndexStats, WordRules
 from pdfqa_core.retrieval.lexical import Lexical
+from pdfqa_core.retrieval.once import Once
 from pdfqa_core.retrieval.postings import Ints, Mask, Postings, TermCounts
 from pdfqa_core.retrieval.semantic import RECALL, Semantic
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
@@ -67,18 +68,14 @@ class Index:
     folder: Path | None = None
     build_seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    _shared: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
-    _locks: dict[Hashable, threading.RLock] = field(default_factory=dict, init=False, repr=False)
+    _once: Once = field(default_factory=Once, init=False, repr=False)
 
     def shared(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returned the first time for this key: derived data that retrievers share.
 
         Threads that ask for the same key wait for the first; nothing is kept where `make` raises.
         """
-        with self._locks.setdefault(key, threading.RLock()):
-            if key not in self._shared:
-                self._shared[key] = make()
-            return self._shared[key]  # type: ignore[no-any-return]
+        return self._once.get(key, make)
 
     @classmethod
     def in_memory(
@@ -124,7 +121,7 @@ class Index:
             raise UsageError("Embeddings need an encoder.", "Give one, or open the index without embeddings.")
         model, model_hash = (encoder.name, encoder.model_hash) if encoder else ("", "")
         path = root / fingerprint(recipe, model_hash)
-        with _locked(path, stop):
+        with locked(path, stop):
             build = _Build(
                 IndexFolder(path),
                 Manifest(recipe, model, model_hash),
@@ -208,7 +205,7 @@ class Index:
     @property
     def stats(self) -> IndexStats:
         """Counts, lengths and size of the index."""
-        return replace(self._counts, recall=self._shared.get(RECALL))
+        return replace(self._counts, recall=self._once.known(RECALL))
 
     @cached_property
     def _counts(self) -> IndexStats:
@@ -367,7 +364,7 @@ def _joined(
 
 
 @contextmanager
-def _locked(path: Path, stop: StopSignal | None) -> Iterator[None]:
+def locked(path: Path, stop: StopSignal | None) -> Iterator[None]:
     """Let one thread at a time build in `path`; those who wait notice a stop."""
     with _locks_lock:
         lock = _locks.setdefault(path.resolve(), threading.Lock())

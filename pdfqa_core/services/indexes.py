@@ -17,7 +17,7 @@ from pathlib import Path
 from pdfqa_core import languages
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
-from pdfqa_core.errors import ModelError, PdfQAError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
 from pdfqa_core.retrieval import (
@@ -40,6 +40,7 @@ from pdfqa_core.retrieval import (
     prepared,
     text_key,
 )
+from pdfqa_core.retrieval.lance import LanceIndex, Place, forget_document, installed
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.tasks import Tasks
@@ -55,6 +56,9 @@ BY_WORDS = (
     "The meaning of {:,} of {:,} passages has not been read yet: these were found by their words alone. Ask again when "
     "the documents are ready."
 )
+AUTO, LANCE = "auto", "lance"
+MOST_IN_MEMORY = 500_000  # passages; from there on `auto` searches on disk
+PASSAGES_PER_PAGE = 4  # about as many as windows of 120 words make of a page of 400
 OPEN_INDEXES = 8  # of each owner
 CACHED_DOCUMENTS = 500  # documents whose passages are kept in memory
 _log = logging.getLogger(__name__)
@@ -63,10 +67,13 @@ _log = logging.getLogger(__name__)
 class IndexService:
     """Passages, indexes and search over each owner's documents. Indexes are built when they are asked for.
 
-    `workspace` is the folder that the indexes lie in.
+    `workspace` is the folder that the indexes lie in; those of LanceDB may have an `address` elsewhere.
     """
 
-    def __init__(self, workspace: Path, documents: DocumentService, encoders: Encoders, tasks: Tasks) -> None:
+    def __init__(
+        self, workspace: Path, documents: DocumentService, encoders: Encoders, tasks: Tasks, address: str = ""
+    ) -> None:
+        self._address = address
         self._workspace = workspace
         self._documents = documents
         self._encoders = encoders
@@ -140,7 +147,8 @@ class IndexService:
         model = [chosen.embedding_model, chosen.embedding_precision] if self.needs_embeddings(settings) else "none"
         recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
         more = prepared(settings.retrieval.model_dump())
-        return hashlib.sha256(json.dumps([recipe, model, more, documents]).encode()).hexdigest()
+        kind = [LANCE] if self.on_disk(owner, settings) else []
+        return hashlib.sha256(json.dumps([recipe, model, more, documents, *kind]).encode()).hexdigest()
 
     def _opened_index(self, owner: str, settings: Settings) -> SearchIndex | None:
         key = self._key(owner, settings)
@@ -154,6 +162,14 @@ class IndexService:
     def needs_embeddings(settings: Settings) -> bool:
         """Whether the recipe compares meanings by an encoder."""
         return needs_embeddings(settings.retrieval.model_dump())
+
+    def on_disk(self, owner: str, settings: Settings) -> bool:
+        """Whether passages are searched on disk by LanceDB: where the settings say so, or there are too many."""
+        chosen = settings.retrieval.index
+        if chosen != AUTO:
+            return chosen == LANCE
+        pages = sum(document.page_count for document, _ in self._documents.readable(owner, settings))
+        return pages * PASSAGES_PER_PAGE >= MOST_IN_MEMORY and installed()
 
     def ready(self, owner: str, settings: Settings) -> bool:
         """Whether the index of these settings and the owner's documents is open, and every document read for it."""
@@ -209,10 +225,16 @@ class IndexService:
             document.id: partial(self._passages_of, document, reading, settings) for document, reading in documents
         }
         encoder = self.encoder(settings) if embeddings else None
+        root, sources = self._index_root(owner), {d.id: _source(d, reading) for d, reading in documents}
+        recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
+        if self.on_disk(owner, settings):
+            return LanceIndex.open_or_build(
+                Place.of(root, self._address), root, recipe, providers, encoder=encoder, sources=sources,
+                on_progress=report, stop=stop,
+            )  # fmt: skip
         return Index.open_or_build(
-            self._index_root(owner), recipes.fingerprint(settings, self._documents.wanted_reading(settings)), providers,
-            encoder=encoder, embeddings=embeddings, sources={d.id: _source(d, reading) for d, reading in documents},
-            so_far=so_far, on_progress=report, stop=stop,
+            root, recipe, providers, encoder=encoder, embeddings=embeddings, sources=sources, so_far=so_far,
+            on_progress=report, stop=stop,
         )  # fmt: skip
 
     # ------------------------------------------------------------ what is not encoded yet
@@ -269,9 +291,11 @@ class IndexService:
     ) -> Generator[Progress, None, tuple[SearchIndex, str]]:
         """Yield progress and return the index for a question, with a note where it is not whole yet.
 
-        Where encoding the rest would take more than `PATIENCE`, passages without vectors are found by words alone.
+        Where encoding the rest would take more than `PATIENCE`, passages without vectors are found by words alone; an
+        index on disk is always finished first.
         """
-        if not adds_words(settings.retrieval.model_dump()) or self.ready(owner, settings):
+        whole = self.on_disk(owner, settings) or not adds_words(settings.retrieval.model_dump())
+        if whole or self.ready(owner, settings):
             return (yield from self.opened(owner, settings, stop)), ""
         yield from self._documents.read_missing(owner, settings, stop)
         waiting = self.waiting(owner, settings)
@@ -298,13 +322,19 @@ class IndexService:
         root = self._index_root(owner)
         try:
             forget(root, document_id)
-        except OSError as error:
+            forget_document(Place.of(root, self._address), document_id)
+        except (OSError, ModelError, StorageError) as error:
             _log.warning("passages of a removed document stay in %s: %s", root, error)
 
     def remove_owner(self, owner: str) -> None:
         """Delete the indexes of a removed visitor."""
         with self._lock:
             self._open.pop(owner, None)
+        if self._address:
+            try:
+                Place.of(self._index_root(owner), self._address).drop()
+            except (OSError, ModelError, StorageError) as error:
+                _log.warning("indexes of a removed visitor stay in %s: %s", self._address, error)
         shutil.rmtree(self._owner_folder(owner), ignore_errors=True)
 
     # ------------------------------------------------------------ search

@@ -100,6 +100,8 @@ class Scope:
 
     def table_row(self, question: str, document_ids: Sequence[str] = ()) -> Hit | None:
         """Return the passage with the row of a table that a question asks for; None if it asks for none."""
+        if not self._index.resident:  # going through all passages would read them all
+            return None
         rows = self._index.shared("table rows", lambda: TableRows(self._index.passages))
         found = rows.asked_for(question, document_ids or self._document_ids)
         return None if found is None else completed([Hit(found, 1.0, 1, "table row")], self._page_text)[0]

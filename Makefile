@@ -4,8 +4,9 @@
 export PYTHON
 BIN := .venv/bin
 
-# One process a core, at most four; the tests of a file stay together. Those with a browser start apps of their own.
-SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile
+# One process a core, at most four; the tests of a file stay together, in the order that tests/conftest.py gives them.
+# Those with a browser start apps of their own.
+SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: run test test-all lint setup setup-dev clean
 

@@ -1,8 +1,9 @@
 """What each form of the bundled encoder finds: SciFact by nDCG@10 and Northwind by MRR, dense and hybrid.
 
-The forms are those of encoder_forms.py; the program takes int8 with a scale per channel where it is faster, since it
-may lose at most .005 against torch fp32, the baseline (the first of --forms). Prints the measures, their difference
-from the baseline, and how near to its vectors those of a form are.
+The forms are those of encoder_forms.py; the program takes int8 with a scale per channel where it is faster. The rule
+was that it may lose at most .005 against torch fp32, the baseline (the first of --forms); where it does stands in
+docs/experiments.md. Prints the measures, their difference from the baseline, and how near to its vectors those of a
+form are.
 """
 
 from __future__ import annotations

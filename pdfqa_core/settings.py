@@ -54,6 +54,10 @@ class ChunkingSettings(SettingsGroup):
     max_length: int | None = setting(None, "Longest snippet.", Looks("to", beside=True), ge=5, le=4000)
     size: int = setting(120, "Window size.", Looks("Window size"), ge=5, le=2000)
     step: int = setting(60, "How far a window moves on.", Looks("Step", beside=True), ge=1, le=2000)
+    unmodified: bool = setting(
+        False, "Paragraphs as they stand on the page: none joined, mended or cut.",
+        Looks("Paragraphs as they stand", "None is joined with a short neighbour, mended over a page's end, or cut"),
+    )  # fmt: skip
     headings: bool = setting(
         True, "Index passages with the document's title and the nearest heading.",
         Looks("Index with title and heading", "Helps when documents resemble each other", order=1),
@@ -113,6 +117,10 @@ class RetrievalSettings(SettingsGroup):
     candidates: int = setting(
         100, "Candidates that combining retrievers take from each list.", Looks("Candidates", "per list", MORE), ge=1
     )
+    clamp: bool = setting(
+        True, "A negative similarity counts as 0 in hybrid, and passages without a term of the question come last.",
+        Looks("Negative similarity counts as 0", "In hybrid; else the product of both scores as it is", MORE),
+    )  # fmt: skip
     rrf_k: int = setting(
         60, "Constant of reciprocal rank fusion.", Looks("RRF constant", group=MORE, beside=True), ge=1
     )

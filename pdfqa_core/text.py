@@ -60,6 +60,14 @@ def _sentence_tokenizer(language: str = ENGLISH) -> PunktSentenceTokenizer:
     return PunktSentenceTokenizer(parameters)
 
 
+@cache
+def _plain_tokenizer() -> PunktSentenceTokenizer:
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+    from punkt import load_model
+
+    return PunktSentenceTokenizer(load_model(ENGLISH))
+
+
 def sentences(text: str, language: str = ENGLISH) -> list[tuple[int, int]]:
     """Return (start, end) of each sentence without the white space around it; a blank line always ends one.
 
@@ -86,6 +94,11 @@ def _sentences(text: str, start: int, end: int, language: str) -> list[tuple[int
         found += [(start + a, start + b) for a, b in tokenizer.span_tokenize(part) if part[a:b].strip()]
         start = blank.end() if blank else end
     return found
+
+
+def plain_sentences(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each sentence as NLTK's `sent_tokenize` finds them: English Punkt with nothing added."""
+    return [(start, end) for start, end in _plain_tokenizer().span_tokenize(text) if text[start:end].strip()]
 
 
 def words(text: str) -> list[tuple[int, int]]:

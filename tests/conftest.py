@@ -21,12 +21,29 @@ from pdfqa_core.types import Block, Box, Line, Page, Progress
 from tests.postgres import Postgres, serving
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
+LONGEST = (  # files of tests in the order of what they take: one that is begun last keeps one process alone busy
+    "ui/test_page_view.py", "ui/test_whole_job.py", "ui/test_places.py", "ui/test_axe.py", "ui/test_background_work.py",
+    "ui/test_study.py", "ui/test_keys.py", "ui/test_three_at_once.py", "ui/test_blinding.py", "ui/test_guard.py",
+    "ui/test_server_safety.py", "ui/test_models.py", "ui/test_invited.py", "test_container.py",
+    "retrieval/test_paired_encoder.py", "cli/test_questions.py", "training/test_models.py",
+    "retrieval/test_onnx_graph.py", "services/test_runs.py", "test_architecture.py",
+)  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 def pytest_configure() -> None:
     """Let Ctrl-C interrupt the tests also where a shell runs them in the background, which ignores it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest."""
+    tests = Path(__file__).resolve().parent
+    places = {tests / name: place for place, name in enumerate(LONGEST)}
+    missing = [str(path) for path in places if not path.is_file()]
+    if missing:
+        raise pytest.UsageError(f"LONGEST in {__file__} names files that do not exist: {', '.join(missing)}")
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import ClassVar
 
 from pdfqa_core.chunking.base import Chunking, check_at_least, chunkers
@@ -33,13 +33,15 @@ class Paragraphs(Chunking):
     A heading is no passage of its own: it opens the passage of the text below it. A paragraph that a page border (or a
     header in between) broke in mid-sentence is mended. Text under `shortest`, such as a list item, is joined with its
     neighbours: with what follows while the whole is too short, else to what precedes as long as that stays within half
-    of `longest`. A block above `longest` is cut at sentence ends.
+    of `longest`. A block above `longest` is cut at sentence ends. `unmodified`: each block as it stands on its page, of
+    any length; nothing is joined, mended or cut.
     """
 
     name: ClassVar[str] = "paragraphs"
 
     shortest: int = 20
     longest: int = 300
+    unmodified: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,6 +56,8 @@ class Paragraphs(Chunking):
 
     def ranges(self, stream: Stream) -> list[tuple[int, int]]:
         """Return (first, last) atom of each passage."""
+        if self.unmodified:
+            return _runs(stream)
         found: list[tuple[int, int]] = []
         for group in self._groups(_blocks(stream)):
             if group.total <= self.longest:
@@ -80,6 +84,12 @@ class Paragraphs(Chunking):
         if group.body < self.shortest:
             return True
         return 0 < block.body < self.shortest and group.total + block.total <= self.longest // 2
+
+
+def _runs(stream: Stream) -> list[tuple[int, int]]:
+    """Return the atoms of each block."""
+    edges = [0, *accumulate(sum(1 for _ in atoms) for _, atoms in groupby(stream.atoms, key=lambda atom: atom.part))]
+    return list(pairwise(edges))
 
 
 def _blocks(stream: Stream) -> list[_Group]:

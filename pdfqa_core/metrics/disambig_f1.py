@@ -51,6 +51,15 @@ def disambig_f1_entities(prediction: str, long_answers: Sequence[str], find: Fin
     return max((_f1(ours, _counted(find(answer))) for answer in long_answers), default=None)
 
 
+def once(find: FindEntities) -> FindEntities:
+    """Return a finder of entities that names each of them once, normalised ones compared."""
+
+    def found(text: str) -> list[str]:
+        return list({normalise_answer(name): name for name in find(text)}.values())
+
+    return found
+
+
 def _counted(entities: Iterable[str]) -> Counter[str]:
     return Counter(name for name in map(normalise_answer, entities) if name)
 

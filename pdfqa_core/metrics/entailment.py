@@ -21,8 +21,9 @@ from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.pronouns import Resolved, replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone, UnusableReplyError, for_each, json_reply
-from pdfqa_core.metrics.segments import segments
+from pdfqa_core.metrics.segments import SplitSentences, segments
 from pdfqa_core.metrics.token_f1 import harmonic
+from pdfqa_core.text import sentences
 
 NAMES = ("entailment_context_answer", "entailment_gold_answer", "entailment_answer_gold", "entailment_f1")
 
@@ -238,45 +239,52 @@ def entailment_scores(
     tagger: Tagger,
     llm: LLM | None = None,
     *,
+    split: SplitSentences = sentences,
     stop: StopSignal | None = None,
     on_done: OnDone | None = None,
 ) -> tuple[EntailmentScores, ...]:
     """Return the scores of each item, in order.
 
     `llm` replaces pronouns and decides on refusals; without one, pronouns stay and refusals are unscored. All pairs go
-    to the tagger at once, so that it can batch them; `on_done` counts hypotheses. Raises ModelError if the tagger or
-    the engine does not work, StoppedError.
+    to the tagger at once, so that it can batch them; `on_done` counts hypotheses. `split` gives (start, end) of each
+    sentence. Raises ModelError if the tagger or the engine does not work, StoppedError.
     """
-    answers = _resolved([item.answer for item in items], llm, stop)
-    golds = _resolved([item.gold for item in items], llm, stop)
-    asked = [_asked(item, *texts) for item, texts in zip(items, zip(answers, golds, strict=True), strict=True)]
+    answers = _resolved([item.answer for item in items], llm, split, stop)
+    golds = _resolved([item.gold for item in items], llm, split, stop)
+    asked = [_asked(item, *texts, split) for item, texts in zip(items, zip(answers, golds, strict=True), strict=True)]
     tagged = iter(
         tagger.tag([pair for three in asked for pairs, _ in three for pair in pairs], stop=stop, on_done=on_done)
     )
     scored = [[PairScore(tuple(next(tagged) for _ in pairs), reason) for pairs, reason in three] for three in asked]
-    refused = _refusals([item.answer for item in items], llm, stop)
-    gold_refused = _refusals([item.gold for item in items], llm, stop)
+    refused = _refusals([item.answer for item in items], llm, split, stop)
+    gold_refused = _refusals([item.gold for item in items], llm, split, stop)
     return tuple(
         EntailmentScores(three[0], three[1], three[2], one, other, answer.reason, gold.reason)
         for three, one, other, answer, gold in zip(scored, refused, gold_refused, answers, golds, strict=True)
     )
 
 
-def _resolved(texts: Sequence[str], llm: LLM | None, stop: StopSignal | None) -> tuple[Resolved, ...]:
+def _resolved(
+    texts: Sequence[str], llm: LLM | None, split: SplitSentences, stop: StopSignal | None
+) -> tuple[Resolved, ...]:
     if llm is None:
-        return tuple(Resolved(tuple(part.piece for part in segments(text))) for text in texts)
-    return replace_pronouns(texts, llm, stop=stop)
+        return tuple(Resolved(tuple(part.piece for part in segments(text, split))) for text in texts)
+    return replace_pronouns(texts, llm, split=split, stop=stop)
 
 
-def _refusals(texts: Sequence[str], llm: LLM | None, stop: StopSignal | None) -> tuple[Decision, ...]:
+def _refusals(
+    texts: Sequence[str], llm: LLM | None, split: SplitSentences, stop: StopSignal | None
+) -> tuple[Decision, ...]:
     if llm is None:
         return tuple(Decision(None, reason="there is no language model to ask") for _ in texts)
-    return classify_refusals(texts, llm, stop=stop)
+    return classify_refusals(texts, llm, split=split, stop=stop)
 
 
-def _asked(item: EntailmentItem, answer: Resolved, gold: Resolved) -> list[tuple[list[tuple[str, str]], str]]:
+def _asked(
+    item: EntailmentItem, answer: Resolved, gold: Resolved, split: SplitSentences
+) -> list[tuple[list[tuple[str, str]], str]]:
     """Return the (premise, hypothesis) pairs of each pair of texts, with a reason where there are none."""
-    question = segments(item.question)
+    question = segments(item.question, split)
     end = question[-1].piece if question else ""
     context = "\n\n".join(text.strip() for text in item.contexts if text.strip())
     gold_text, answer_text = " ".join(gold.segments), " ".join(answer.segments)

@@ -12,7 +12,8 @@ from typing import Any
 
 from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.replies import UnusableReplyError, for_each, json_reply
-from pdfqa_core.metrics.segments import segments
+from pdfqa_core.metrics.segments import SplitSentences, segments
+from pdfqa_core.text import sentences
 
 PROMPT = (
     "Here are the sentences of a text as a JSON list.\n"
@@ -38,14 +39,16 @@ def pronoun_prompt(pieces: Sequence[str]) -> list[Message]:
     return [Message("user", PROMPT.format(sentences=listed, count=len(pieces)))]
 
 
-def replace_pronouns(texts: Sequence[str], llm: LLM, *, stop: StopSignal | None = None) -> tuple[Resolved, ...]:
+def replace_pronouns(
+    texts: Sequence[str], llm: LLM, *, split: SplitSentences = sentences, stop: StopSignal | None = None
+) -> tuple[Resolved, ...]:
     """Return the segments of each text with pronouns replaced.
 
     The first segment is context and stays as it is, so a text of one segment is not asked about. Where the model
     returns another number of segments, an empty one, or no JSON, the originals are kept and `reason` says so. Raises
     ModelError if the engine does not work, StoppedError.
     """
-    pieces = [tuple(part.piece for part in segments(text)) for text in texts]
+    pieces = [tuple(part.piece for part in segments(text, split)) for text in texts]
 
     def ask(originals: tuple[str, ...]) -> Resolved:
         return Resolved((originals[0], *_asked(originals, llm, stop)))

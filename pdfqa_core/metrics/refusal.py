@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.replies import Decision, OnDone, YesNo, for_each, undecided
-from pdfqa_core.metrics.segments import segments
+from pdfqa_core.metrics.segments import SplitSentences, segments
+from pdfqa_core.text import sentences
 
 FIRST_SEGMENTS = 3
 PROMPT = (
@@ -17,16 +18,17 @@ PROMPT = (
 )
 
 
-def refusal_prompt(answer: str) -> list[Message]:
+def refusal_prompt(answer: str, split: SplitSentences = sentences) -> list[Message]:
     """Return the prompt about the first three segments of an answer."""
-    pieces = segments(answer)[:FIRST_SEGMENTS]
+    pieces = segments(answer, split)[:FIRST_SEGMENTS]
     start = answer[pieces[0].start : pieces[-1].end] if pieces else ""
     return [Message("user", PROMPT.format(answer=start))]
 
 
 def classify_refusals(
-    answers: Sequence[str], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
-) -> tuple[Decision, ...]:
+    answers: Sequence[str], llm: LLM, *, split: SplitSentences = sentences, stop: StopSignal | None = None,
+    on_done: OnDone | None = None,
+) -> tuple[Decision, ...]:  # fmt: skip
     """Return for each answer whether it is a refusal; an empty one is, without asking.
 
     Raises ModelError if the engine does not work, StoppedError.
@@ -36,7 +38,7 @@ def classify_refusals(
     def ask(answer: str) -> Decision:
         if not answer.strip():
             return Decision(True, source="empty", reason="the answer is empty")
-        return decide(refusal_prompt(answer))
+        return decide(refusal_prompt(answer, split))
 
     return tuple(for_each(answers, ask, undecided, workers=llm.parallel, on_done=on_done))
 

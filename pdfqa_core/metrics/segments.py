@@ -8,10 +8,12 @@ Source: ai-dial-rag-eval.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from pdfqa_core.text import sentences
+
+SplitSentences: TypeAlias = Callable[[str], list[tuple[int, int]]]
 
 LONGEST = 500
 SHORTEST = 20
@@ -27,9 +29,12 @@ class Segment(NamedTuple):
     piece: str
 
 
-def segments(text: str) -> tuple[Segment, ...]:
-    """Return the segments of a text in order, none for an empty one; white space around a segment is not part of it."""
-    trimmed = [span for start, end in sentences(text) if (span := _stripped(text, start, end))]
+def segments(text: str, split: SplitSentences = sentences) -> tuple[Segment, ...]:
+    """Return the segments of a text in order, none for an empty one; white space around a segment is not part of it.
+
+    `split` gives (start, end) of each sentence.
+    """
+    trimmed = [span for start, end in split(text) if (span := _stripped(text, start, end))]
     found = _joined([part for span in trimmed for part in _split(text, *span)])
     return tuple(Segment(start, end, text[start:end]) for start, end in found)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pdfqa_core import __version__
 from pdfqa_core.interfaces import LLM
+from pdfqa_core.metrics.entity_finder import EntityFinder
 from pdfqa_core.metrics.nli import NliCrossEncoder
 from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.metrics.span_reader import SpanReader
@@ -45,6 +46,15 @@ def span_reader(path_or_name: str, *, device: str | None = None) -> SpanReader:
     """
     model = ModelFolder(path_or_name, "question answering model", "leave it out to ask the language model")
     return SpanReader(model.folder, name=model.name, device=device)
+
+
+def entity_finder(path_or_name: str, *, device: str | None = None) -> EntityFinder:
+    """Return the named entity recogniser at a path or of a hub name.
+
+    Raises ModelError if there is none, or one with pickled weights.
+    """
+    model = ModelFolder(path_or_name, "NER model", "leave it out to find names and numbers by rule")
+    return EntityFinder(model.folder, name=model.name, device=device)
 
 
 def remembering(llm: LLM, workspace: Path, settings: LLMSettings) -> CachedLLM:

@@ -18,7 +18,9 @@ from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.claims import claim_f1, claim_share
 from pdfqa_core.metrics.entailment import NAMES, EntailmentItem, EntailmentScores, Tagger, entailment_scores
 from pdfqa_core.metrics.replies import OnDone
+from pdfqa_core.metrics.segments import SplitSentences
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, load_rows
+from pdfqa_core.text import sentences
 
 MEASURES = NAMES
 REFUSALS = ("answer_refusal", "gold_refusal")
@@ -102,14 +104,15 @@ def score_entailment(
     llm: LLM | None,
     *,
     unusable_as_zero: bool = False,
+    split: SplitSentences = sentences,
     stop: StopSignal | None = None,
     on_done: OnDone | None = None,
 ) -> tuple[ScoredSystem, tuple[str, ...]]:
     """Return the scores of every row, and sentences on what could not be scored and why.
 
-    Raises ModelError if the model does not work, StoppedError.
+    `split` finds sentences. Raises ModelError if the model does not work, StoppedError.
     """
-    scored = entailment_scores([row.item for row in rows], tagger, llm, stop=stop, on_done=on_done)
+    scored = entailment_scores([row.item for row in rows], tagger, llm, split=split, stop=stop, on_done=on_done)
     items = tuple(_item(row, one, llm is not None, unusable_as_zero) for row, one in zip(rows, scored, strict=True))
     return ScoredSystem(name, items), _notes(name, scored, llm is not None, unusable_as_zero)
 

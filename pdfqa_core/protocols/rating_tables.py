@@ -159,7 +159,8 @@ def ratings_of(
                 Rating(study.id, item, name, criterion.name, value, comment, one.seconds, one.rated_at or now)
             )  # fmt: skip
     if faults:
-        raise TableError(faults, f"Signed in to “{study.name}”: {', '.join(annotators) or 'nobody'}.")
+        signed_in = ", ".join(annotators) or "nobody"
+        raise TableError(list(dict.fromkeys(faults)), f"Signed in to “{study.name}”: {signed_in}.")
     return tuple(ratings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from pdfqa_core.characters import clean
@@ -31,6 +32,7 @@ class Answering:
         Without an id it is asked in a new conversation, which is there at once and goes if nothing comes of it.
         Raises UsageError (empty question), PdfQAError (no documents, the conversation is still being answered).
         """
+        began = time.perf_counter()
         question = clean(question)
         self._under_way.check_free(owner, conversation_id)
         begun = "" if conversation_id else self._answers.begin(owner, question, document_ids)
@@ -40,6 +42,7 @@ class Answering:
             for event in self._answers.ask(
                 owner, question, settings, conversation_id=written.subject, document_ids=document_ids,
                 replace_turn=replace_turn, anyway=anyway, task=self._under_way.task(owner, written.subject),
+                began=began,
             ):  # fmt: skip
                 written.take(event)
 

@@ -208,6 +208,7 @@ class AnswerService:
     def ask(
         self, owner: str, question: str, settings: Settings, *, conversation_id: str = "",
         document_ids: Sequence[str] | None = None, replace_turn: str = "", anyway: bool = False, task: str = "",
+        began: float | None = None,
     ) -> Iterator[Event]:  # fmt: skip
         """Answer a question in a conversation (a new one if no id is given) and store the turn.
 
@@ -215,14 +216,16 @@ class AnswerService:
         to documents and collections (empty: all documents; None: those of the conversation). With `replace_turn`, the
         last turn, the new one takes its place, unless another turn was added meanwhile: then it stands behind that one.
         With `anyway` the evidence is not judged, and where the reader declines the nearest sentences are the answer. A
-        stopped answer is stored as far as it was written, an abandoned one if anything was written.
+        stopped answer is stored as far as it was written, an abandoned one if anything was written. Its seconds count
+        from `began`, a time of `perf_counter` (None: now).
         Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, an
         empty collection, a task of this name under way) and what the parts raise.
         """
+        began = time.perf_counter() if began is None else began
         question = _not_empty(question)
         with self._tasks.start(task) as stop:
             asked = self._asked(owner, question, self._models.language.running(settings), conversation_id, replace_turn)
-            asked = replace(asked, anyway=anyway)
+            asked = replace(asked, anyway=anyway, began=began)
             if document_ids is not None:
                 asked = replace(asked, scope=tuple(document_ids))
             self._documents.require_documents(owner)
@@ -303,7 +306,6 @@ class AnswerService:
     ) -> Generator[Event, None, None]:
         """Index what is missing, ask, and yield what happens."""
         settings = asked.settings
-        began = time.perf_counter()
         reader, draft.reader, notes = self._reader(settings)
         draft.notes += notes
         draft.model = reader.llm.name if reader.llm is not None else ""
@@ -321,7 +323,7 @@ class AnswerService:
             threshold=settings.reading.confidence_threshold,
             anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
             nearest=partial(nearest_sentence, meaning=checker.meaning), passages=source.passages, note=source.note,
-            settings_fingerprint=settings.fingerprint(), stop=stop, began=began,
+            settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,
         )  # fmt: skip
 
     def _in_documents(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, _Source]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Answer, Event, Hit, Retrieved, Rewritten, Stored, Token
@@ -16,7 +17,7 @@ class Asked:
     included; `history` are the (question, answer) pairs before it, the oldest first; `shown` is the document that the
     last answer cites most, "" where there is none; `conversation_id` is empty for the first question of a
     conversation, `replaces` the id of the turn whose place the new one takes. `anyway`: it is answered even if the
-    evidence does not seem to.
+    evidence does not seem to. `began`: since when somebody waits, by `time.perf_counter`.
     """
 
     owner: str
@@ -29,6 +30,7 @@ class Asked:
     conversation_id: str = ""
     replaces: str = ""
     anyway: bool = False
+    began: float = field(default_factory=time.perf_counter, compare=False)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.models import Encoders
 from pdfqa_core.protocols.gold import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ResolvedGold, Scored, resolve, run_system
+from pdfqa_core.protocols.runs.profile import DEFAULT, deviations, search_deviations
 from pdfqa_core.retrieval import Index, SearchIndex, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
@@ -95,7 +96,8 @@ class EvaluationService:
     ) -> Iterator[Progress | Evaluation]:  # fmt: skip
         """Search every question with every system, building the indexes that are missing; yields progress, then all.
 
-        What was measured is stored before it is yielded; `measures` are scored besides the usual ones.
+        What was measured is stored before it is yielded; `measures` are scored besides the usual ones. `depth` passages
+        are looked at, 0: all.
 
         Follow-up questions are rewritten by each system's own rewriter with the gold answers as history. A file that
         brings its own corpus is searched as it is: the passages of the systems play no part. Raises StoppedError when
@@ -116,7 +118,12 @@ class EvaluationService:
                 gold = self.gold(owner, file, settings, document_ids)
                 self._leakage.check(owner, settings, gold.items)
                 notes += gold.notes
-                made = yield from self._searched(index, name, settings, gold.items, names, document_ids, depth, stop)
+                ranks = depth or max(1, index.stats.passages)
+                made = yield from self._searched(index, name, settings, gold.items, names, document_ids, ranks, stop)
+                notes += [
+                    *deviations(("MRR",) if ranks < index.stats.passages else (), DEFAULT),
+                    *search_deviations(() if file.corpus else (settings,)),
+                ]
                 found |= {(name, item.id): ranking for item, ranking in made}
                 scored.append(
                     ScoredSystem(

@@ -8,10 +8,10 @@ from pdfqa_core.background import in_background
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.bertscore import TokenEmbedder
-from pdfqa_core.models.metrics import nli_tagger, span_reader
+from pdfqa_core.models.metrics import entity_finder, nli_tagger, span_reader
 from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
-from pdfqa_core.protocols.runs import EVIDENCE, RECORDED, CaseFile, RunProtocol, Tools
-from pdfqa_core.protocols.runs.profile import deviations, profile_named
+from pdfqa_core.protocols.runs import EVIDENCE, RECORDED, SEARCH, CaseFile, RunProtocol, Tools
+from pdfqa_core.protocols.runs.profile import deviations, profile_named, search_deviations
 from pdfqa_core.services.run_systems import load_settings
 from pdfqa_core.services.systems import shared_words
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
@@ -38,6 +38,8 @@ def tools_of(
         seed=plan.seed,
         stop=stop,
     )
+    if options.get("ner"):
+        tools.find = entity_finder(options["ner"])
     if options.get("disambig") == "qa":
         model = options.get("qa_model", "")
         tools.read = span_reader(model) if model else ReadingLLM(llm(), stop=stop)
@@ -66,7 +68,13 @@ def scored(
             )
         )
     measures = protocol.measures(systems, tools)
-    notes = (*file.notes, *tools.notes, *_counted(run, predictions), *deviations(measures, tools.profile))
+    searching = [load_settings(system) for system in run.plan.systems if system.evidence == SEARCH]
+    if file.corpus:  # its texts are the passages
+        searching = [one.changed("chunking", chunker="windows", headings=False) for one in searching]
+    notes = (
+        *file.notes, *tools.notes, *_counted(run, predictions), *deviations(measures, tools.profile),
+        *search_deviations(searching),
+    )  # fmt: skip
     return Evaluation(
         run.plan.protocol, run.plan.dataset, measures, tuple(systems), {**_settings(run), **tools.settings},
         versions((*STATISTICS, *MODELS)), tuple(dict.fromkeys(notes)),

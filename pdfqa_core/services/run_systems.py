@@ -186,6 +186,15 @@ def with_defaults(settings: Settings, overrides: Mapping[str, Mapping[str, objec
     return settings
 
 
+def with_unset(settings: Settings, values: Mapping[str, Mapping[str, object]]) -> Settings:
+    """Return settings with these values where nobody set any, not even the default one."""
+    for section, given in values.items():
+        here = getattr(settings, section).model_fields_set if section in settings.model_fields_set else ()
+        changed = {name: value for name, value in given.items() if name not in here}
+        settings = settings.changed(section, **changed) if changed else settings
+    return settings
+
+
 def repeated(system: RunSystem, repeats: int) -> list[RunSystem]:
     """Return a system so many times, each with a seed of its own; one that asks no model, once.
 

@@ -36,7 +36,7 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.run_files import RunFiles, model_hash
 from pdfqa_core.services.run_scoring import scored, tools_of
-from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, repeated, with_defaults
+from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, repeated, with_defaults, with_unset
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
 from pdfqa_core.services.workers import Workers
@@ -55,8 +55,8 @@ class RunRequest:
     """What somebody wants to be run. `evidence` and `histories` empty: the protocol's default for this file.
 
     `systems` are settings by name; those that sample are asked `repeats` times, with `seed` and those after it.
-    `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate", "nli", "disambig", "qa_model");
-    `unanswerable` is a file none of whose questions can be answered.
+    `options` are the protocol's ("bertscore", "judge", "judge_prompt", "calibrate", "nli", "disambig", "qa_model",
+    "ner"); `unanswerable` is a file none of whose questions can be answered.
     """
 
     protocol: str
@@ -248,7 +248,7 @@ class RunService:
         self, name: str, settings: Settings, protocol: RunProtocol, profile: Mapping[str, Mapping[str, object]],
         seed: int,
     ) -> RunSystem:  # fmt: skip
-        settings = with_defaults(with_defaults(settings, profile), protocol.overrides)
+        settings = with_defaults(with_unset(settings, profile), protocol.overrides)
         if seed:
             settings = settings.changed("llm", seed=seed)
         llm = settings.llm

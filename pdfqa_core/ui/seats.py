@@ -56,8 +56,7 @@ def arrival(services: Services, tokens: Any, address: str, account: Account | No
         if named in ("", study_id):
             entry = services.invitations.come_back(kept.get(study_id, ""))
             return _in(entry or services.invitations.enter_as(study_id, account.name), kept)
-    said = came.said or error_html(UsageError("You are invited to no study yet.", "Ask its owner to invite you."))
-    return Arrival(NOBODY, "", said, tokens=kept)
+    return Arrival(NOBODY, "", came.said, tokens=kept)
 
 
 def _invited(services: Services, tokens: Any, address: str) -> Arrival:

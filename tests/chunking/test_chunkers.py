@@ -327,6 +327,27 @@ def test_a_long_block_is_cut_at_sentence_ends():
     assert all(p.text.endswith("End.") for p in passages)
 
 
+def test_unmodified_paragraphs_stand_as_they_are():
+    pages = [
+        page_of(
+            1,
+            [
+                (BlockKind.HEADING, ["Balance", "billing"], " "),
+                (BlockKind.LIST, ["one"], " "),
+                (BlockKind.TEXT, ["long."] * 400, " "),
+                (BlockKind.TEXT, ["start"] * 30, " "),
+            ],
+        ),
+        page_of(2, [(BlockKind.TEXT, ["end"] * 30, " ")]),
+    ]
+    found = Paragraphs(unmodified=True).chunk(pages)
+    assert [passage.text.split()[0] for passage in found] == ["Balance", "one", "long.", "start", "end"]
+    assert [len(passage.text.split()) for passage in found] == [2, 1, 400, 30, 30]
+    assert len(Paragraphs().chunk(pages)) == 3
+    assert Paragraphs(unmodified=True).words == "paragraphs (unmodified True)"
+    assert Paragraphs(unmodified=True).chunk([]) == []
+
+
 def test_the_recipe_names_all_parameters_and_changes_the_ids():
     one, other = Windows(size=120, step=60), Windows(size=120, step=30)
     assert one.recipe == "windows(unit=words, size=120, step=60)"

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.metrics.segments import LONGEST, SHORTEST, segments
+from pdfqa_core.text import plain_sentences
 
 TEXT = st.lists(
     st.sampled_from(["word ", "A longer word of text. ", "\n", "\n\n", "\t", "x" * 120, "Short. ", "é", "| a | b |\n"]),
@@ -24,6 +25,13 @@ def test_known_answers():
     ]
     assert pieces("A short sentence at the end. Short.") == ["A short sentence at the end. Short."]
     assert list(map(len, pieces("a" * 1200))) == [500, 500, 200]
+
+
+def test_sentences_may_be_those_of_nltk():
+    text = "We follow the rule of eq. Three in all of our cases here. It holds for every one of them."
+    plain = [part.piece for part in segments(text, plain_sentences)]
+    assert [len(plain), len(pieces(text))] == [3, 2]
+    assert plain_sentences(" \n ") == []
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "\n\n"])

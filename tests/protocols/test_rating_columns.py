@@ -96,7 +96,7 @@ def test_columns_that_are_not_there_are_refused(chosen: dict[str, str]) -> None:
 
 def test_every_fault_has_its_row_and_column() -> None:
     table = (
-        "item,answer: Ada,intent: Ben,answer: Ben\nt1,perhaps,boolean,1\nt9,1,,\nt2,1,guess,2\n"
+        "item,answer: Ada,intent: Ben,answer: Ben\nt1,perhaps,boolean,1\nt9,1,,0\nt2,1,guess,2\n"
         "How large is 2?,0,,\n"
     )  # fmt: skip
     with pytest.raises(TableError) as raised:

@@ -9,11 +9,12 @@ import pytest
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction
 from pdfqa_core.metrics.comparison import compare
+from pdfqa_core.metrics.disambig_f1 import once
 from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
-from pdfqa_core.protocols.runs.asqa import once
-from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, deviations
+from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, DEFAULT, deviations, search_deviations
 from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.protocols.runs.refusal import with_unanswerable
+from pdfqa_core.settings import Settings
 from tests.protocols.test_data_sets import ASQA, CLAPNQ, COQA, HOTPOT, MTRAG, SQUAD
 
 
@@ -103,6 +104,30 @@ def test_the_profile_of_the_sources_scores_what_does_not_apply(read):
     told = deviations(("answer_em", "bertscore_f1", "citation_f1"), Tools().profile)
     assert [one.partition(":")[0] for one in told] == ["BERTScore", "Insufficient context"]
     assert deviations(("citation_f1",), AS_IN_THE_SOURCES) == ()
+
+
+def test_ways_of_searching_that_deviate_are_told_once():
+    usual = Settings()
+    told = search_deviations([usual, usual])
+    assert [one.partition(" ")[0] for one in told] == ["hybrid:", "Passages"]
+    assert all(one.endswith("(--profile seed)") for one in told)
+    assert search_deviations([usual.changed("chunking", chunker="paragraphs", headings=False)])[1].startswith("paragr")
+    as_in_the_sources = usual
+    for section, values in AS_IN_THE_SOURCES.settings.items():
+        as_in_the_sources = as_in_the_sources.changed(section, **values)
+    assert search_deviations([as_in_the_sources]) == search_deviations([]) == ()
+    assert deviations(("MRR",), DEFAULT)[0].startswith("MRR")
+
+
+def test_asqa_says_who_finds_the_entities(read):
+    file = read("asqa", ASQA)
+    tools = Tools(profile=AS_IN_THE_SOURCES)
+    score("asqa", file, {}, tools)
+    assert "found by rule" in tools.settings["entities"]
+    assert any("--ner" in note for note in tools.notes)
+    tools = Tools(profile=AS_IN_THE_SOURCES, find=lambda text: [])
+    score("asqa", file, {}, tools)
+    assert not any("--ner" in note for note in tools.notes)
 
 
 def test_entailment_and_judge_need_a_model_and_take_recorded_answers(read):

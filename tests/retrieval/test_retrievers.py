@@ -38,7 +38,7 @@ def test_all_are_registered_with_the_settings_names():
     assert declared == {
         "bm25": lexical,
         "dense": {"exact_below"},
-        "hybrid": lexical | lists,
+        "hybrid": lexical | lists | {"clamp"},
         "rrf": lexical | lists | {"rrf_k"},
         "convex": lexical | lists | {"weight"},
     }
@@ -167,6 +167,14 @@ def test_hybrid_fills_in_exact_parts_for_the_union_and_clamps_negative_cosines()
     assert hits[1].parts["bm25"] > hits[0].parts["bm25"] > 0
     assert hits[2].parts["bm25"] == 0
     assert [h.passage.text for h in Hybrid(index).search("pear", 2)] == [texts[0], texts[1]]
+
+
+def test_hybrid_without_the_clamp_is_the_product_as_it_is():
+    texts = ["cosine 0.9 x", "cosine 0.5 apple", "cosine -0.8 apple apple apple", "cosine 0.1 y", "cosine 0.2 z"]
+    hits = Hybrid(Index.in_memory(passages(*texts), TwoVectors()), candidates=2, clamp=False).search("apple", 5)
+    assert [h.passage.text for h in hits] == [texts[i] for i in (1, 0, 4, 3, 2)]
+    assert [h.score for h in hits] == pytest.approx([h.parts["dense"] * h.parts["bm25"] for h in hits])
+    assert hits[1].score == 0 > hits[4].score
 
 
 def test_hybrid_of_a_tiny_index_goes_by_similarity():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -131,6 +132,18 @@ def test_what_cannot_be_asked_begins_no_conversation(open_services):
     with pytest.raises(UsageError, match="empty"):
         begin(services, "  ")
     assert services.conversations.list(LOCAL_OWNER) == ()
+
+
+def test_the_seconds_count_from_the_question_not_from_the_search(open_services, monkeypatch):
+    llm = Held()
+    llm.go_on.set()
+    services = open_services(llm=llm)
+    began = services.answers.begin
+    monkeypatch.setattr(services.answers, "begin", lambda *given: (time.sleep(0.2), began(*given))[1])
+    written = services.answering.ask(LOCAL_OWNER, METERS, BM25)
+    seconds = next(event.turn.answer.seconds for event in written.events() if isinstance(event, Stored))
+    assert seconds["prepare"] >= 0.2
+    assert seconds["total"] >= seconds["prepare"]
 
 
 def test_a_page_is_told_once_to_look_on(held):

@@ -127,3 +127,20 @@ def test_paragraphs_of_xquad_are_found_by_german_questions(open_services, make_p
         found += any(names[hit.passage.document_id] == name and page in hit.passage.pages for hit in hits)
     assert len(asked_of) > 80
     assert found >= 0.95 * len(asked_of)
+
+
+def test_a_german_textbook_is_asked_in_german(open_services, shared_data):
+    file = shared_data / "sample_pdfs" / "GeoTopo-komprimiert.pdf"
+    if not file.is_file():
+        pytest.skip(f"no {file}")
+    services = open_services(empty=True)
+    add(services, file)
+    assert language_of(services, file.name) == "german"
+    for question, words, page in (
+        ("Was ist ein Knoten?", "Eine geschlossene Jordankurve in R3 heißt Knoten.", 24),
+        ("Wann heißt ein Raum wegzusammenhängend?", "Ein topologischer Raum X heißt wegzusammenhängend, wenn es", 22),
+        ("Wann heißt ein topologischer Raum hausdorffsch?", "Ein topologischer Raum X heißt hausdorffsch, wenn", 12),
+    ):
+        answer = asked(services, question, LITERAL, anyway=True)[-1].turn.answer
+        assert answer.text.startswith(words)
+        assert (answer.citations[0].span.page, answer.citations[0].verified) == (page, True)

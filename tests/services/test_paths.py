@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
+from sqlalchemy import URL, make_url
 
 from pdfqa_core.errors import StorageError
+from pdfqa_core.llm.catalogue import is_path
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.storage import files as stored_files
 from pdfqa_core.types import DocumentState
@@ -21,6 +23,18 @@ FOLDERS = (
     "100 % 'quoted' #1 [x] {y}",
     "a" * 120 + "/" + "b" * 120,
 )
+
+
+@pytest.mark.parametrize("path", [r"C:\Users\Ada\model.gguf", r"D:\models\m", "/home/ada/model.gguf", "model.gguf"])
+def test_a_path_with_a_drive_names_a_file_and_no_model_of_the_catalogue(path):
+    assert is_path(path)
+    assert not is_path("smollm2-135m")
+
+
+def test_a_workspace_on_a_drive_has_its_database_there():
+    path = PureWindowsPath(r"C:\Users\Ada Lovelace\pdfqa") / "pdfqa.sqlite"
+    url = make_url(str(URL.create("sqlite", database=str(path))))
+    assert PureWindowsPath(str(url.database)) == path
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

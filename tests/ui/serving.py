@@ -20,10 +20,13 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.ui.warm import Warm
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "data" / "sample" / "harbour-heat.pdf"
+PROGRAM = (sys.executable, "-m", "pdfqa_core")
 START_SECONDS = 120
 WAIT = 60_000  # milliseconds that a busy machine may take for one step
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -76,7 +79,7 @@ class App:
     url: str
     workspace: Path
     temporary: Path
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Warm
     log: list[str]
 
     def log_tail(self) -> str:
@@ -86,21 +89,26 @@ class App:
 
 def serve_command(workspace: Path, *options: str) -> list[str]:
     """Return the command that serves a workspace on a free port."""
-    return [sys.executable, "-m", "pdfqa_core", "serve", "--workspace", str(workspace), "--port", "0", *options]
+    return [*PROGRAM, "serve", "--workspace", str(workspace), "--port", "0", *options]
 
 
 @contextmanager
-def running(folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[App]:
-    """Serve an empty workspace inside `folder` until the block ends; its temporary files lie beside it."""
+def running(
+    folder: Path, *options: str, environment: Mapping[str, str] | None = None, forked: bool = True
+) -> Iterator[App]:
+    """Serve an empty workspace inside `folder` until the block ends; its temporary files lie beside it.
+
+    `forked` starts the app without importing it anew where that can be (see `warm`); tests about starting and ending
+    go without.
+    """
     workspace, temporary = folder / "workspace", folder / "temporary"
     temporary.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
+    changes = environment or {}
+    process = _started(
         serve_command(workspace, *options),
-        cwd=ROOT,
-        env=clean_environment(TMPDIR=str(temporary), **(environment or {})),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        clean_environment(TMPDIR=str(temporary), **changes),
+        # Other libraries read the environment as they are imported.
+        forked=forked and all(name.startswith("PDFQA_") for name in changes),
     )
     log: list[str] = []
     addresses: queue.Queue[str] = queue.Queue()
@@ -118,7 +126,15 @@ def running(folder: Path, *options: str, environment: Mapping[str, str] | None =
         reading.join(timeout=5)
 
 
-def _read(process: subprocess.Popen[str], log: list[str], addresses: queue.Queue[str]) -> None:
+def _started(command: list[str], environment: Mapping[str, str], *, forked: bool) -> subprocess.Popen[str] | Warm:
+    if forked and sys.platform == "linux":
+        return Warm(command[len(PROGRAM) :], ROOT, environment)
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def _read(process: subprocess.Popen[str] | Warm, log: list[str], addresses: queue.Queue[str]) -> None:
     assert process.stdout is not None
     with process.stdout:
         for line in process.stdout:
@@ -128,7 +144,7 @@ def _read(process: subprocess.Popen[str], log: list[str], addresses: queue.Queue
     addresses.put("")
 
 
-def _address(process: subprocess.Popen[str], log: list[str], addresses: queue.Queue[str]) -> str:
+def _address(process: subprocess.Popen[str] | Warm, log: list[str], addresses: queue.Queue[str]) -> str:
     try:
         address = addresses.get(timeout=START_SECONDS)
     except queue.Empty:

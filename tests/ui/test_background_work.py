@@ -49,7 +49,7 @@ def scans() -> bytes:
 
 
 def test_a_fresh_document_says_how_it_can_be_searched_and_is_answered_meanwhile(view: Page, working: App):
-    add(view, upload("logbook.pdf", pdf(title="Logbook", pages=1500)))
+    add(view, upload("logbook.pdf", pdf(title="Logbook", pages=600)))
     expect(state(view, "logbook.pdf")).to_have_text("ready")
     preparing = row(view, "logbook.pdf").locator(".preparing")
     expect(preparing).to_have_text(re.compile(r"searchable by words now, by meaning: (about \d+ |soon)"))
@@ -57,7 +57,7 @@ def test_a_fresh_document_says_how_it_can_be_searched_and_is_answered_meanwhile(
     expect(preparing).to_have_text(re.compile(r"reading its meaning was stopped at [\d,]+ of [\d,]+ passages"))
 
     open_tab(view, "Chat")
-    view.locator("#chat-question textarea").fill("Which page is page 1234?")
+    view.locator("#chat-question textarea").fill("Which page is page 123?")
     view.keyboard.press("Enter")
     expect(view.locator("#chat-transcript .turn")).to_contain_text("found by their words alone")
 

@@ -91,7 +91,7 @@ def test_a_copied_answer_has_its_citations_as_footnotes(visitor: Page):
 
 def test_a_conversation_is_saved_with_its_pages_in_the_form_that_is_chosen(visitor: Page, tmp_path: Path):
     chosen = visitor.locator(".conversations li.chosen")
-    for form, suffix in (("Markdown", "md"), ("Word", "docx")):
+    for form, suffix in (("Markdown", "md"), ("Word", "docx"), ("web page", "html")):
         chosen.locator("summary").click()
         with visitor.expect_download() as download:
             chosen.get_by_role("button", name=form, exact=True).click()
@@ -104,6 +104,9 @@ def test_a_conversation_is_saved_with_its_pages_in_the_form_that_is_chosen(visit
     word = docx.Document(str(tmp_path / "saved.docx"))
     assert f"1. {FLATS}" in [paragraph.text for paragraph in word.paragraphs]
     assert len(word.inline_shapes) > 0
+    html = (tmp_path / "saved.html").read_text(encoding="utf-8")
+    assert FLATS in html
+    assert "data:image/" in html
 
 
 def test_two_people_who_ask_at_once_get_their_own_answers(visitor: Page, browser: Browser, demo: App, make_pdf):

@@ -6,6 +6,7 @@ import inspect
 import logging
 import re
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -75,6 +76,15 @@ class Opened:
     def __init__(self, services: Services, states: dict[type, Any]) -> None:
         self.services, self.states = services, states
         self.page = build_page(services)
+        self._session = SessionState(self.page)
+
+    def session(self) -> SessionState:
+        """Return the state of a page that was just opened; what all of its components are is worked out once."""
+        session = copy(self._session)
+        session.blocks_config = copy(self.page.default_config)
+        session.config_values = dict(self._session.config_values)
+        session.state_data, session._state_ttl = {}, {}
+        return session
 
     @property
     def clickable(self) -> list[Any]:
@@ -90,7 +100,7 @@ class Opened:
         return run_apart(self._send(one, data))
 
     async def _send(self, one: Any, data: Any) -> list[Any]:
-        state, iterator, result = SessionState(self.page), None, {"data": []}
+        state, iterator, result = self.session(), None, {"data": []}
         for block in one.inputs:
             if block.stateful and type(block.value) in self.states:
                 state[block._id] = self.states[type(block.value)]

@@ -61,6 +61,14 @@ def test_a_german_pdf_shows_its_language_and_leads_to_an_encoder_that_knows_it(o
     expect(e5.get_by_role("button", name="Use")).to_have_count(0)
     e5.get_by_role("button", name="Remove").click()
     expect(e5.get_by_role("button", name="Download")).to_be_visible()
+    open_tab(opened, "Chat")
+    quotes = opened.get_by_role("radio", name="quotes")
+    quotes.click()
+    expect(quotes).to_be_checked()
+    opened.locator("#chat-question textarea").fill("Wie hoch ist die Kaution der Wohnung?")
+    opened.keyboard.press("Enter")
+    expect(opened.locator("#chat-transcript .turn")).to_contain_text("Kaution der Wohnung beträgt drei Monatsmieten")
+    expect(opened.locator("#chat-transcript .turn .cite").first).to_be_visible()
 
 
 def test_an_encoder_that_is_here_is_used_and_given_up(opened: Page):

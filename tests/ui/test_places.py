@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.ui.serving import App, open_page, open_tab
+from tests.ui.test_states import add, pdf, upload
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
@@ -130,20 +131,26 @@ def test_a_document_comes_back_at_its_page(demo_page: Page, demo: App):
     expect(demo_page.locator("#documents-table tr.chosen")).to_have_count(0)
 
 
+def evaluated(page: Page, after: str = "none") -> str:
+    """Evaluate and return what the address then says, which is another evaluation than the one before."""
+    page.locator("#evaluate-go").click()
+    says(page, tab="evaluate", evaluation=f"(?!{after})[0-9a-f]+")
+    evaluation = place(page)["evaluation"]
+    expect(page.locator(f"#evaluate-results [data-evaluation='{evaluation}']")).to_be_visible()
+    expect(page.locator("#evaluate-stop")).to_be_hidden()
+    expect(page.locator("#evaluate-go")).to_be_visible()
+    return evaluation
+
+
 def test_an_evaluation_comes_back(demo_page: Page):
     open_tab(demo_page, "Evaluate")
     demo_page.locator("#evaluate-retrievers").get_by_label("dense").uncheck()
     demo_page.locator("#evaluate-retrievers").get_by_label("hybrid").uncheck()
-    for _ in range(2):
-        demo_page.locator("#evaluate-go").click()
-        expect(demo_page.locator("#evaluate-stop")).to_be_hidden()
-        expect(demo_page.locator("#evaluate-go")).to_be_visible()
-        says(demo_page, tab="evaluate", evaluation="[0-9a-f]+")
-    newest = place(demo_page)["evaluation"]
+    older = evaluated(demo_page)
+    newest = evaluated(demo_page, after=older)
     demo_page.locator("#evaluate-earlier input").click()
     demo_page.get_by_role("option").nth(1).click()
-    expect(demo_page).not_to_have_url(re.compile(newest))
-    older = place(demo_page)["evaluation"]
+    says(demo_page, tab="evaluate", evaluation=older)
     demo_page.reload()
     opened(demo_page, "Evaluate")
     expect(demo_page.locator(f"#evaluate-results [data-evaluation='{older}']")).to_be_visible()
@@ -244,14 +251,20 @@ def test_the_chosen_colours_stay_over_reloads_and_no_other_flash(browser: Browse
 # ------------------------------------------------------------ the choice of documents
 
 
+@pytest.fixture(scope="module")
+def quays(browser: Browser, app: App) -> Iterator[Page]:
+    """A page of many documents."""
+    with open_page(browser, app.url) as page:
+        add(page, *(upload(f"q{n}.pdf", pdf(title=f"Quay {n}")) for n in range(QUAYS)))
+        expect(page.locator("#documents-table .state")).to_have_count(QUAYS)
+        yield page
+
+
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_the_documents_to_ask_about_open_within_their_column(page: Page, make_pdf, width: int, height: int):
-    made = [
-        make_pdf([f"The meters of quay {n} are read every {n + 3} minutes."], name=f"q{n}.pdf") for n in range(QUAYS)
-    ]
-    page.set_input_files("#documents-upload input[type=file]", made)
-    expect(page.locator("#documents-table .state")).to_have_count(QUAYS)
+def test_the_documents_to_ask_about_open_within_their_column(quays: Page, width: int, height: int):
+    page = quays
     page.set_viewport_size({"width": width, "height": height})
+    page.reload()
     open_tab(page, "Chat")
     if width < 860:
         page.get_by_role("button", name="Conversations").click()
@@ -266,9 +279,3 @@ def test_the_documents_to_ask_about_open_within_their_column(page: Page, make_pd
     assert box["y"] + box["height"] <= column["y"] + column["height"] <= height
     page.get_by_role("option").last.click()
     expect(page.locator("#chat-columns .token")).to_have_count(1)
-    page.keyboard.press("Escape")
-    page.set_viewport_size({"width": 1440, "height": 900})
-    open_tab(page, "Documents")
-    for left in range(QUAYS, 0, -1):
-        page.locator("#documents-table").get_by_role("button", name="remove").first.click()
-        expect(page.locator("#documents-table tr[data-document]")).to_have_count(left - 1)

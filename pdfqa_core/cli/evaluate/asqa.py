@@ -10,8 +10,8 @@ from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, langu
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
-from pdfqa_core.metrics.disambig_f1 import ReadAnswer, disambig_f1_entities
-from pdfqa_core.models.metrics import span_reader
+from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, once
+from pdfqa_core.models.metrics import entity_finder, span_reader
 from pdfqa_core.protocols.asqa import (
     MEASURES,
     PUBLISHED,
@@ -47,6 +47,11 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--qa-model", default="", metavar="NAME",
         help="extractive question answering model that reads: path or hub name (default: the language model)",
     )  # fmt: skip
+    command.add_argument(
+        "--ner", default="", metavar="NAME",
+        help="NER model that finds entities: path or hub name (default: capitalised names and numbers, by rule)",
+    )  # fmt: skip
+    command.add_argument("--entity-sets", action="store_true", help="count each entity once, as rageval does")
     add_outputs(command)
     add_common(command)
     add_settings(command, "llm")
@@ -59,10 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
         return finish(arguments, None)
     gold = read_questions(arguments.gold, split=arguments.split) if arguments.gold else None
     used = versions(STATISTICS if arguments.disambig == "entities" else (*STATISTICS, *MODELS))
-    find = None if arguments.disambig == "qa" else names_and_numbers
+    find: FindEntities | None = None
     settings = {}
-    if find is not None:
-        settings["entities"] = "capitalised names and numbers, by rule"
+    if arguments.disambig != "qa":
+        find = entity_finder(arguments.ner) if arguments.ner else names_and_numbers
+        settings["entities"] = f"found by {arguments.ner or 'rule: capitalised names and numbers'}"
+        if arguments.entity_sets:
+            find, settings["entities"] = once(find), f"{settings['entities']}; each once"
     with ExitStack() as stack:
         read = None
         if arguments.disambig != "entities":

@@ -12,6 +12,7 @@ from pdfqa_core.metrics.entailment import LLMTagger, Tagger
 from pdfqa_core.models.metrics import nli_tagger
 from pdfqa_core.protocols.entailment import CLAIMS, MEASURES, REFUSALS, check_same, read_rows, score_entailment
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
+from pdfqa_core.text import plain_sentences, sentences
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,6 +38,11 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--unusable-as-zero", action="store_true",
         help="count segments without a usable reply as 0, as the original pipeline does",
     )  # fmt: skip
+    command.add_argument(
+        "--plain-sentences", action="store_true",
+        help="split sentences as NLTK does, without the abbreviations added here and not at blank lines, as the "
+        "original pipeline does",
+    )  # fmt: skip
     add_outputs(command)
     add_common(command)
     add_settings(command, "llm")
@@ -59,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         for path, rows in files:
             system, said = score_entailment(
                 path.stem, rows, tagger, llm if extra else None, unusable_as_zero=arguments.unusable_as_zero,
+                split=plain_sentences if arguments.plain_sentences else sentences,
                 on_done=reporter(f"{path.stem}: segment"),
             )  # fmt: skip
             systems.append(system)
@@ -67,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
             "tagged by": tagger.name,
             "pronouns and refusals": "unchanged, not told" if llm is None or not extra else llm.name,
             "segments without a usable reply": "count as 0" if arguments.unusable_as_zero else "left out",
+            "sentences": "NLTK's" if arguments.plain_sentences else "Punkt with more abbreviations, and at blank lines",
         }
     judged = any(row.precise or row.recalled for row in files[0][1])
     measures = (*MEASURES, *(REFUSALS if extra else ()), *(CLAIMS if judged else ()))

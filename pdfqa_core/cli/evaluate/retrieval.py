@@ -14,8 +14,10 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.trec import trec_files
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.gold import forms, read_gold
-from pdfqa_core.protocols.retrieval import MEASURES
+from pdfqa_core.protocols.retrieval import DEPTH, MEASURES
+from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.run_systems import with_unset
 from pdfqa_core.services.systems import grid, read_systems
 from pdfqa_core.types import Progress
 
@@ -37,7 +39,10 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--measures", default=",".join(MEASURES), metavar="M,N", help=f"(default: {','.join(MEASURES)})"
     )
-    command.add_argument("--depth", type=int, default=100, help="passages that are looked at (default: 100)")
+    command.add_argument(
+        "--depth", type=int, help="passages that are looked at, 0: all (default: 100, with --profile seed all)"
+    )
+    command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
     command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
     command.add_argument("--trec", type=Path, metavar="DIR", help="write TREC qrels and a run file per system")
     add_outputs(command)
@@ -49,9 +54,11 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run_retrieval(arguments: argparse.Namespace) -> int:
     """Evaluate and print a table, the differences to the baseline, and the files that were asked for."""
     measures = [RankingMeasure.parse(name).name for name in arguments.measures.split(",") if name.strip()]
-    if arguments.depth < 1 or not measures:
-        raise UsageError("--depth and --measures must not be empty.", "Leave them out for the defaults.")
-    settings = settings_of(arguments)
+    profile = profile_named(arguments.profile)
+    depth = (0 if profile.all_passages else DEPTH) if arguments.depth is None else arguments.depth
+    if depth < 0 or not measures:
+        raise UsageError("--depth is below 0, or --measures is empty.", "Leave them out for the defaults.")
+    settings = with_unset(settings_of(arguments), profile.settings)
     systems = grid(settings, _listed(arguments.chunkers), _listed(arguments.retrievers))
     if arguments.systems:
         systems |= read_systems(arguments.systems, settings)
@@ -63,7 +70,7 @@ def run_retrieval(arguments: argparse.Namespace) -> int:
             services.documents.require_documents(LOCAL_OWNER)
         scope = services.documents.document_ids(LOCAL_OWNER, arguments.document)
         for event in services.evaluation.evaluate_retrieval(
-            LOCAL_OWNER, file, systems, measures=measures, document_ids=scope, depth=arguments.depth
+            LOCAL_OWNER, file, systems, measures=measures, document_ids=scope, depth=depth
         ):
             if isinstance(event, Progress):
                 progress.show(event)

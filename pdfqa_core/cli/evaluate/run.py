@@ -107,6 +107,12 @@ def _add_scoring(command: argparse.ArgumentParser) -> None:
         "--disambig", choices=("entities", "qa"), default="entities",
         help="ASQA's Disambig-F1 by entities, or by answers that a model reads (default: entities)",
     )  # fmt: skip
+    group.add_argument(
+        "--ner",
+        default="",
+        metavar="NAME",
+        help="model that finds ASQA's entities (default: names and numbers, by rule)",
+    )
     group.add_argument("--qa-model", default="", metavar="NAME", help="model that reads (default: the language model)")
 
 
@@ -190,7 +196,7 @@ def _request(arguments: argparse.Namespace, services: Services, systems: dict[st
     options = {
         "judge": "yes" if arguments.judge else "", "judge_prompt": arguments.judge_prompt,
         "calibrate": "yes" if arguments.calibrate else "", "nli": arguments.nli, "disambig": arguments.disambig,
-        "qa_model": arguments.qa_model,
+        "qa_model": arguments.qa_model, "ner": arguments.ner,
         "bertscore": {True: "yes", False: "no"}.get(arguments.bertscore, ""),
     }  # fmt: skip
     return RunRequest(

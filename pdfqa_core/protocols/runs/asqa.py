@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
-from pdfqa_core.metrics.disambig_f1 import FindEntities
-from pdfqa_core.metrics.normalisation import normalise_answer
+from pdfqa_core.metrics.disambig_f1 import once
 from pdfqa_core.metrics.rouge import rouge_l
 from pdfqa_core.protocols.asqa import AmbiguousQuestion, names_and_numbers, read_questions, score_asqa
 from pdfqa_core.protocols.runs.base import (
@@ -73,9 +72,12 @@ class Asqa:
             find=once(find) if tools.profile.entity_sets else find, on_done=tools.on_done,
         )  # fmt: skip
         by_entities = "each once" if tools.profile.entity_sets else "as often as they occur"
-        tools.settings["entities"] = (
-            f"{'named by the model given' if tools.find else 'names and numbers, by rule'}, {by_entities}"
-        )
+        found_by = getattr(tools.find, "name", "the model given") if tools.find else "rule: names and numbers"
+        tools.settings["entities"] = f"found by {found_by}; counted {by_entities}"
+        if tools.profile.entity_sets and tools.find is None and tools.read is None:
+            tools.notes.append(
+                "Disambig-F1: entities are found by rule; the source takes a RoBERTa that was trained for it (--ner)."
+            )
         tools.settings["Disambig-F1"] = "read by a model" if tools.read is not None else "entities of both texts"
         values: dict[str, Values] = {item.id: item.metrics for item in found.items}
         for case, one in there:
@@ -87,15 +89,6 @@ class Asqa:
         rouge = ("rouge_l", "rouge_l_sum") if tools.profile.rouge_l else ("rouge_l_sum", "rouge_l")
         both = ("dr_rouge_l", "dr") if tools.profile.rouge_l else ("dr", "dr_rouge_l")
         return (*seen(systems, ("str_em", *rouge, "disambig_f1", "disambig_f1_entities")), *both)
-
-
-def once(find: FindEntities) -> FindEntities:
-    """Return a finder of entities that names each of them once, normalised ones compared."""
-
-    def found(text: str) -> list[str]:
-        return list({normalise_answer(name): name for name in find(text)}.values())
-
-    return found
 
 
 def _texts(case: Case, prediction: Prediction | None) -> dict[str, str]:

@@ -26,6 +26,7 @@ from pdfqa_core.protocols.runs.base import (
     seen,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
+from pdfqa_core.text import plain_sentences, sentences
 from pdfqa_core.types import Passage
 
 
@@ -68,9 +69,10 @@ class Entailment:
             )
             for case, one in there
         ]  # fmt: skip
+        split = plain_sentences if tools.profile.plain_sentences else sentences
         found, notes = score_entailment(
-            name, rows, tagger, tools.llm, unusable_as_zero=tools.profile.unusable_as_zero, stop=tools.stop,
-            on_done=tools.on_done,
+            name, rows, tagger, tools.llm, unusable_as_zero=tools.profile.unusable_as_zero,
+            split=split, stop=tools.stop, on_done=tools.on_done,
         )  # fmt: skip
         tools.notes += notes
         return scored_system(name, cases, predictions, {item.id: item.metrics for item in found.items})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.settings import Settings
 
 SEED = "seed"
 
@@ -18,7 +19,8 @@ class Profile:
     `idf` and `inner_product` concern BERTScore; `rouge_l` takes ROUGE-L in the place of ROUGE-Lsum for ASQA;
     `entity_sets` counts an entity once; `empty_citations` scores citations where neither side has any; `zero_missing`
     counts insufficient context that applies to no item as 0; `unusable_as_zero` counts a segment without a usable reply
-    as 0. `settings` are those of the systems, by section, unless they say otherwise.
+    as 0; `plain_sentences` splits sentences as NLTK does; `all_passages` ranks every passage for MRR. `settings` are
+    those of the systems, by section, unless they say otherwise.
     """
 
     name: str = ""
@@ -29,13 +31,18 @@ class Profile:
     empty_citations: bool = False
     zero_missing: bool = False
     unusable_as_zero: bool = False
+    plain_sentences: bool = False
+    all_passages: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 DEFAULT = Profile()
 AS_IN_THE_SOURCES = Profile(
     SEED, idf=True, inner_product=True, rouge_l=True, entity_sets=True, empty_citations=True, zero_missing=True,
-    unusable_as_zero=True, settings={"chunking": {"chunker": "paragraphs"}},
+    unusable_as_zero=True, plain_sentences=True, all_passages=True,
+    settings={
+        "chunking": {"chunker": "paragraphs", "unmodified": True, "headings": False}, "retrieval": {"clamp": False},
+    },
 )  # fmt: skip
 PROFILES: Mapping[str, Profile] = {"": DEFAULT, SEED: AS_IN_THE_SOURCES}
 
@@ -46,8 +53,20 @@ DEVIATIONS: Mapping[str, str] = {
     "rouge_l_sum": "ROUGE-Lsum and DR: sentences are matched one by one, as ASQA's authors do; rageval's page says "
     "ROUGE-L.",
     "disambig_f1": "Disambig-F1: entities count as often as they occur; the source compares sets.",
-    "entailment_gold_answer": "Entailment: a segment without a usable reply is left out; the source counts it as 0.",
+    "entailment_gold_answer": "Entailment: a segment without a usable reply is left out, and sentences end at blank "
+    "lines but not after common abbreviations; the source counts it as 0, and takes NLTK's sentences.",
+    "MRR": "MRR: what is not among the passages looked at counts as 0; the source ranks all passages.",
 }
+# And what differs in how passages are made and found, by what a system is.
+HYBRID = (
+    "hybrid: a negative similarity counts as 0, and passages without a term of the question come last; the source "
+    "takes the product as it is."
+)
+PARAGRAPHS = (
+    "paragraphs: short ones are joined, long ones cut, those broken by a page's end mended; the source takes them as "
+    "they are."
+)
+HEADINGS = "Passages are indexed with title and heading; the source indexes their text alone."
 # And where a measure of answers is not there, because it is not scored.
 NOT_SCORED: Mapping[str, str] = {
     "citation_f1": "Citations: no gold answer has any, so they are not scored; the source scores 1 where neither side "
@@ -72,3 +91,13 @@ def deviations(measures: tuple[str, ...], profile: Profile) -> tuple[str, ...]:
     if "answer_em" in measures:
         told += [text for name, text in NOT_SCORED.items() if name not in measures]
     return tuple(f"{text} (--profile seed)" for text in told)
+
+
+def search_deviations(systems: Iterable[Settings]) -> tuple[str, ...]:
+    """Return a sentence for each way in which these systems make or find passages in another way than the sources."""
+    told: list[str] = []
+    for one in systems:
+        told += [HYBRID] if one.retrieval.retriever == "hybrid" and one.retrieval.clamp else []
+        told += [PARAGRAPHS] if one.chunking.chunker == "paragraphs" and not one.chunking.unmodified else []
+        told += [HEADINGS] if one.chunking.headings else []
+    return tuple(f"{text} (--profile seed)" for text in dict.fromkeys(told))

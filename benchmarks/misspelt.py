@@ -74,7 +74,7 @@ def main() -> None:
     encoder = Encoder(graphs=graphs_path(LLMSettings()))
     index = Index.in_memory(passages, encoder)
     retriever = Hybrid(index)
-    spelling = Spelling(index.postings, lambda word: len(encoder.token_spans(word)) == 1)
+    spelling = Spelling(index.passages_by_term, lambda word: len(encoder.token_spans(word)) == 1)
     asked = [row for row in rows if row["output"][0]["answer"].strip()]
     draw = random.Random(0)
     wrong = {row["id"]: misspelt(row["input"], draw) for row in asked}

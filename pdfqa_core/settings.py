@@ -136,6 +136,10 @@ class RetrievalSettings(SettingsGroup):
         ),
         ge=1,
     )  # fmt: skip
+    index: Literal["memory", "lance", "auto"] = Field(
+        "memory", description="Where passages are searched: in memory, or on disk by LanceDB (requirements-lance.txt); "
+        "auto: on disk from 500,000 passages on, where LanceDB is installed.",
+    )  # fmt: skip
     late_model: str = setting(
         "", "Path or hub name of a ColBERT; empty: the bundled encoder, untrained.",
         Looks(
@@ -330,6 +334,9 @@ class ServerSettings(SettingsGroup):
         "", description="Addresses or networks of the proxies that are believed, separated by commas; "
         "empty with --proxied: this computer's and private ones.",
     )  # fmt: skip
+    index_address: str = Field(
+        "", description="Where LanceDB keeps indexes: a folder, or s3://bucket/folder; empty: the workspace."
+    )
     user_header: str = Field("", description="Header in which the named --proxies say which account is asking.")
 
 

@@ -64,6 +64,8 @@ HEAVY = (
     "sklearn",
     "scipy",
     "hnswlib",
+    "lancedb",
+    "lance",
 )
 
 

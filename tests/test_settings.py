@@ -99,8 +99,8 @@ OTHER = {  # another valid value for every setting
         "retriever": "bm25", "k": 7, "k1": 1.7, "b": 0.7, "language": "german", "stemming": True, "stop_words": False,
         "spelling": False, "embedding_model": "x", "embedding_precision": "exact", "candidates": 7,
         "clamp": False, "rrf_k": 7, "weight": 0.7,
-        "exact_below": 7, "late_model": "x", "first_stage": "bm25", "reranker": "x", "rerank_candidates": 7,
-        "per_page": 7, "merge_overlaps": False,
+        "exact_below": 7, "index": "lance", "late_model": "x", "first_stage": "bm25", "reranker": "x",
+        "rerank_candidates": 7, "per_page": 7, "merge_overlaps": False,
     },
     "llm": {
         "engine": "openai", "model": "x", "models_folder": "x", "weights": "as packaged", "url": "x",
@@ -119,6 +119,7 @@ OTHER = {  # another valid value for every setting
         "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7,
         "visitor_pages": 7, "visitor_seconds": 77, "total_mb": 7, "per_minute": 7, "proxied": True,
         "proxies": "10.0.0.7", "user_header": "X-Forwarded-User", "mcp": True,
+        "index_address": "s3://bucket",
     },
 }  # fmt: skip
 

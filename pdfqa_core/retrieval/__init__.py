@@ -17,7 +17,8 @@ from pdfqa_core.retrieval.encoder import AUTO, Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.fusion import ReciprocalRankFusion
 from pdfqa_core.retrieval.hybrid import Hybrid
-from pdfqa_core.retrieval.index import Index, IndexStats, fingerprint, index_text
+from pdfqa_core.retrieval.index import Index, fingerprint, index_text
+from pdfqa_core.retrieval.interface import IndexStats, SearchIndex
 from pdfqa_core.retrieval.late_interaction import LateInteraction
 from pdfqa_core.retrieval.model_folder import bundled_model_path
 from pdfqa_core.retrieval.removal import forget
@@ -28,7 +29,7 @@ from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
 __all__ = [
     "AUTO", "AUTO_LANGUAGE", "BM25", "CrossEncoderScorer", "Dense", "Embedding", "EmbeddingCache", "Encoder",
     "Hybrid", "Index", "IndexRetriever", "IndexStats", "LateEncoder", "LateInteraction", "PageRange", "PairScorer",
-    "Postprocessed", "ReciprocalRankFusion", "Reranked", "Searcher", "Spelling", "TextEncoder", "TokenEncoder",
-    "adds_words", "bundled_model_path", "confidence", "fingerprint", "forget", "in_both_spellings", "index_text",
-    "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers", "text_key",
+    "Postprocessed", "ReciprocalRankFusion", "Reranked", "SearchIndex", "Searcher", "Spelling", "TextEncoder",
+    "TokenEncoder", "adds_words", "bundled_model_path", "confidence", "fingerprint", "forget", "in_both_spellings",
+    "index_text", "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers", "text_key",
 ]  # fmt: skip

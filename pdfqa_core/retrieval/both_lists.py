@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdfqa_core.retrieval.base import ScoredRow, check_candidates
-from pdfqa_core.retrieval.bm25 import LexicalRetriever, best_matching
+from pdfqa_core.retrieval.bm25 import LexicalRetriever
 from pdfqa_core.retrieval.dense import SemanticRetriever
 from pdfqa_core.retrieval.postings import Floats, Ints, Mask
 from pdfqa_core.types import Query
@@ -47,10 +47,11 @@ class BothLists(LexicalRetriever, SemanticRetriever):
         check_candidates(self.name, self.candidates)
 
     def _candidates(self, query: Query, k: int, rows: Ints) -> Candidates:
-        bm25, matched = self._lexical.scores(query)
+        asked = self._lexical.asked(query)
         vector = self._semantic.vector(query)
         wide = max(k, self.candidates)
-        lists = (best_matching(bm25, matched, wide, rows), self._semantic.nearest(vector, wide, rows)[0])
+        lists = (asked.best(wide, rows), self._semantic.nearest(vector, wide, rows)[0])
         both = np.union1d(*lists).astype(np.int64)
         cosines = self._semantic.cosines(vector, both).astype(np.float64)
-        return Candidates(lists, both, bm25[both], cosines, matched[both])
+        bm25, matched = asked.of(both)
+        return Candidates(lists, both, bm25, cosines, matched)

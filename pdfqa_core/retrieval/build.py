@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval.base import IndexRetriever, Searcher, retrievers
 from pdfqa_core.retrieval.both_lists import BothLists
-from pdfqa_core.retrieval.index import Index
+from pdfqa_core.retrieval.interface import SearchIndex
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.rerank import PairScorer, Reranked
 from pdfqa_core.retrieval.token_encoder import TokenEncoder
@@ -56,7 +56,7 @@ def _first(name: str, parameters: Mapping[str, Any]) -> str:
     return str(chosen)
 
 
-def make_retriever(index: Index, parameters: Mapping[str, Any], models: RetrievalModels) -> Searcher:
+def make_retriever(index: SearchIndex, parameters: Mapping[str, Any], models: RetrievalModels) -> Searcher:
     """Return the retriever that the parameters describe.
 
     `retriever` names it; its own parameters go by the names of its fields. A field `token_encoder` is made of
@@ -73,8 +73,10 @@ def make_retriever(index: Index, parameters: Mapping[str, Any], models: Retrieva
     return found
 
 
-def _plain(index: Index, name: str, parameters: Mapping[str, Any], models: RetrievalModels) -> IndexRetriever:
-    own = retrievers.accepted(name, parameters)
+def _plain(index: SearchIndex, name: str, parameters: Mapping[str, Any], models: RetrievalModels) -> IndexRetriever:
+    own = retrievers.accepted(name, {key: value for key, value in parameters.items() if key != "index"})
+    if TOKEN_ENCODER in retrievers.parameters(name) and not index.resident:
+        raise UsageError(f"{name} does not search an index in LanceDB.", "Choose another retriever, or index memory.")
     if TOKEN_ENCODER in retrievers.parameters(name):
         own[TOKEN_ENCODER] = models.token_encoder(parameters.get("late_model", ""))
     if first := _first(name, parameters):

@@ -1,4 +1,4 @@
-"""Dense retrieval: the cosine of question and passage vectors, exact or (in large indexes) through an HNSW graph."""
+"""Dense retrieval: the cosine of question and passage vectors, exact or, in large indexes, approximate."""
 
 from __future__ import annotations
 
@@ -6,93 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-
-from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.base import IndexRetriever, ScoredRow, retrievers
-from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
-from pdfqa_core.retrieval.graph import Graph
-from pdfqa_core.retrieval.index import RECALL, Index
-from pdfqa_core.retrieval.postings import Ints, top
+from pdfqa_core.retrieval.encoder import OnProgress
+from pdfqa_core.retrieval.interface import SemanticSearch
+from pdfqa_core.retrieval.postings import Ints
 from pdfqa_core.types import Query
-
-# What passages count whose meaning has not been read yet: about what an ordinary hit has. Words alone order them then.
-UNKNOWN = 0.35
-
-
-@dataclass(frozen=True, eq=False)
-class Semantic:
-    """Cosines of the passages of an index with embeddings; below `exact_below` passages all are compared."""
-
-    index: Index
-    exact_below: int
-
-    @property
-    def _encoder(self) -> TextEncoder:
-        assert self.index.encoder is not None
-        return self.index.encoder
-
-    @property
-    def _embeddings(self) -> Vectors:
-        assert self.index.embeddings is not None
-        return self.index.embeddings
-
-    @property
-    def approximate(self) -> bool:
-        """Whether the index is so large that a graph is searched."""
-        return self.index.waiting is None and len(self.index.passages) >= self.exact_below
-
-    def _graph(self, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> Graph:
-        def make() -> Graph:
-            return Graph.open_or_build(self.index.folder, self._embeddings, on_progress=on_progress, stop=stop)
-
-        graph = self.index.shared("graph", make)
-        self.index.shared(RECALL, lambda: graph.recall)
-        return graph
-
-    def prepare(self, on_progress: OnProgress | None, stop: StopSignal | None) -> None:
-        """Build the graph where one is used."""
-        if self.approximate:
-            self._graph(on_progress, stop)
-
-    def vector(self, query: Query) -> Vectors:
-        """Return the query's vector, of length 1. Raises ModelError if the index is of another dimension."""
-        texts = query.dense or ((query.text, 1.0),)
-        vectors = self._encoder.encode([text for text, _ in texts], question=True)
-        vector: Vectors = vectors[0]
-        if len(texts) > 1:
-            vector = np.asarray([weight for _, weight in texts], np.float32) @ vectors
-            vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
-        dimension = self._embeddings.shape[1]
-        if len(self._embeddings) and len(vector) != dimension:
-            raise ModelError(
-                f"The embedding model {self._encoder.name} makes vectors of {len(vector)} numbers, but those of the "
-                f"index have {dimension}: the model was exchanged after the index was built.",
-                "Restart the program; the index is built again.",
-            )
-        return vector
-
-    def cosines(self, vector: Vectors, rows: Ints) -> Vectors:
-        """Return the cosines of the passages `rows`; `UNKNOWN` for those whose vectors have not been made yet."""
-        every = len(rows) == len(self.index.passages)
-        found = np.asarray((self._embeddings if every else self._embeddings[rows]) @ vector)
-        if self.index.waiting is not None:
-            found = np.where(self.index.waiting if every else self.index.waiting[rows], np.float32(UNKNOWN), found)
-        return found
-
-    def nearest(self, vector: Vectors, k: int, rows: Ints) -> tuple[Ints, Vectors]:
-        """Return the k nearest of the passages `rows`, best first, and their cosines.
-
-        Exact unless the index is large and searched as a whole.
-        """
-        if self.index.waiting is not None:
-            rows = rows[~self.index.waiting[rows]]
-        elif self.approximate and len(rows) == len(self.index.passages):
-            rows = np.sort(self._graph().candidates(vector, k))
-        cosines = self.cosines(vector, rows)
-        best = top(cosines, k)
-        return rows[best], cosines[best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +23,11 @@ class SemanticRetriever(IndexRetriever):
     exact_below: int = 50_000
 
     @cached_property
-    def _semantic(self) -> Semantic:
-        return Semantic(self.index, self.exact_below)
+    def _semantic(self) -> SemanticSearch:
+        return self.index.semantic(self.exact_below)
 
     def prepare(self, *, on_progress: OnProgress | None = None, stop: StopSignal | None = None) -> None:
-        """Build the graph of a large index. Raises ModelError, StoppedError."""
+        """Build what approximate search in a large index needs. Raises ModelError, StoppedError."""
         self._semantic.prepare(on_progress, stop)
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,11 @@ from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
+from pdfqa_core.retrieval.interface import IndexStats, WordRules
+from pdfqa_core.retrieval.lexical import Lexical
+from pdfqa_core.retrieval.once import Once
 from pdfqa_core.retrieval.postings import Ints, Mask, Postings, TermCounts
+from pdfqa_core.retrieval.semantic import RECALL, Semantic
 from pdfqa_core.retrieval.store import IndexFolder, IndexSegment, Manifest
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import terms, words
@@ -32,7 +36,6 @@ from pdfqa_core.types import Passage, Progress
 T = TypeVar("T")
 PassageProvider = Callable[[], Sequence[Passage]]
 
-RECALL = "recall"  # the key under which `shared` holds the recall of approximate search
 WRITE_SECONDS = 1.0
 
 _locks: dict[Path, threading.Lock] = {}
@@ -47,27 +50,6 @@ def index_text(passage: Passage) -> str:
 def fingerprint(recipe: str, model_hash: str = "") -> str:
     """Return the 16 hex digits that name the folder of an index made by `recipe` with this model ("": none)."""
     return hashlib.sha256(f"{recipe}|{model_hash}".encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStats:
-    """What an index holds. Lengths are words of the passages' texts, without headings.
-
-    `recall` is the share of the 10 nearest passages that the graph of a large index finds, exact search being 1; None
-    where every search compares all passages.
-    """
-
-    documents: int
-    passages: int
-    vocabulary: int
-    shortest: int
-    percentile_5: float
-    median: float
-    percentile_95: float
-    longest: int
-    bytes: int
-    build_seconds: float
-    recall: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +68,14 @@ class Index:
     folder: Path | None = None
     build_seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    _shared: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
-    _locks: dict[Hashable, threading.RLock] = field(default_factory=dict, init=False, repr=False)
+    _once: Once = field(default_factory=Once, init=False, repr=False)
 
     def shared(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returned the first time for this key: derived data that retrievers share.
 
         Threads that ask for the same key wait for the first; nothing is kept where `make` raises.
         """
-        with self._locks.setdefault(key, threading.RLock()):
-            if key not in self._shared:
-                self._shared[key] = make()
-            return self._shared[key]  # type: ignore[no-any-return]
+        return self._once.get(key, make)
 
     @classmethod
     def in_memory(
@@ -143,7 +121,7 @@ class Index:
             raise UsageError("Embeddings need an encoder.", "Give one, or open the index without embeddings.")
         model, model_hash = (encoder.name, encoder.model_hash) if encoder else ("", "")
         path = root / fingerprint(recipe, model_hash)
-        with _locked(path, stop):
+        with locked(path, stop):
             build = _Build(
                 IndexFolder(path),
                 Manifest(recipe, model, model_hash),
@@ -157,6 +135,33 @@ class Index:
             segments = build.run(documents)
         joined = _joined(segments, encoder, None if build.notes else path, tuple(build.notes))
         return replace(joined, waiting=build.waiting) if build.waiting is not None else joined
+
+    resident: ClassVar[bool] = True
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether passages have vectors."""
+        return self.embeddings is not None
+
+    @cached_property
+    def passages_by_term(self) -> Mapping[str, int]:
+        """In how many passages each term stands."""
+        return dict(zip(self.postings.vocabulary, np.diff(self.postings.starts).tolist(), strict=True))
+
+    def at(self, rows: Sequence[int]) -> list[Passage]:
+        """Return the passages of these rows."""
+        return [self.passages[row] for row in rows]
+
+    def lexical(self, rules: WordRules) -> Lexical:
+        """Return BM25 by these rules. Raises UsageError."""
+        analysis = rules.analysis(self.languages)
+        return Lexical(self.postings, self.passages, analysis, rules.k1, rules.b, self.shared)
+
+    def semantic(self, exact_below: int) -> Semantic:
+        """Return search by meaning, exact in fewer than `exact_below` passages."""
+        assert self.embeddings is not None
+        assert self.encoder is not None
+        return Semantic(self.embeddings, self.encoder, exact_below, self.waiting, self.folder, self.shared)
 
     @cached_property
     def document_ids(self) -> tuple[str, ...]:
@@ -200,7 +205,7 @@ class Index:
     @property
     def stats(self) -> IndexStats:
         """Counts, lengths and size of the index."""
-        return replace(self._counts, recall=self._shared.get(RECALL))
+        return replace(self._counts, recall=self._once.known(RECALL))
 
     @cached_property
     def _counts(self) -> IndexStats:
@@ -359,7 +364,7 @@ def _joined(
 
 
 @contextmanager
-def _locked(path: Path, stop: StopSignal | None) -> Iterator[None]:
+def locked(path: Path, stop: StopSignal | None) -> Iterator[None]:
     """Let one thread at a time build in `path`; those who wait notice a stop."""
     with _locks_lock:
         lock = _locks.setdefault(path.resolve(), threading.Lock())

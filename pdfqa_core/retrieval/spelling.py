@@ -6,11 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
-import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from pdfqa_core.retrieval.postings import Postings
 from pdfqa_core.text import terms
 from pdfqa_core.types import Query
 
@@ -36,12 +34,11 @@ class Spelling:
     frequent.
     """
 
-    def __init__(self, postings: Postings, is_word: Callable[[str], bool]) -> None:
+    def __init__(self, passages_by_term: Mapping[str, int], is_word: Callable[[str], bool]) -> None:
         self._is_word = is_word
-        self._known = postings.vocabulary
-        self._passages = np.diff(postings.starts)
+        self._passages = passages_by_term
         self._by_letter: dict[str, list[str]] = defaultdict(list)
-        for term in postings.vocabulary:
+        for term in passages_by_term:
             if len(term) >= SHORTEST and _LETTERS.fullmatch(term):
                 self._by_letter[term[0]].append(term)
 
@@ -54,7 +51,7 @@ class Spelling:
         if len(word) < SHORTEST or (word.isupper() and len(word) < LONG):
             return word
         (term, *others) = terms(word) or [""]
-        if others or term in self._known or not term or self._is_word(term):
+        if others or term in self._passages or not term or self._is_word(term):
             return word
         if any((american := ending.sub(other, term)) != term and self._is_word(american) for ending, other in _BRITISH):
             return word
@@ -66,7 +63,7 @@ class Spelling:
             return word
 
         def order(found: tuple[str, float, int]) -> tuple[float, float, int]:
-            return found[1], -JaroWinkler.similarity(term, found[0]), -self._passages[self._known[found[0]]]
+            return found[1], -JaroWinkler.similarity(term, found[0]), -self._passages[found[0]]
 
         best, *_ = min(near, key=order)
         return best.capitalize() if word[0].isupper() else str(best)

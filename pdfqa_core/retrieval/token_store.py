@@ -19,7 +19,8 @@ import numpy.typing as npt
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.embedding_cache import file_stem
 from pdfqa_core.retrieval.encoder import OnProgress, Vectors
-from pdfqa_core.retrieval.index import Index, index_text
+from pdfqa_core.retrieval.index import index_text
+from pdfqa_core.retrieval.interface import SearchIndex
 from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.retrieval.token_encoder import PHASE, TokenEncoder
 from pdfqa_core.types import Progress
@@ -82,7 +83,7 @@ class TokenStore:
     @classmethod
     def open_or_build(
         cls,
-        index: Index,
+        index: SearchIndex,
         encoder: TokenEncoder,
         *,
         on_progress: OnProgress | None = None,
@@ -164,7 +165,7 @@ class _Comparison:
         return np.asarray(best @ self._scales, dtype=np.float64)
 
 
-def _plan(index: Index) -> Iterator[tuple[str, Ints]]:
+def _plan(index: SearchIndex) -> Iterator[tuple[str, Ints]]:
     """Yield a name and the rows of each part."""
     for document_id in index.document_ids:
         rows = index.rows(frozenset((document_id,)))

@@ -154,7 +154,7 @@ class Services:
         documents = DocumentService(store, settings, passwords, tasks, room)
         collections, versions = CollectionService(store), NewerVersionService(store, documents)
         finding = FindService(store, documents)
-        indexes = IndexService(workspace, documents, models.encoders, tasks)
+        indexes = IndexService(workspace, documents, models.encoders, tasks, settings.server.index_address)
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)

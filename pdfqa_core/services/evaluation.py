@@ -16,7 +16,7 @@ from pdfqa_core.models import Encoders
 from pdfqa_core.protocols.gold import GoldFile
 from pdfqa_core.protocols.retrieval import DEPTH, MEASURES, ResolvedGold, Scored, resolve, run_system
 from pdfqa_core.protocols.runs.profile import DEFAULT, deviations, search_deviations
-from pdfqa_core.retrieval import Index, prepared
+from pdfqa_core.retrieval import Index, SearchIndex, prepared
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -112,7 +112,7 @@ class EvaluationService:
         with self._tasks.start(task) as stop:
             scored, notes = [], builtins.list[str]()
             found: dict[tuple[str, str], Ranking] = {}
-            corpora: dict[str, Index] = {}
+            corpora: dict[str, SearchIndex] = {}
             for name, settings in systems.items():
                 index, seconds = yield from self._system_index(owner, file, settings, corpora, stop)
                 gold = self.gold(owner, file, settings, document_ids)
@@ -149,8 +149,8 @@ class EvaluationService:
         return named
 
     def _system_index(
-        self, owner: str, file: GoldFile, settings: Settings, corpora: dict[str, Index], stop: StopSignal
-    ) -> Generator[Progress, None, tuple[Index, float]]:
+        self, owner: str, file: GoldFile, settings: Settings, corpora: dict[str, SearchIndex], stop: StopSignal
+    ) -> Generator[Progress, None, tuple[SearchIndex, float]]:
         """Return the index of a system and how many seconds it took to open or build it.
 
         `corpora` keeps the indexes of a file that brings its own corpus, by encoder, for the systems that follow.
@@ -163,7 +163,7 @@ class EvaluationService:
         chosen = settings.retrieval
         key = f"encoder {chosen.embedding_model}, {chosen.embedding_precision}" if embeddings else ""
 
-        def build(report: Callable[[Progress], None]) -> Index:
+        def build(report: Callable[[Progress], None]) -> SearchIndex:
             encoder = self._indexes.encoder(settings) if embeddings else None
             return Index.in_memory(file.corpus, encoder, on_progress=report, stop=stop)
 
@@ -172,7 +172,7 @@ class EvaluationService:
         return corpora[key], time.perf_counter() - began
 
     def _searched(
-        self, index: Index, name: str, settings: Settings, gold: Sequence[GoldItem], measures: Sequence[str],
+        self, index: SearchIndex, name: str, settings: Settings, gold: Sequence[GoldItem], measures: Sequence[str],
         document_ids: Sequence[str], depth: int, stop: StopSignal,
     ) -> Generator[Progress, None, tuple[Scored, ...]]:  # fmt: skip
         rewriter, _ = self._answers.rewriter(settings)

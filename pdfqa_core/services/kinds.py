@@ -16,7 +16,7 @@ from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.overview import OverviewReader
 from pdfqa_core.reading.table_rows import TableRows
 from pdfqa_core.reading.whole_sections import INSTRUCTIONS, SectionReader
-from pdfqa_core.retrieval import Index
+from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -50,7 +50,7 @@ class Scope:
     """The documents that a question is asked about, as plans see them."""
 
     def __init__(
-        self, documents: DocumentService, indexes: IndexService, index: Index, owner: str, settings: Settings,
+        self, documents: DocumentService, indexes: IndexService, index: SearchIndex, owner: str, settings: Settings,
         document_ids: Sequence[str],
     ) -> None:  # fmt: skip
         self._documents = documents
@@ -100,6 +100,8 @@ class Scope:
 
     def table_row(self, question: str, document_ids: Sequence[str] = ()) -> Hit | None:
         """Return the passage with the row of a table that a question asks for; None if it asks for none."""
+        if not self._index.resident:  # going through all passages would read them all
+            return None
         rows = self._index.shared("table rows", lambda: TableRows(self._index.passages))
         found = rows.asked_for(question, document_ids or self._document_ids)
         return None if found is None else completed([Hit(found, 1.0, 1, "table row")], self._page_text)[0]

@@ -15,7 +15,7 @@ from pdfqa_core.protocols.retrieval import covered
 from pdfqa_core.protocols.runs import GIVEN, NONE, PREDICTED, RECORDED, SEARCH, Case, CaseFile
 from pdfqa_core.protocols.runs.hotpotqa import HotpotCase
 from pdfqa_core.protocols.runs.reading import cited_id
-from pdfqa_core.retrieval import Index
+from pdfqa_core.retrieval import Index, SearchIndex
 from pdfqa_core.services.answers import AnswerService, Find
 from pdfqa_core.services.asked import Asked
 from pdfqa_core.services.indexes import IndexService
@@ -46,9 +46,9 @@ class AskedSystem:
         self._filenames = filenames
         self._remembered = remembered
         self._document_ids = tuple(document_ids)
-        self._index: Index | None = None
+        self._index: SearchIndex | None = None
 
-    def prepared(self, corpora: dict[str, Index], stop: StopSignal) -> Generator[Progress, None, None]:
+    def prepared(self, corpora: dict[str, SearchIndex], stop: StopSignal) -> Generator[Progress, None, None]:
         """Open the index, building what is missing; `corpora` keeps those of the file's own texts, by encoder.
 
         Raises StoppedError, ModelError.
@@ -63,7 +63,7 @@ class AskedSystem:
             embeddings = self._indexes.needs_embeddings(self.settings)
             key = f"{chosen.embedding_model} {chosen.embedding_precision}" if embeddings else ""
 
-            def build(report: Callable[[Progress], None]) -> Index:
+            def build(report: Callable[[Progress], None]) -> SearchIndex:
                 encoder = self._indexes.encoder(self.settings) if embeddings else None
                 return Index.in_memory(self._file.corpus, encoder, on_progress=report, stop=stop)
 

@@ -30,7 +30,7 @@ from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, Case, CaseF
 from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.protocols.runs.reading import with_gold
 from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
-from pdfqa_core.retrieval import Index
+from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -297,7 +297,7 @@ class RunService:
         by_model: dict[str, list[RunSystem]] = {}
         for system in run.plan.systems:
             by_model.setdefault(encode(engine_settings(load_settings(system).llm)), []).append(system)
-        corpora: dict[str, Index] = {}
+        corpora: dict[str, SearchIndex] = {}
         pace = _Pace(run.total - len(known), self.seconds_per_answer(owner))
         before = self._models.language.settings
         try:
@@ -315,7 +315,7 @@ class RunService:
 
     def _asked(
         self, owner: str, run: Run, system: RunSystem, file: CaseFile, known: Mapping[tuple[str, str], Prediction],
-        corpora: dict[str, Index], pace: _Pace, stop: StopSignal,
+        corpora: dict[str, SearchIndex], pace: _Pace, stop: StopSignal,
     ) -> Generator[Progress, None, None]:  # fmt: skip
         settings = self._models.language.running(load_settings(system))
         asked = AskedSystem(

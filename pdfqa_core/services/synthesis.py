@@ -16,7 +16,7 @@ from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.exports.synthetic_questions import write_beir, write_questions
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Models
-from pdfqa_core.retrieval import Index
+from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.tasks import Tasks
@@ -237,7 +237,7 @@ class SynthesisService:
         yield from made[::step][: plan.per_passage]
 
     def _judged(
-        self, written: Sequence[str], passage: Passage, plan: SynthesisPlan, model: str, index: Index,
+        self, written: Sequence[str], passage: Passage, plan: SynthesisPlan, model: str, index: SearchIndex,
         settings: Settings, known: _Known,
     ) -> builtins.list[SyntheticQuestion]:  # fmt: skip
         """Return the questions of a passage, each with the reason why it was dropped, if there is one."""
@@ -256,7 +256,7 @@ class SynthesisService:
             )  # fmt: skip
         return made
 
-    def _not_found(self, question: str, passage: Passage, index: Index, settings: Settings) -> Reason | None:
+    def _not_found(self, question: str, passage: Passage, index: SearchIndex, settings: Settings) -> Reason | None:
         """Return NOT_FOUND unless one of the first k hits shares text with the passage."""
         hits = self._indexes.search_in(index, question, settings, (), settings.retrieval.k)
         found = any(passage.overlaps(hit.passage) for hit in hits)

@@ -21,7 +21,7 @@ from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.models import Models, TrainedModel
 from pdfqa_core.models.encoder_files import encoder_entry, is_encoder
 from pdfqa_core.models.trained import add_to_card, keep_trained
-from pdfqa_core.retrieval import Index, index_text
+from pdfqa_core.retrieval import SearchIndex, index_text
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.leakage import generated_names
 from pdfqa_core.services.tasks import Tasks
@@ -248,7 +248,7 @@ class TrainingService:
         return data, tuple(notes)
 
     def _example(
-        self, pair: Pair, index: Index, plan: TrainingPlan, settings: Settings, documents: Sequence[str],
+        self, pair: Pair, index: SearchIndex, plan: TrainingPlan, settings: Settings, documents: Sequence[str],
         usable: set[str],
     ) -> Example:  # fmt: skip
         hits = self._indexes.search_in(index, pair.question, settings, documents, max(DEPTH, plan.k))

@@ -17,7 +17,7 @@ WORDS = {"contract", "cover", "flats"}
 @pytest.fixture(scope="module")
 def spelling() -> Spelling:
     passages = [Passage(f"p{n}", (Span("d", n, 0, len(text)),), text) for n, text in enumerate(TEXTS, 1)]
-    return Spelling(Index.in_memory(passages).postings, WORDS.__contains__)
+    return Spelling(Index.in_memory(passages).passages_by_term, WORDS.__contains__)
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,12 @@ def test_a_right_question_has_no_misspelt_words(spelling):
 
 def test_of_words_as_near_the_more_frequent_is_taken():
     passages = [Passage(f"p{n}", (Span("d", n, 0, 5),), text) for n, text in enumerate(("hatch", "hitch", "hitch"), 1)]
-    assert Spelling(Index.in_memory(passages).postings, WORDS.__contains__).corrections("hxtch") == {"hxtch": "hitch"}
+    spelling = Spelling(Index.in_memory(passages).passages_by_term, WORDS.__contains__)
+    assert spelling.corrections("hxtch") == {"hxtch": "hitch"}
 
 
 def test_nothing_is_found_without_passages():
-    assert Spelling(Index.in_memory([]).postings, WORDS.__contains__).corrections("hearin") == {}
+    assert Spelling(Index.in_memory([]).passages_by_term, WORDS.__contains__).corrections("hearin") == {}
 
 
 def test_both_spellings_are_searched_for_and_a_word_within_another_stays(spelling):
@@ -61,6 +62,6 @@ def test_british_spelling_is_no_mistake():
     texts = ("The summaries and the analyst, colouring.", "Centred labels, travels and theatre.")
     passages = [Passage(f"p{n}", (Span("d", n, 0, len(text)),), text) for n, text in enumerate(texts, 1)]
     american = {"summarize", "analyzed", "labor", "labors", "theaters", "theater", "labeled"}
-    spelling = Spelling(Index.in_memory(passages).postings, american.__contains__)
+    spelling = Spelling(Index.in_memory(passages).passages_by_term, american.__contains__)
     assert spelling.corrections("Summarise what was analysed: labours labour, labelled, theatres") == {}
     assert spelling.corrections("sumaries") == {"sumaries": "summaries"}

@@ -1,0 +1,302 @@
+"""An index of passages in LanceDB, opened or built: of each passage only a few numbers are in memory.
+
+Adding a document writes its rows, removing one deletes its rows and the bytes that held them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, overload
+
+import numpy as np
+
+from pdfqa_core.errors import StoppedError
+from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.languages import ENGLISH
+from pdfqa_core.retrieval.analysis import Analysis
+from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache
+from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
+from pdfqa_core.retrieval.index import PassageProvider, fingerprint, index_text, locked
+from pdfqa_core.retrieval.interface import IndexStats, WordRules
+from pdfqa_core.retrieval.lance.place import Place
+from pdfqa_core.retrieval.lance.tables import SCHEMA, Columns, Entry, Tables
+from pdfqa_core.retrieval.lance.vectors import LanceVectors
+from pdfqa_core.retrieval.lance.words import LanceWords, Names
+from pdfqa_core.retrieval.once import Once
+from pdfqa_core.retrieval.postings import Ints, Mask
+from pdfqa_core.streaming import is_set
+from pdfqa_core.text import terms
+from pdfqa_core.types import Passage, Progress
+
+T = TypeVar("T")
+
+GROUP = 8192  # passages that are encoded and written together: what an interruption loses
+BLOCK = 4096  # passages that are read at a time when all are gone through
+
+
+@dataclass(frozen=True, eq=False)
+class LanceIndex:
+    """Passages in the order of their documents, in LanceDB's tables. `entries` are their documents, in order."""
+
+    tables: Tables
+    columns: Columns
+    entries: Mapping[str, Entry]
+    encoder: TextEncoder | None
+    _once: Once = field(default_factory=Once, init=False, repr=False)
+
+    resident: ClassVar[bool] = False
+    waiting: ClassVar[Mask | None] = None
+
+    @classmethod
+    def open_or_build(
+        cls,
+        place: Place,
+        root: Path,
+        recipe: str,
+        documents: Mapping[str, PassageProvider],
+        *,
+        encoder: TextEncoder | None = None,
+        sources: Mapping[str, str] | None = None,
+        on_progress: OnProgress | None = None,
+        stop: StopSignal | None = None,
+    ) -> LanceIndex:
+        """Return the index of exactly these documents, in their order, in `place`; with vectors if there is an encoder.
+
+        `recipe`, `documents` and `sources` as `Index.open_or_build` has them; vectors that were made before are taken
+        from the cache below `root`. Raises StoppedError when `stop` is set (documents that were written are kept),
+        ModelError if the encoder fails or LanceDB is not installed, StorageError.
+        """
+        name = f"passages{SCHEMA}-{fingerprint(recipe, encoder.model_hash if encoder else '')}"
+        with locked(Path(place.where) / name, stop):
+            tables = Tables(place, name)
+            build = _Build(tables, root, documents, encoder, sources or {}, on_progress, stop)
+            build.run()
+            entries = {one: entry for one, entry in tables.entries().items() if one in documents}
+            ordered = {one: entries[one] for one in documents}
+            columns, _ = tables.columns({one: entry.passages for one, entry in ordered.items()})
+        return cls(tables, columns, ordered, encoder)
+
+    # ------------------------------------------------------------ what is in it
+
+    def shared(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returned the first time for this key."""
+        return self._once.get(key, make)
+
+    @property
+    def passages(self) -> Sequence[Passage]:
+        """All passages, in order; read when they are asked for."""
+        return _Passages(self)
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether passages have vectors."""
+        return self.encoder is not None
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the index lies; None in object storage."""
+        return self.tables.place.folder
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user; none here: what cannot be written raises."""
+        return ()
+
+    @cached_property
+    def document_ids(self) -> tuple[str, ...]:
+        """The documents that have passages, in order."""
+        return tuple(one for one, entry in self.entries.items() if entry.passages)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages by whose rules the passages are compared, in order."""
+        return tuple(dict.fromkeys(self.entries[one].language for one in self.document_ids))
+
+    def languages_of(self, document_ids: frozenset[str] | None = None) -> frozenset[str]:
+        """Return the languages of these documents (None: of all)."""
+        return frozenset(
+            self.entries[one].language for one in self.document_ids if document_ids is None or one in document_ids
+        )
+
+    @cached_property
+    def _starts(self) -> Ints:
+        return np.concatenate(([0], np.cumsum([self.entries[one].passages for one in self.document_ids]))).astype(
+            np.int64
+        )
+
+    @cached_property
+    def _vocabulary(self) -> dict[str, dict[str, int]]:
+        return self.tables.vocabulary()
+
+    @cached_property
+    def passages_by_term(self) -> Mapping[str, int]:
+        """In how many passages each term stands."""
+        found: dict[str, int] = {}
+        for words in self._vocabulary.values():
+            for word, count in words.items():
+                found[word] = found.get(word, 0) + count
+        return found
+
+    def at(self, rows: Sequence[int]) -> list[Passage]:
+        """Return the passages of these rows. Raises StorageError."""
+        return self.tables.passages(self.columns.ids[np.asarray(rows, dtype=np.int64)])
+
+    def rows(self, document_ids: frozenset[str] | None = None, pages: tuple[int, int] | None = None) -> Ints:
+        """Return the rows of the passages of these documents (None: all) on pages from first to last, ascending."""
+        if document_ids is None:
+            found = np.arange(len(self.columns.ids))
+        else:
+            wanted = [number for number, one in enumerate(self.document_ids) if one in document_ids]
+            parts = [np.arange(self._starts[number], self._starts[number + 1]) for number in wanted]
+            found = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        if pages is None:
+            return found
+        ranges = self.columns.pages[found]
+        return found[(ranges[:, 0] <= pages[1]) & (ranges[:, 1] >= pages[0])]
+
+    def _where(self, rows: Ints) -> str:
+        """Return what limits a search to the passages `rows`; "" for all of them."""
+        if len(rows) == len(self.columns.ids):
+            return ""
+        documents = np.unique(np.searchsorted(self._starts, rows, side="right") - 1)
+        if len(rows) == int((self._starts[documents + 1] - self._starts[documents]).sum()):
+            return self.tables.of_documents([self.document_ids[number] for number in documents])
+        return self.tables.of_passages(self.columns.ids[rows])
+
+    def _languages_at(self, rows: Ints) -> list[str]:
+        documents = np.searchsorted(self._starts, rows, side="right") - 1
+        return [self.entries[self.document_ids[number]].language for number in documents]
+
+    # ------------------------------------------------------------ search
+
+    def lexical(self, rules: WordRules) -> LanceWords:
+        """Return BM25 by these rules. Raises UsageError."""
+        analysis = rules.analysis(self.languages)
+
+        def names() -> Names:
+            return self.shared(("names", repr(analysis)), lambda: self._names(analysis))
+
+        return LanceWords(
+            self.tables, self.columns, names, self.languages, self._languages_at, self._where, analysis,
+            rules.k1, rules.b,
+        )  # fmt: skip
+
+    def _names(self, analysis: Analysis) -> Names:
+        return Names.of(self._vocabulary, analysis, len(self.columns.ids))
+
+    def semantic(self, exact_below: int) -> LanceVectors:
+        """Return search by meaning, exact in fewer than `exact_below` passages."""
+        assert self.encoder is not None
+        return LanceVectors(self.tables, self.columns, self.encoder, exact_below, self._where)
+
+    @property
+    def stats(self) -> IndexStats:
+        """Counts, lengths and size of the index."""
+        lengths = self.columns.words if len(self.columns.words) else np.zeros(1, dtype=np.int64)
+        low, middle, high = (float(value) for value in np.percentile(lengths, (5, 50, 95)))
+        return IndexStats(
+            documents=len(self.document_ids),
+            passages=len(self.columns.ids),
+            vocabulary=len(self.passages_by_term),
+            shortest=int(lengths.min()),
+            percentile_5=low,
+            median=middle,
+            percentile_95=high,
+            longest=int(lengths.max()),
+            bytes=self.tables.size(),
+            build_seconds=sum(entry.seconds for entry in self.entries.values()),
+        )
+
+
+class _Passages(Sequence[Passage]):
+    """The passages of an index, read when they are asked for; all of them in blocks."""
+
+    def __init__(self, index: LanceIndex) -> None:
+        self._index = index
+
+    def __len__(self) -> int:
+        return len(self._index.columns.ids)
+
+    @overload
+    def __getitem__(self, row: int) -> Passage: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Passage]: ...
+    def __getitem__(self, row: int | slice) -> Passage | list[Passage]:
+        if isinstance(row, slice):
+            return self._index.at(range(len(self))[row])
+        return self._index.at([range(len(self))[row]])[0]
+
+    def __iter__(self) -> Iterator[Passage]:
+        for first in range(0, len(self), BLOCK):
+            yield from self[first : first + BLOCK]
+
+
+@dataclass
+class _Build:
+    """One opening of an index: removes what is not wanted, writes what is missing."""
+
+    tables: Tables
+    root: Path
+    documents: Mapping[str, PassageProvider]
+    encoder: TextEncoder | None
+    sources: Mapping[str, str]
+    on_progress: OnProgress | None
+    stop: StopSignal | None
+
+    def run(self) -> None:
+        missing = self._clean()
+        self._write(missing)
+        if self.tables.words_lack:
+            self.tables.index_words()
+
+    def _clean(self) -> list[str]:
+        """Remove documents that are not wanted or not whole; return those that have to be written."""
+        known = self.tables.entries()
+        _, damaged = self.tables.columns({one: entry.passages for one, entry in known.items()})
+        right = [
+            one for one, entry in known.items()
+            if one in self.documents and one not in damaged and entry.source == self.sources.get(one, "")
+        ]  # fmt: skip
+        if gone := sorted(known.keys() - set(right)):
+            self.tables.remove(gone)
+        self.tables.remove_others(right)
+        return [one for one in self.documents if one not in set(right)]
+
+    def _write(self, missing: Sequence[str]) -> None:
+        group: dict[str, tuple[Entry, Sequence[Passage]]] = {}
+        for done, document_id in enumerate(missing):
+            if is_set(self.stop):
+                raise StoppedError("Indexing was stopped; what was finished is kept.")
+            if self.on_progress is not None:
+                self.on_progress(Progress("Splitting into passages", done, len(missing)))
+            started = time.perf_counter()
+            passages = self.documents[document_id]()
+            language = next((passage.language for passage in passages), ENGLISH)
+            seconds = time.perf_counter() - started
+            group[document_id] = (
+                Entry(self.sources.get(document_id, ""), len(passages), language, seconds), passages
+            )  # fmt: skip
+            if sum(entry.passages for entry, _ in group.values()) >= GROUP:
+                self._add(group)
+                group = {}
+        self._add(group)
+
+    def _add(self, group: Mapping[str, tuple[Entry, Sequence[Passage]]]) -> None:
+        texts = {one: [index_text(passage) for passage in passages] for one, (_, passages) in group.items()}
+        vectors: dict[str, tuple[Vectors | None, float]] = dict.fromkeys(group, (None, 0.0))
+        if self.encoder is not None:
+            cache = EmbeddingCache(self.root, self.encoder.model_hash)
+            for one, made, seconds in Embedding(self.encoder, cache, self.on_progress, self.stop).run(texts):
+                vectors[one] = (made, seconds)
+            cache.trim()
+        rows: list[Any] = []
+        for one, (entry, passages) in group.items():
+            own, seconds = vectors[one]
+            tokenised = [terms(text) for text in texts[one]]
+            rows.append((one, replace(entry, seconds=entry.seconds + seconds), passages, tokenised, own))
+        if rows:
+            self.tables.add(rows)

@@ -1,0 +1,63 @@
+"""The index in LanceDB behind the services: chosen by settings, the same hits, and nothing left of what is removed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from pdfqa_core.errors import ModelError
+from pdfqa_core.retrieval.lance import installed
+from pdfqa_core.services import LOCAL_OWNER, indexes
+from tests.services.helpers import BM25, HYBRID, METERS, built, only
+
+SQLITE_ONLY = True  # about indexes, not about what the database keeps
+
+needs_lance = pytest.mark.skipif(not installed(), reason="needs lancedb and pylance (requirements-lance.txt)")
+
+
+def found(services, settings):
+    built(services, settings)
+    hits = services.indexes.search(LOCAL_OWNER, METERS, settings)
+    return [(hit.passage, pytest.approx(hit.score, rel=1e-5)) for hit in hits]
+
+
+@needs_lance
+@pytest.mark.parametrize("settings", [BM25, HYBRID])
+def test_the_same_is_found_on_disk(services, tmp_path, settings):
+    on_disk = settings.changed("retrieval", index="lance")
+    assert found(services, on_disk) == found(services, settings)
+    assert (tmp_path / "workspace" / "indexes" / "lance").is_dir()
+    assert services.indexes.ready(LOCAL_OWNER, on_disk)
+
+
+@needs_lance
+def test_a_removed_document_is_gone_from_an_address_too(open_services, tmp_path):
+    place = tmp_path / "elsewhere"
+    settings = BM25.changed("retrieval", index="lance").changed("server", index_address=str(place))
+    services = open_services(settings)
+    assert found(services, settings)
+    (owners,) = place.iterdir()
+    words = b"meters"
+    assert any(words in file.read_bytes() for file in owners.rglob("*") if file.is_file())
+    services.documents.remove(LOCAL_OWNER, only(services).id)
+    assert not any(words in file.read_bytes() for file in owners.rglob("*") if file.is_file())
+
+
+@needs_lance
+def test_many_passages_are_searched_on_disk_where_that_is_left_open(services, monkeypatch):
+    settings = BM25.changed("retrieval", index="auto")
+    assert not services.indexes.on_disk(LOCAL_OWNER, settings)
+    monkeypatch.setattr(indexes, "MOST_IN_MEMORY", 8)
+    assert services.indexes.on_disk(LOCAL_OWNER, settings)
+    assert not services.indexes.on_disk(LOCAL_OWNER, BM25)
+
+
+def test_without_lancedb_the_way_to_install_it_is_told(services, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    assert not installed()
+    settings = BM25.changed("retrieval", index="auto")
+    monkeypatch.setattr(indexes, "MOST_IN_MEMORY", 8)
+    assert not services.indexes.on_disk(LOCAL_OWNER, settings)
+    with pytest.raises(ModelError, match=r"pip install -r requirements-lance\.txt - or set index to memory"):
+        built(services, BM25.changed("retrieval", index="lance"))

@@ -5,6 +5,7 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.retrieval import BM25, Index
 from pdfqa_core.retrieval.analysis import AUTO, LANGUAGES, NONE, Analyser, stop_words
+from pdfqa_core.retrieval.postings import Postings
 from pdfqa_core.settings import RetrievalSettings
 from pdfqa_core.text import content_terms, terms
 from tests.retrieval.fakes import passages
@@ -54,9 +55,10 @@ def test_what_no_language_offers_is_refused(options):
         BM25(Index.in_memory(passages("text")), **options)
 
 
-def test_what_stems_share_is_computed_once():
+def test_what_stems_share_is_computed_once(monkeypatch):
+    joined, made = Postings.joined, []
+    monkeypatch.setattr(Postings, "joined", lambda *given: (made.append(1), joined(*given))[1])
     index = Index.in_memory(passages("plans", "planned"))
     for _ in range(2):
         BM25(index, stemming=True).search("plan", 2)
-    assert ("stems", (("english", "english"),)) in index._shared
-    assert len([key for key in index._shared if key[0] == "bm25"]) == 1
+    assert len(made) == 1

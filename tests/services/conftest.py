@@ -9,6 +9,8 @@ from contextlib import ExitStack
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.studies import StudyService
+from pdfqa_core.storage import Store
 from tests.conftest import POSTGRESQL
 from tests.services.helpers import BM25
 from tests.serving_fakes import PDF, FakeModels
@@ -32,6 +34,18 @@ def read_database(postgres, tmp_path_factory):
         with Services.open(tmp_path_factory.mktemp("read") / "server", BM25, FakeModels()) as services:
             list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     return "read"
+
+
+@pytest.fixture
+def store(tmp_path, database_url):
+    """An empty workspace's storage."""
+    with Store.open(tmp_path / "workspace", database_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def studies(store):
+    return StudyService(store.studies, store.conversations)
 
 
 @pytest.fixture

@@ -13,19 +13,12 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.invitations import NOBODY, InvitationService
 from pdfqa_core.services.studies import StudyService
-from pdfqa_core.storage import Store
 from pdfqa_core.storage.tables import conversations, invitations, metadata, ratings, studies, turns
 from pdfqa_core.study_types import Role
 from tests.storage.conftest import turn
 
 OWNER = "visitor-" + "o" * 43
 OTHER = "visitor-" + "x" * 43
-
-
-@pytest.fixture
-def store(tmp_path, database_url):
-    with Store.open(tmp_path / "workspace", database_url) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -23,12 +22,6 @@ from pdfqa_core.study_types import Study
 
 NQ = ("annotator1", "annotator2", "annotator3")
 SCALES = ("naturalness", "appropriateness", "completeness", "faithfulness")
-
-
-@pytest.fixture
-def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace", database_url) as opened:
-        yield opened
 
 
 def taken_in(store: Store, data: bytes, columns: Columns) -> tuple[Study, StudyReports]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from pdfqa_core.errors import UsageError
@@ -20,17 +17,6 @@ from tests.services.test_study_reports import two_talks
 from tests.storage.conftest import rating_history
 
 GOOD = b"item,answer: Ada,answer: Cleo\na1,1,0\na2,0,0\n"
-
-
-@pytest.fixture
-def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace", database_url) as opened:
-        yield opened
-
-
-@pytest.fixture
-def studies(store: Store) -> StudyService:
-    return StudyService(store.studies, store.conversations)
 
 
 @pytest.fixture

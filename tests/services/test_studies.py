@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -30,12 +28,6 @@ STYLE = Criterion(
 )
 
 
-@pytest.fixture
-def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace", database_url) as opened:
-        yield opened
-
-
 def study_of(store: Store, *turn_ids: str, passages: int = 2) -> str:
     """Make a study of one conversation with these turns; return its id."""
     conversation = store.conversations.create("me", "Talk")
@@ -53,11 +45,6 @@ def rate(studies: StudyService, study_id: str, name: str, *turn_ids: str, choose
         assert item is not None
         values = {part.key: part.criterion.scale[choose] for part in judged(item.turn, studies.criteria)}
         studies.save("me", study_id, name, turn_id, values)
-
-
-@pytest.fixture
-def studies(store: Store) -> StudyService:
-    return StudyService(store.studies, store.conversations)
 
 
 def annotators_in(studies: StudyService, study_id: str, viewer: str | None) -> set[str]:

@@ -23,12 +23,6 @@ from tests.services.test_study_reports import ADA, BEN, adjudicate, rate, two_ta
 
 
 @pytest.fixture
-def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace", database_url) as opened:
-        yield opened
-
-
-@pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "elsewhere") as opened:
         yield opened

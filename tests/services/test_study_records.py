@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,17 +22,6 @@ from pdfqa_core.types import Thumb
 from tests.storage.conftest import rating_history, turn
 
 ME = "me"
-
-
-@pytest.fixture
-def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace", database_url) as opened:
-        yield opened
-
-
-@pytest.fixture
-def studies(store: Store) -> StudyService:
-    return StudyService(store.studies, store.conversations)
 
 
 @pytest.fixture

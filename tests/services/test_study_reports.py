@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from pdfqa_core.errors import UsageError
@@ -16,17 +13,6 @@ from pdfqa_core.storage.database import row_of
 from pdfqa_core.storage.tables import adjudications
 from pdfqa_core.study_types import Adjudication
 from tests.storage.conftest import NOW, turn
-
-
-@pytest.fixture
-def store(tmp_path: Path, database_url: str) -> Iterator[Store]:
-    with Store.open(tmp_path / "workspace", database_url) as opened:
-        yield opened
-
-
-@pytest.fixture
-def studies(store: Store) -> StudyService:
-    return StudyService(store.studies, store.conversations)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_wrong_calls_are_told(run, workspace, tmp_path):
         (("--data", GOLD, "--measures", "P@5"), "no ranking measure called 'P@5'"),
         (("--data", GOLD, "--baseline", "x"), "no system called 'x'"),
         (("--data", GOLD, "--systems", wrong), "wrong.toml, system 'a'"),
-        (("--data", GOLD, "--depth", "0"), "--depth"),
+        (("--data", GOLD, "--depth", "-1"), "--depth"),
     ):
         found = run("evaluate", "retrieval", *arguments, "--json")
         assert found.status == 2
@@ -107,7 +107,9 @@ def test_notes_are_kept_with_what_was_measured(run, workspace, tmp_path):
             "page": 3}]  # fmt: skip
     (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, rows)))
     found = run("evaluate", "retrieval", "--data", tmp_path / "gold.jsonl", "--retriever", "bm25", "--json")
-    assert found.data["notes"] == ["other.pdf is not in the workspace (1 gold places)."]
+    missing, deviation = found.data["notes"]
+    assert missing == "other.pdf is not in the workspace (1 gold places)."
+    assert deviation.endswith("the source indexes their text alone. (--profile seed)")
     with Services.open(workspace, Settings(), FakeModels()) as services:
         (listed,) = services.evaluation.list(LOCAL_OWNER)
         assert list(services.evaluation.get(LOCAL_OWNER, listed.id).notes) == found.data["notes"]
@@ -128,3 +130,12 @@ def test_tables_are_written_as_their_names_say(run, workspace, tmp_path):
     assert r"\toprule" in files["tex"].read_text()
     assert pd.read_parquet(files["parquet"])["mean"].iloc[0] == found.data["systems"][0]["metrics"]["MRR"]["mean"]
     assert len(pd.read_parquet(tmp_path / "rows.parquet")) == 2 * 15
+
+
+def test_all_passages_are_looked_at_where_the_depth_says_so_or_as_in_the_sources(run, workspace):
+    for arguments in (("--depth", "0"), ("--profile", "seed")):
+        found = run("evaluate", "retrieval", "--data", GOLD, "--retriever", "bm25", *arguments, "--json")
+        assert found.status == 0
+        assert not [note for note in found.data["notes"] if note.startswith("MRR")]
+    found = run("evaluate", "retrieval", "--data", GOLD, "--retriever", "bm25", "--depth", "2", "--json")
+    assert [note for note in found.data["notes"] if note.startswith("MRR")]

@@ -15,11 +15,11 @@ run: setup
 
 test: setup-dev lint
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --ignore=tests/ui
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" tests/ui
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --reruns 1 tests/ui
 
 test-all: setup-dev lint
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) tests/ui
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --reruns 1 tests/ui
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -20,13 +20,10 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.ui.warm import Warm
-
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "data" / "sample" / "harbour-heat.pdf"
-PROGRAM = (sys.executable, "-m", "pdfqa_core")
 START_SECONDS = 120
 WAIT = 60_000  # milliseconds that a busy machine may take for one step
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -79,7 +76,7 @@ class App:
     url: str
     workspace: Path
     temporary: Path
-    process: subprocess.Popen[str] | Warm
+    process: subprocess.Popen[str]
     log: list[str]
 
     def log_tail(self) -> str:
@@ -89,26 +86,21 @@ class App:
 
 def serve_command(workspace: Path, *options: str) -> list[str]:
     """Return the command that serves a workspace on a free port."""
-    return [*PROGRAM, "serve", "--workspace", str(workspace), "--port", "0", *options]
+    return [sys.executable, "-m", "pdfqa_core", "serve", "--workspace", str(workspace), "--port", "0", *options]
 
 
 @contextmanager
-def running(
-    folder: Path, *options: str, environment: Mapping[str, str] | None = None, forked: bool = True
-) -> Iterator[App]:
-    """Serve an empty workspace inside `folder` until the block ends; its temporary files lie beside it.
-
-    `forked` starts the app without importing it anew where that can be (see `warm`); tests about starting and ending
-    go without.
-    """
+def running(folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[App]:
+    """Serve an empty workspace inside `folder` until the block ends; its temporary files lie beside it."""
     workspace, temporary = folder / "workspace", folder / "temporary"
     temporary.mkdir(parents=True, exist_ok=True)
-    changes = environment or {}
-    process = _started(
+    process = subprocess.Popen(
         serve_command(workspace, *options),
-        clean_environment(TMPDIR=str(temporary), **changes),
-        # Other libraries read the environment as they are imported.
-        forked=forked and all(name.startswith("PDFQA_") for name in changes),
+        cwd=ROOT,
+        env=clean_environment(TMPDIR=str(temporary), **(environment or {})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     log: list[str] = []
     addresses: queue.Queue[str] = queue.Queue()
@@ -126,15 +118,7 @@ def running(
         reading.join(timeout=5)
 
 
-def _started(command: list[str], environment: Mapping[str, str], *, forked: bool) -> subprocess.Popen[str] | Warm:
-    if forked and sys.platform == "linux":
-        return Warm(command[len(PROGRAM) :], ROOT, environment)
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-
-
-def _read(process: subprocess.Popen[str] | Warm, log: list[str], addresses: queue.Queue[str]) -> None:
+def _read(process: subprocess.Popen[str], log: list[str], addresses: queue.Queue[str]) -> None:
     assert process.stdout is not None
     with process.stdout:
         for line in process.stdout:
@@ -144,7 +128,7 @@ def _read(process: subprocess.Popen[str] | Warm, log: list[str], addresses: queu
     addresses.put("")
 
 
-def _address(process: subprocess.Popen[str] | Warm, log: list[str], addresses: queue.Queue[str]) -> str:
+def _address(process: subprocess.Popen[str], log: list[str], addresses: queue.Queue[str]) -> str:
     try:
         address = addresses.get(timeout=START_SECONDS)
     except queue.Empty:

@@ -113,7 +113,8 @@ def test_columns_of_ones_own_are_chosen(page: Page, tmp_path) -> None:
     choose("answer", "Antwort")
     expect(page.locator("#runs-questions")).to_contain_text("2 questions, 2 with a gold answer")
     choose("page", "Seite")
-    expect(page.locator("#runs-questions [role=alert]")).to_contain_text("row 3: 'vii' is no page number")
+    problem = page.locator("#runs-questions [role=alert]")
+    expect(problem).to_contain_text("row 3, column 'Seite' (page, from 1): 'vii' is no page number")
     with page.expect_download() as download:
         page.locator("button#runs-template").click()
     assert download.value.path().read_bytes().startswith(b"\xef\xbb\xbfquestion,answer,document,page")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.serving import WAIT
+from tests.ui.serving import WAIT, until
 
 pytestmark = pytest.mark.browser
 
@@ -14,7 +14,14 @@ def test_pages_limit_the_search_and_merged_passages_open_their_page(page: Page) 
     page.get_by_role("button", name="Try the sample").click()
     expect(page.locator("#documents-table tr[data-document]")).to_have_count(1)
     page.get_by_role("tab", name="Retrieval").click()
-    page.locator("#retrieval-columns").get_by_label("bm25", exact=True).first.check()
+    words = page.locator("#retrieval-columns").get_by_label("bm25", exact=True).first
+
+    def chosen() -> bool:  # the tab is still being filled, which sets what is chosen
+        words.click()
+        page.wait_for_timeout(500)
+        return words.is_checked()
+
+    until(chosen)
     question = page.locator("#retrieval-question :is(textarea, input)")
     pages = page.locator("#retrieval-pages :is(textarea, input)")
     question.fill("heat pump electricity in January")

@@ -60,7 +60,7 @@ def test_a_damaged_database_is_said_in_a_sentence(tmp_path: Path):
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    with running(tmp_path_factory.mktemp("guarded"), environment={"PDFQA_PASSWORD": PASSWORD}, forked=False) as app:
+    with running(tmp_path_factory.mktemp("guarded"), environment={"PDFQA_PASSWORD": PASSWORD}) as app:
         yield app
 
 
@@ -150,7 +150,7 @@ def test_an_answer_under_way_is_kept_when_the_program_is_ended(browser: Browser,
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "pdfqa.toml").write_text(RECIPE)
     choices = {"PDFQA_LLM_URL": f"{model.url}/v1", "PDFQA_MODEL": "slow"}
-    with running(tmp_path, environment=choices, forked=False) as app, open_page(browser, app.url, left=True) as page:
+    with running(tmp_path, environment=choices) as app, open_page(browser, app.url, left=True) as page:
         page.get_by_role("button", name="Try the sample").click()
         expect(page.locator("#documents-table tr[data-document] .state")).to_have_text("ready")
         open_tab(page, "Chat")

@@ -120,7 +120,7 @@ def test_nothing_acknowledged_is_lost_and_kappa_is_that_of_the_file(browser: Bro
         return page
 
     with ExitStack() as stack:
-        app: App = stack.enter_context(running(tmp_path, forked=False))
+        app: App = stack.enter_context(running(tmp_path))
         owner = opened(app.url)
         record.watch(owner.context)
         open_tab(owner, "Annotate")
@@ -148,7 +148,7 @@ def test_nothing_acknowledged_is_lost_and_kappa_is_that_of_the_file(browser: Bro
                 app.process.wait()
                 assert kept(app.workspace) == {one.name: one.submitted for one in raters}
                 address = app.url
-                app = stack.enter_context(running(tmp_path, "--port", address.rpartition(":")[2], forked=False))
+                app = stack.enter_context(running(tmp_path, "--port", address.rpartition(":")[2]))
                 assert app.url == address
                 for one in raters:
                     one.come_again()

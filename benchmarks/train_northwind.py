@@ -7,54 +7,24 @@ intervals. Baseline: the same recipe with the model that training started from.
 
 from __future__ import annotations
 
-import tempfile
-import time
 from pathlib import Path
 
-from northwind import arguments, check
+from northwind import check
+from training import QUICK, held_out, made, opened, options, settings_of, trained
 
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.models import TrainedModel
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.synthesis import SynthesisPlan, SynthesisResult
-from pdfqa_core.services.training import Prepared, TrainingPlan
+from pdfqa_core.services.synthesis import SynthesisPlan
+from pdfqa_core.services.training import TrainingPlan
 from pdfqa_core.settings import Settings
-from pdfqa_core.synthesis import RULES, ZERO_SHOT
-from pdfqa_core.training import BI_ENCODER, KINDS, LATE_INTERACTION, RoundRecord, Scored, TrainingSettings, said
+from pdfqa_core.synthesis import RULES
+from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, said
 
 MEASURES = ("MRR", "HR@1", "HR@3", "HR@5")
 QUICK_FILES = ("PerksPlus.pdf", "Benefit_Options.pdf", "employee_handbook.pdf")
-QUICK = TrainingSettings(steps=2, batch=4, chunk=4, evaluate_every=2)
-
-
-def made(services: Services, settings: Settings, kind: str, per_document: int, per_passage: int) -> None:
-    """Make the questions and say how many are left."""
-    plan = SynthesisPlan(kind, per_document, per_passage)
-    for event in services.synthesis.make(LOCAL_OWNER, plan, settings):
-        if isinstance(event, SynthesisResult):
-            print(f"{event.passages} passages, questions: {dict(event.outcomes)}; dropped: {dict(event.reasons)}")
-
-
-def trained(services: Services, settings: Settings, plan: TrainingPlan) -> TrainedModel:
-    """Train a model, telling what happens."""
-    began = time.monotonic()
-    for event in services.training.train(LOCAL_OWNER, plan, settings):
-        if isinstance(event, Prepared):
-            found = event.estimate
-            print(f"{plan.kind}: {event.questions} questions, {event.negatives} hard negatives, {event.held_out} held "
-                  f"out; at most {found.seconds / 60:.0f} minutes, {found.memory / 1e9:.1f} GB expected")  # fmt: skip
-            print("\n".join(event.notes))
-        elif isinstance(event, Scored):
-            minutes = (time.monotonic() - began) / 60
-            print(f"  {minutes:5.1f} min  round {event.round} step {event.step:>3}: "
-                  f"held-out HR@5 {event.hit_rate:.3f}, MRR {event.mrr:.3f}", flush=True)  # fmt: skip
-        elif isinstance(event, RoundRecord):
-            print(f"  round {event.round}: {event.kept} of {event.questions} questions kept")
-        elif isinstance(event, TrainedModel):
-            return event
-    raise SystemExit("Training ended without a model.")
 
 
 def systems(kind: str, setting: str, name: str) -> dict[str, dict[str, str]]:
@@ -98,56 +68,34 @@ def scored(services: Services, settings: Settings, model: TrainedModel, data: Pa
     return ratio
 
 
-def held_out(model: TrainedModel) -> float:
-    """Print the scores on held-out questions, and return MRR after / before."""
-    for name, one in model.record.compared.items():
-        print(f"  held out         {name:<5} {said(one.before)} -> {said(one.after)}, "
-              f"difference {said(one.difference, sign=True)}")  # fmt: skip
-    found = model.record.compared["MRR"]
-    return (found.after.mean or 0.0) / (found.before.mean or 1.0)
-
-
 def main() -> None:
-    parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--kind", choices=(RULES, ZERO_SHOT), default=RULES, help="how questions are made")
-    parser.add_argument("--models", nargs="+", choices=KINDS, default=KINDS, help="kinds of model to train")
-    parser.add_argument("--steps", type=int, default=TrainingSettings().steps, help="of each round")
-    parser.add_argument("--per-document", type=int, default=0, help="passages questions are made of, 0: all")
-    parser.add_argument("--per-passage", type=int, default=2, help="questions of each")
-    options = parser.parse_args()
-    check(options.data)
-    training, kinds = TrainingSettings(steps=options.steps), tuple(options.models)
-    settings = Settings()
+    chosen = options(__doc__.splitlines()[0]).parse_args()
+    check(chosen.data)
+    training, settings = settings_of(chosen), Settings()
     forms = {BI_ENCODER: ["dense", "hybrid"], LATE_INTERACTION: ["late interaction", "late, of hybrid"]}
-    if options.quick:
+    files = sorted(chosen.data.glob("*.pdf"))
+    if chosen.quick:
         print(f"--quick: {', '.join(QUICK_FILES)} and {2 * QUICK.steps} steps, on held-out questions:")
         print("too few to learn anything")
-        training = QUICK
+        files, training, chosen.kind, chosen.per_document = (
+            [f for f in files if f.name in QUICK_FILES],
+            QUICK,
+            [RULES],
+            15,
+        )
         settings = settings.changed("retrieval", retriever="bm25")
     ratios = {}
-    with tempfile.TemporaryDirectory() as folder, Services.open(Path(folder), settings) as services:
-        files = sorted(options.data.glob("*.pdf"))
-        chosen = [file for file in files if not options.quick or file.name in QUICK_FILES]
-        for _ in services.documents.ingest(LOCAL_OWNER, chosen):
-            pass
-        kind, per_document = (RULES, 15) if options.quick else (options.kind, options.per_document)
-        made(services, settings, kind, per_document, options.per_passage)
-        for one in kinds:
-            name = f"northwind-benchmark-{one}"
-            if any(known.name == name for known in services.training.list()):
-                services.models.files.encoders.remove(name)
-            model = trained(
-                services, settings, TrainingPlan(one, name, settings=training, unreviewed=True, restart=True)
-            )
-            try:
-                print(f"{model.name}: {model.record.warning or 'training helped on held-out questions'}")
-                ratios[one] = (
-                    held_out(model) if options.quick else scored(services, settings, model, options.data, forms[one])
-                )
-            finally:
-                services.models.files.encoders.remove(name)
-    for one, ratio in ratios.items():
-        print(f"MRR of the fine-tuned / the untouched {one} model, alone: {ratio:.2f}")
+    with opened(chosen, settings, files) as services:
+        for kind in chosen.kind:
+            made(services, settings, SynthesisPlan(kind, chosen.per_document, chosen.per_passage))
+        for kind in chosen.models:
+            plan = TrainingPlan(kind, f"northwind-benchmark-{kind}", settings=training, unreviewed=True, restart=True)
+            with trained(services, settings, plan) as model:
+                ratios[kind] = held_out(model)
+                if not chosen.quick:
+                    ratios[kind] = scored(services, settings, model, chosen.data, forms[kind])
+    for kind, ratio in ratios.items():
+        print(f"MRR of the fine-tuned / the untouched {kind} model, alone: {ratio:.2f}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ _PLURAL_VERBS = frozenset(("have", "had", "contain", "include", "serve", "employ
 
 def by_rules(passage: Passage, title: str) -> Iterator[str]:
     """Yield questions that a passage answers: the most specific first. `title` is that of its document."""
-    yield from _of_rows(passage)
+    yield from of_rows(passage)
     if passage.language == ENGLISH:
         for start, end in sentences(passage.text, passage.language):
             yield from _of_sentence(" ".join(passage.text[start:end].split()))
@@ -45,7 +45,7 @@ def by_rules(passage: Passage, title: str) -> Iterator[str]:
         yield from (one.question for one in follow_ups([part], [title]))
 
 
-def _of_rows(passage: Passage) -> Iterator[str]:
+def of_rows(passage: Passage) -> Iterator[str]:
     """Yield a question for each value of a table that has a label and the name of a column."""
     for table in tables(passage.text):
         for row in table.rows:

@@ -30,11 +30,20 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     made.add_argument("--role", choices=roles, default=AccountRole.MEMBER.value, help=f"{ROLES} (default: member)")
     changed = parts.add_parser("role", help="give somebody another role")
     changed.add_argument("--role", choices=roles, required=True, help=ROLES)
+    invited = parts.add_parser(
+        "invite", help="print a link by which somebody chooses a password themselves",
+        description="Print a link that works once, for 7 days. It makes the account; where there is one already, it "
+        "gives it another password.",
+    )  # fmt: skip
+    invited.add_argument("--role", choices=roles, default=AccountRole.MEMBER.value, help=f"{ROLES} (default: member)")
+    invited.add_argument(
+        "--address", default="", metavar="URL", help="what the server is reached at, https://docs.example.org"
+    )
     renewed = parts.add_parser("password", help="give somebody another password; they are signed out")
-    removed = parts.add_parser("remove", help="remove an account; what they made stays")
-    for part in (made, changed, renewed, removed):
+    removed = parts.add_parser("remove", help="remove an account or an invitation; what they made stays")
+    for part in (made, changed, invited, renewed, removed):
         part.add_argument("name", metavar="NAME")
-    for part in (made, changed, renewed, removed, parts.add_parser("list", help="list the accounts")):
+    for part in (made, changed, invited, renewed, removed, parts.add_parser("list", help="list the accounts")):
         add_common(part)
     command.set_defaults(run=run)
 
@@ -42,6 +51,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     """Change or list the accounts."""
     what = arguments.what
+    link = ""
     password = _asked(arguments.name) if what in ("add", "password") else ""
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         people = services.accounts
@@ -50,16 +60,30 @@ def run(arguments: argparse.Namespace) -> int:
                 people.add(arguments.name, AccountRole(arguments.role), password)
             case "role":
                 people.set_role(arguments.name, AccountRole(arguments.role))
+            case "invite":
+                invitation, path = people.invite(arguments.name, AccountRole(arguments.role))
+                link = f"{arguments.address.rstrip('/')}{path}"
             case "password":
                 people.set_password(arguments.name, password)
             case "remove":
                 people.remove(arguments.name)
         rows = [{"name": one.name, "role": one.role.value} for one in people.list()]
+        waiting = [
+            {"name": one.name, "role": one.role.value, "until": one.ends_at.isoformat(timespec="minutes")}
+            for one in people.invitations()
+        ]
     if arguments.json:
-        print(json.dumps({"accounts": rows}, ensure_ascii=False))
+        made = {"link": link} if link else {}
+        print(json.dumps({"accounts": rows, "invitations": waiting, **made}, ensure_ascii=False))
+        return 0
+    if link:
+        print(f"Give this link to {invitation.name}; it works once, until {invitation.ends_at:%Y-%m-%d %H:%M} UTC:")
+        print(link if arguments.address else f"{link}  (behind the address of your server)")
         return 0
     for row in rows:
         print(f"{row['name']} ({row['role']})")
+    for row in waiting:
+        print(f"{row['name']} ({row['role']}), invited until {row['until']}")
     if not rows:
         print("There are no accounts: whoever uses this computer uses the program without signing in.")
     return 0

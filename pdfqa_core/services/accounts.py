@@ -6,6 +6,7 @@ Passwords are kept as argon2id hashes, the tokens of browsers as SHA-256. A sign
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import secrets
 import threading
@@ -16,13 +17,16 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.storage.accounts import Accounts, StoredAccount
+from pdfqa_core.storage.accounts import Accounts, StoredAccount, StoredInvitation
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 SHORTEST, LONGEST_PASSWORD = 8, 200  # characters
 IDLE, LONGEST = timedelta(hours=12), timedelta(days=7)
+INVITED = timedelta(days=7)  # that a link holds
+JOIN = "/join"  # where it leads to
+NO_LONGER_GOOD = ("This link was used already, or has ended.", "Ask whoever runs this server for a new one.")
 WRONG = ("Name and password do not belong together.", "Ask whoever runs this server for a new password.")
 
 
@@ -41,6 +45,15 @@ class Account:
 
     name: str
     role: AccountRole
+
+
+@dataclass(frozen=True, slots=True)
+class AccountInvitation:
+    """Somebody who may choose the password of an account by a link, until it ends."""
+
+    name: str
+    role: AccountRole
+    ends_at: datetime
 
 
 class AccountService:
@@ -63,9 +76,10 @@ class AccountService:
         return Account(self._accounts.add(name, role.value, self._hashed(password)), role)
 
     def remove(self, name: str) -> None:
-        """Remove an account; whoever is signed in with it is let in no more."""
+        """Remove an account and its invitation; whoever is signed in with it is let in no more."""
         self._check_owner_left(name)
-        self._accounts.remove(name)
+        if not self._accounts.withdraw(name) or self.named(name) is not None:
+            self._accounts.remove(name)
 
     def set_password(self, name: str, password: str) -> None:
         """Give an account another password; whoever is signed in with it has to do so again."""
@@ -93,6 +107,43 @@ class AccountService:
         with self._hashing:
             return _hasher().hash(password)
 
+    # ------------------------------------------------------------ invitations
+
+    def invite(self, name: str, role: AccountRole = AccountRole.MEMBER) -> tuple[AccountInvitation, str]:
+        """Let somebody choose their own password once; return the invitation and the link, "/join?token=…".
+
+        Whoever has an account keeps its role: the link is for a forgotten password. The link holds for `INVITED`; only
+        its hash is kept, and a second invitation ends the first. Raises UsageError for a name that cannot be one, and
+        before there is an owner, because nobody has to sign in until there is an account.
+        """
+        if not any(one.role is AccountRole.OWNER for one in self.list()):
+            raise UsageError(
+                "Nobody can be invited before there is an owner.", "Make one: pdfqa accounts add NAME --role owner"
+            )
+        token, ends_at = secrets.token_urlsafe(32), datetime.now(UTC) + INVITED
+        name = self._accounts.invite(name, role.value, _token_hash(token), ends_at)
+        found = next(one for one in self.invitations() if one.name == name)
+        return found, f"{JOIN}?token={token}"
+
+    def invitations(self) -> builtins.list[AccountInvitation]:
+        """Return the invitations that wait, by their names."""
+        return [_invitation(one) for one in self._accounts.invitations()]
+
+    def invited(self, token: str) -> AccountInvitation | None:
+        """Return whose link this is; None where it was used, has ended, or was taken back."""
+        found = self._accounts.invited(_token_hash(token)) if token else None
+        return None if found is None else _invitation(found)
+
+    def join(self, token: str, password: str) -> str:
+        """Use a link with the password that was chosen; return the token of the browser, which is signed in.
+
+        Raises UsageError for a password that is too short (the link stays good) and for a link that is no longer good.
+        """
+        found = self._accounts.join(_token_hash(token), self._hashed(password)) if self.invited(token) else None
+        if found is None:
+            raise UsageError(*NO_LONGER_GOOD)
+        return self._let_in(found.name)
+
     # ------------------------------------------------------------ signing in
 
     def sign_in(self, name: str, password: str) -> str:
@@ -110,8 +161,11 @@ class AccountService:
                 raise UsageError(*WRONG) from error
         if known is None:
             raise UsageError(*WRONG)
+        return self._let_in(known.name)
+
+    def _let_in(self, name: str) -> str:
         token = secrets.token_urlsafe(32)
-        self._accounts.sign_in(known.name, _token_hash(token), datetime.now(UTC) + LONGEST)
+        self._accounts.sign_in(name, _token_hash(token), datetime.now(UTC) + LONGEST)
         return token
 
     def signed_in(self, token: str) -> Account | None:
@@ -127,6 +181,10 @@ class AccountService:
         """Return the account of this name, None without one."""
         found = self._accounts.named(name)
         return None if found is None else _account(found)
+
+
+def _invitation(stored: StoredInvitation) -> AccountInvitation:
+    return AccountInvitation(stored.name, AccountRole(stored.role), stored.ends_at)
 
 
 def _account(stored: StoredAccount) -> Account:

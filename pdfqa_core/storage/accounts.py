@@ -5,6 +5,7 @@ Passwords and tokens are never stored, only their hashes.
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +14,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database, record
 from pdfqa_core.storage.names import checked_name, name_key
-from pdfqa_core.storage.tables import accounts, sign_ins
+from pdfqa_core.storage.server_tables import account_invitations, accounts, sign_ins
 
 NOTED = timedelta(minutes=5)  # a sign-in is noted as used at most so often
 
@@ -26,6 +27,15 @@ class StoredAccount:
     role: str
     password_hash: str
     made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInvitation:
+    """Somebody who may choose the password of an account until then, by a link."""
+
+    name: str
+    role: str
+    ends_at: datetime
 
 
 class Accounts:
@@ -80,6 +90,62 @@ class Accounts:
             if values:
                 connection.execute(update(accounts).where(accounts.c.name_key == name_key(name)).values(values))
 
+    # ------------------------------------------------------------ invitations
+
+    def invite(self, name: str, role: str, token_hash: str, ends_at: datetime) -> str:
+        """Note that whoever has the token may choose the password of this account; return its name.
+
+        An account that exists keeps its name and role. An earlier invitation of the name ends.
+        """
+        name = checked_name(name)
+        with self._database.write() as connection:
+            known = _found(connection, name)
+            name, role = (known.name, known.role) if known else (name, role)
+            connection.execute(
+                delete(account_invitations).where(
+                    (account_invitations.c.name_key == name_key(name))
+                    | (account_invitations.c.ends_at < datetime.now(UTC))
+                )
+            )
+            row = {"name_key": name_key(name), "name": name, "role": role, "token_hash": token_hash}
+            connection.execute(insert(account_invitations).values(row | {"ends_at": ends_at}))
+        return name
+
+    def invitations(self) -> builtins.list[StoredInvitation]:
+        """Return the invitations that can still be used, by their names."""
+        query = select(account_invitations).where(account_invitations.c.ends_at >= datetime.now(UTC))
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(account_invitations.c.name_key))
+            return [record(StoredInvitation, row) for row in rows]
+
+    def invited(self, token_hash: str) -> StoredInvitation | None:
+        """Return the invitation that belongs to a token, None where it was used, ended, or was never there."""
+        with self._database.read() as connection:
+            return _invited(connection, token_hash)
+
+    def join(self, token_hash: str, password_hash: str) -> StoredAccount | None:
+        """Use an invitation: the account has this password now, and is made where it was not there. None as above."""
+        with self._database.write() as connection:
+            found = _invited(connection, token_hash)
+            if found is None:
+                return None
+            connection.execute(delete(account_invitations).where(account_invitations.c.token_hash == token_hash))
+            key = name_key(found.name)
+            if _found(connection, found.name) is None:
+                row = {"name_key": key, "name": found.name, "role": found.role, "password_hash": password_hash}
+                connection.execute(insert(accounts).values(row | {"made_at": datetime.now(UTC)}))
+            else:
+                connection.execute(delete(sign_ins).where(sign_ins.c.name_key == key))
+                changed = update(accounts).where(accounts.c.name_key == key)
+                connection.execute(changed.values(password_hash=password_hash))
+            return _found(connection, found.name)
+
+    def withdraw(self, name: str) -> bool:
+        """Take an invitation back; False where there is none of this name."""
+        with self._database.write() as connection:
+            gone = delete(account_invitations).where(account_invitations.c.name_key == name_key(name))
+            return connection.execute(gone).rowcount > 0
+
     # ------------------------------------------------------------ browsers
 
     def sign_in(self, name: str, token_hash: str, ends_at: datetime) -> None:
@@ -117,6 +183,14 @@ class Accounts:
 def _found(connection: Connection, name: str) -> StoredAccount | None:
     row = connection.execute(select(accounts).where(accounts.c.name_key == name_key(name))).one_or_none()
     return None if row is None else record(StoredAccount, row)
+
+
+def _invited(connection: Connection, token_hash: str) -> StoredInvitation | None:
+    query = select(account_invitations).where(
+        account_invitations.c.token_hash == token_hash, account_invitations.c.ends_at >= datetime.now(UTC)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else record(StoredInvitation, row)
 
 
 def _require(connection: Connection, name: str) -> None:

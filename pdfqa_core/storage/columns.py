@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import DateTime, Text
+from sqlalchemy import Boolean, Column, DateTime, MetaData, Text, false
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -126,3 +126,28 @@ class Json(TypeDecorator[Any]):
         """Return the value; a list comes back as a tuple."""
         found = None if value is None else json.loads(value)
         return tuple(found) if isinstance(found, list) else found
+
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def text_column(name: str, *, key: bool = False) -> Column[str]:
+    """Return a text column that always has a value."""
+    return Column(name, CleanText, primary_key=key, nullable=False)
+
+
+def later_column(name: str) -> Column[str]:
+    """Return a text column that came after its table."""
+    return Column(name, CleanText, nullable=False, server_default="")
+
+
+def flag_column(name: str) -> Column[bool]:
+    """Return a column of yes and no, no where nothing was said."""
+    return Column(name, Boolean, nullable=False, server_default=false())

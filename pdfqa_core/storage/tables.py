@@ -1,4 +1,7 @@
-"""The tables as the newest migration leaves them; no other module names a table or a column."""
+"""The tables as the newest migration leaves them; those of a server are in `server_tables`.
+
+No other module names a table or a column.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,8 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Table,
     UniqueConstraint,
-    false,
 )
 
 from pdfqa_core.storage.columns import (
@@ -26,64 +27,45 @@ from pdfqa_core.storage.columns import (
     Thumbs,
     UtcDateTime,
     criteria_list,
+    flag_column,
     item_details,
+    later_column,
+    metadata,
+    text_column,
 )
-
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(referred_table_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_name)s",
-    }
-)
-
-
-def _text(name: str, *, key: bool = False) -> Column[str]:
-    return Column(name, CleanText, primary_key=key, nullable=False)
-
-
-def _later(name: str) -> Column[str]:
-    """Return a text column that came after its table."""
-    return Column(name, CleanText, nullable=False, server_default="")
-
-
-def _flag(name: str) -> Column[bool]:
-    return Column(name, Boolean, nullable=False, server_default=false())
-
 
 documents = Table(
     "documents",
     metadata,
-    _text("id", key=True),
-    _text("owner", key=True),
-    _text("title"),
-    _text("filename"),
+    text_column("id", key=True),
+    text_column("owner", key=True),
+    text_column("title"),
+    text_column("filename"),
     Column("page_count", Integer, nullable=False),
     Column("added_at", UtcDateTime, nullable=False),
     Column("state", State, nullable=False),
-    _text("reason"),
+    text_column("reason"),
     Column("size", BigInteger, nullable=False),
     Column("pages_without_text", Json, nullable=False),
-    _text("extractor"),
-    _text("authors"),
+    text_column("extractor"),
+    text_column("authors"),
     Index(None, "owner"),
 )
 
 readings = Table(
     "readings",
     metadata,
-    _text("document_id", key=True),
-    _text("owner", key=True),
-    _text("extractor", key=True),
+    text_column("document_id", key=True),
+    text_column("owner", key=True),
+    text_column("extractor", key=True),
     Column("state", State, nullable=False),
-    _text("reason"),
+    text_column("reason"),
     Column("page_count", Integer, nullable=False),
     Column("pages_without_text", Json, nullable=False),
     Column("ocr_pages", Integer, nullable=False),
     Column("confidence", Float),
     Column("read_at", UtcDateTime, nullable=False),
-    _text("version"),
+    text_column("version"),
     Column("language", CleanText, nullable=False, server_default=""),
     Index(None, "owner"),
 )
@@ -91,8 +73,8 @@ readings = Table(
 pages = Table(
     "pages",
     metadata,
-    _text("document_id", key=True),
-    _text("extractor", key=True),
+    text_column("document_id", key=True),
+    text_column("extractor", key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("content", LargeBinary, nullable=False),
 )
@@ -100,30 +82,30 @@ pages = Table(
 summaries = Table(
     "summaries",
     metadata,
-    _text("document_id", key=True),
-    _text("owner", key=True),
-    _text("extractor"),
-    _text("version"),
-    _text("content"),
+    text_column("document_id", key=True),
+    text_column("owner", key=True),
+    text_column("extractor"),
+    text_column("version"),
+    text_column("content"),
     Column("made_at", UtcDateTime, nullable=False),
 )
 
 synthetic_questions = Table(
     "synthetic_questions",
     metadata,
-    _text("id", key=True),
-    _text("owner"),
-    _text("document_id"),
-    _text("passage_id"),
-    _text("spans"),
-    _text("passage"),
-    _text("text"),
-    _text("made"),
-    _text("kind"),
-    _text("model"),
+    text_column("id", key=True),
+    text_column("owner"),
+    text_column("document_id"),
+    text_column("passage_id"),
+    text_column("spans"),
+    text_column("passage"),
+    text_column("text"),
+    text_column("made"),
+    text_column("kind"),
+    text_column("model"),
     Column("seed", BigInteger, nullable=False),
-    _text("outcome"),
-    _text("reason"),
+    text_column("outcome"),
+    text_column("reason"),
     Column("made_at", UtcDateTime, nullable=False),
     Column("position", Integer, nullable=False),
     Index(None, "owner", "document_id"),
@@ -133,17 +115,17 @@ pending_files = Table(
     "pending_files",
     metadata,
     Column("id", Integer, primary_key=True),
-    _text("document_id"),
-    _text("change"),
+    text_column("document_id"),
+    text_column("change"),
     Column("since", UtcDateTime, nullable=False),
 )
 
 collections = Table(
     "collections",
     metadata,
-    _text("id", key=True),
-    _text("owner"),
-    _text("name"),
+    text_column("id", key=True),
+    text_column("owner"),
+    text_column("name"),
     Column("created_at", UtcDateTime, nullable=False),
     UniqueConstraint("owner", "name"),
 )
@@ -152,7 +134,7 @@ collection_documents = Table(
     "collection_documents",
     metadata,
     Column("collection_id", CleanText, ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True),
-    _text("document_id", key=True),
+    text_column("document_id", key=True),
     Column("added_at", UtcDateTime, nullable=False),
     Index(None, "document_id"),
 )
@@ -160,20 +142,20 @@ collection_documents = Table(
 document_versions = Table(
     "document_versions",
     metadata,
-    _text("owner", key=True),
-    _text("document_id", key=True),
-    _text("earlier_id", key=True),
+    text_column("owner", key=True),
+    text_column("document_id", key=True),
+    text_column("earlier_id", key=True),
     Column("same_pages", Integer, nullable=False),
     Column("page_count", Integer, nullable=False),
-    _text("decision"),
+    text_column("decision"),
 )
 
 conversations = Table(
     "conversations",
     metadata,
-    _text("id", key=True),
-    _text("owner"),
-    _text("title"),
+    text_column("id", key=True),
+    text_column("owner"),
+    text_column("title"),
     Column("created_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
     Column("deleted_at", UtcDateTime),
@@ -184,12 +166,12 @@ conversations = Table(
 turns = Table(
     "turns",
     metadata,
-    _text("id", key=True),
+    text_column("id", key=True),
     Column("conversation_id", CleanText, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
     Column("number", Integer, nullable=False),
-    _text("question"),
-    _text("standalone_question"),
-    _text("answer"),
+    text_column("question"),
+    text_column("standalone_question"),
+    text_column("answer"),
     Column("filenames", Json, nullable=False),
     Column("thumb", Thumbs, nullable=False, server_default=""),
     Column("created_at", UtcDateTime, nullable=False),
@@ -201,16 +183,16 @@ turns = Table(
 studies = Table(
     "studies",
     metadata,
-    _text("id", key=True),
-    _text("owner"),
-    _text("name"),
+    text_column("id", key=True),
+    text_column("owner"),
+    text_column("name"),
     Column("created_at", UtcDateTime, nullable=False),
     Column("seed", BigInteger, nullable=False),
-    _later("preset"),
+    later_column("preset"),
     Column("criteria", criteria_list(), nullable=False, server_default=""),
-    _later("guideline"),
+    later_column("guideline"),
     Column("state", StudyStates, nullable=False, server_default="open"),
-    _flag("invited"),
+    flag_column("invited"),
     Column("revealed_at", UtcDateTime),
     UniqueConstraint("owner", "name"),
 )
@@ -229,10 +211,10 @@ annotators = Table(
     "annotators",
     metadata,
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
-    _text("name_key", key=True),
-    _text("name"),
+    text_column("name_key", key=True),
+    text_column("name"),
     Column("joined_at", UtcDateTime, nullable=False),
-    _later("drawn_as"),
+    later_column("drawn_as"),
     Column("removed_at", UtcDateTime),
 )
 
@@ -240,17 +222,17 @@ ratings = Table(
     "ratings",
     metadata,
     Column("id", Integer, primary_key=True),
-    _text("study_id"),
-    _text("turn_id"),
-    _text("item_id"),
-    _text("annotator_key"),
-    _text("criterion"),
-    _text("value"),
-    _text("comment"),
+    text_column("study_id"),
+    text_column("turn_id"),
+    text_column("item_id"),
+    text_column("annotator_key"),
+    text_column("criterion"),
+    text_column("value"),
+    text_column("comment"),
     Column("seconds", Float, nullable=False),
     Column("rated_at", UtcDateTime, nullable=False),
-    _flag("draft"),
-    _flag("revision"),
+    flag_column("draft"),
+    flag_column("revision"),
     ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
     ForeignKeyConstraint(["study_id", "annotator_key"], ["annotators.study_id", "annotators.name_key"]),
     Index(None, "study_id", "annotator_key"),
@@ -260,15 +242,15 @@ adjudications = Table(
     "adjudications",
     metadata,
     Column("id", Integer, primary_key=True),
-    _text("study_id"),
-    _text("turn_id"),
-    _text("item_id"),
-    _text("criterion"),
-    _text("value"),
-    _text("reason"),
+    text_column("study_id"),
+    text_column("turn_id"),
+    text_column("item_id"),
+    text_column("criterion"),
+    text_column("value"),
+    text_column("reason"),
     Column("decided_at", UtcDateTime, nullable=False),
-    _later("category"),
-    _later("decided_by"),
+    later_column("category"),
+    later_column("decided_by"),
     ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
     Index(None, "study_id"),
 )
@@ -276,46 +258,35 @@ adjudications = Table(
 invitations = Table(
     "invitations",
     metadata,
-    _text("id", key=True),
+    text_column("id", key=True),
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
-    _text("name_key"),
-    _text("name"),
-    _text("role"),
-    _text("link_hash"),
-    _text("password_hash"),
+    text_column("name_key"),
+    text_column("name"),
+    text_column("role"),
+    text_column("link_hash"),
+    text_column("password_hash"),
     Column("session_hash", CleanText, unique=True),
     Column("invited_at", UtcDateTime, nullable=False),
     Column("used_at", UtcDateTime),
     UniqueConstraint("study_id", "name_key"),
 )
 
-tokens = Table(
-    "tokens",
-    metadata,
-    _text("id", key=True),
-    _text("owner"),
-    Column("name", CleanText, nullable=False, unique=True),
-    Column("token_hash", CleanText, nullable=False, unique=True),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("used_at", UtcDateTime),
-)
-
 protocols = Table(
     "protocols",
     metadata,
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
-    _text("plan"),
+    text_column("plan"),
 )
 
 held_conversations = Table(
     "held_conversations",
     metadata,
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
-    _text("annotator_key", key=True),
+    text_column("annotator_key", key=True),
     Column("round", Integer, primary_key=True, autoincrement=False),
     Column("place", Integer, primary_key=True, autoincrement=False),
-    _text("conversation_id"),
-    _text("first_question"),
+    text_column("conversation_id"),
+    text_column("first_question"),
     Column("finished_at", UtcDateTime),
 )
 
@@ -323,10 +294,10 @@ skips = Table(
     "skips",
     metadata,
     Column("id", Integer, primary_key=True),
-    _text("study_id"),
-    _text("turn_id"),
-    _text("annotator_key"),
-    _text("reason"),
+    text_column("study_id"),
+    text_column("turn_id"),
+    text_column("annotator_key"),
+    text_column("reason"),
     Column("seconds", Float, nullable=False),
     Column("skipped_at", UtcDateTime, nullable=False),
     ForeignKeyConstraint(["study_id", "turn_id"], ["study_turns.study_id", "study_turns.turn_id"]),
@@ -338,18 +309,18 @@ study_pictures = Table(
     "study_pictures",
     metadata,
     Column("study_id", CleanText, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
-    _text("document_id", key=True),
+    text_column("document_id", key=True),
     Column("page", Integer, primary_key=True, autoincrement=False),
-    _text("passage_id", key=True),
-    _text("mime"),
+    text_column("passage_id", key=True),
+    text_column("mime"),
     Column("image", LargeBinary, nullable=False),
 )
 
 preferences = Table(
     "preferences",
     metadata,
-    _text("owner", key=True),
-    _text("name", key=True),
+    text_column("owner", key=True),
+    text_column("name", key=True),
     Column("value", Json, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
 )
@@ -357,12 +328,12 @@ preferences = Table(
 evaluations = Table(
     "evaluations",
     metadata,
-    _text("id", key=True),
-    _text("owner"),
-    _text("protocol"),
-    _text("dataset"),
+    text_column("id", key=True),
+    text_column("owner"),
+    text_column("protocol"),
+    text_column("dataset"),
     Column("systems", Json, nullable=False),
-    _text("content"),
+    text_column("content"),
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "owner"),
 )
@@ -371,26 +342,26 @@ rankings = Table(
     "rankings",
     metadata,
     Column("evaluation_id", CleanText, ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
-    _text("system", key=True),
-    _text("item_id", key=True),
-    _text("content"),
+    text_column("system", key=True),
+    text_column("item_id", key=True),
+    text_column("content"),
 )
 
 runs = Table(
     "runs",
     metadata,
-    _text("id", key=True),
-    _text("owner"),
-    _text("name"),
-    _text("protocol"),
-    _text("dataset"),
-    _text("key"),
-    _text("plan"),
+    text_column("id", key=True),
+    text_column("owner"),
+    text_column("name"),
+    text_column("protocol"),
+    text_column("dataset"),
+    text_column("key"),
+    text_column("plan"),
     Column("versions", Json, nullable=False),
-    _text("state"),
-    _text("error"),
+    text_column("state"),
+    text_column("error"),
     Column("total", Integer, nullable=False),
-    _text("results"),
+    text_column("results"),
     Column("created_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
     Index(None, "owner"),
@@ -400,42 +371,9 @@ predictions = Table(
     "predictions",
     metadata,
     Column("run_id", CleanText, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    _text("system", key=True),
-    _text("item_id", key=True),
+    text_column("system", key=True),
+    text_column("item_id", key=True),
     Column("failed", Boolean, nullable=False),
-    _text("content"),
+    text_column("content"),
     Column("made_at", UtcDateTime, nullable=False),
-)
-
-work = Table(
-    "work",
-    metadata,
-    _text("id", key=True),
-    _text("kind"),
-    _text("owner"),
-    _text("content"),
-    Column("added_at", UtcDateTime, nullable=False),
-    _text("worker"),
-    Column("until", UtcDateTime),
-    Column("tries", Integer, nullable=False),
-)
-
-accounts = Table(
-    "accounts",
-    metadata,
-    _text("name_key", key=True),
-    _text("name"),
-    _text("role"),
-    _text("password_hash"),
-    Column("made_at", UtcDateTime, nullable=False),
-)
-
-sign_ins = Table(
-    "sign_ins",
-    metadata,
-    _text("token_hash", key=True),
-    Column("name_key", CleanText, ForeignKey("accounts.name_key", ondelete="CASCADE"), nullable=False),
-    Column("used_at", UtcDateTime, nullable=False),
-    Column("ends_at", UtcDateTime, nullable=False),
-    Index(None, "name_key"),
 )

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from pdfqa_core.errors import UsageError
 from pdfqa_core.storage.database import Database, record
 from pdfqa_core.storage.records import ApiToken
-from pdfqa_core.storage.tables import tokens
+from pdfqa_core.storage.server_tables import tokens
 
 LONGEST_NAME = 80  # characters
 _SHOWN = [tokens.c[name] for name in ApiToken.__dataclass_fields__]

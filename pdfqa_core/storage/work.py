@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from pdfqa_core.errors import ConflictError
 from pdfqa_core.storage.database import Database
-from pdfqa_core.storage.tables import work
+from pdfqa_core.storage.server_tables import work
 
 LEASE = 30.0  # seconds for which a claim holds unless it is renewed
 MOST_TRIES = 3  # programs that may die over a piece before it is given up

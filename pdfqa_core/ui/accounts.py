@@ -15,7 +15,16 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.services.accounts import LONGEST, Account, AccountRole, AccountService
+from pdfqa_core.services.accounts import (
+    JOIN,
+    LONGEST,
+    NO_LONGER_GOOD,
+    SHORTEST,
+    Account,
+    AccountInvitation,
+    AccountRole,
+    AccountService,
+)
 from pdfqa_core.ui.components import render
 from pdfqa_core.ui.proxies import Proxies
 from pdfqa_core.ui.theme import ASSETS
@@ -29,6 +38,7 @@ LARGEST_FORM = 5_000  # bytes
 MAY_UPLOAD = (AccountRole.OWNER, AccountRole.MEMBER)
 NO_ACCOUNT = "You have no account on this server. Ask whoever runs it."
 OFTEN = "There were too many tries for this name. Wait a minute."
+TOO_LONG = "Name or password are too long."
 NO_UPLOAD = "Your account may not add files."
 _current: ContextVar[Account | None] = ContextVar("account", default=None)
 
@@ -62,7 +72,7 @@ class SignedIn:
         if scope["type"] not in ("http", "websocket") or scope["path"] == STARTED:
             await self._app(scope, receive, send)
             return
-        if scope["type"] == "http" and scope["path"] in (SIGN_IN, SIGN_OUT):
+        if scope["type"] == "http" and scope["path"] in (SIGN_IN, SIGN_OUT, JOIN):
             await (await self._door(Request(scope, receive)))(scope, receive, send)
             return
         try:
@@ -99,6 +109,8 @@ class SignedIn:
         """Answer what concerns signing in and out."""
         if request.url.path == SIGN_OUT:
             return await self._sign_out(request)
+        if request.url.path == JOIN:
+            return await self._join(request)
         if request.method == "POST":
             return await self._sign_in(request)
         return HTMLResponse(_page("", target=request.query_params.get("next", "")))
@@ -111,13 +123,32 @@ class SignedIn:
         answer.delete_cookie(COOKIE, path="/")
         return answer
 
+    async def _join(self, request: Request) -> Response:
+        """Let somebody who was invited choose a password. To look at the page does not use the link up."""
+        form = await _form(request) if request.method == "POST" else dict(request.query_params)
+        if form is None:
+            return HTMLResponse(_page(TOO_LONG), 413)
+        token, password = form.get("token", ""), form.get("password", "")
+        try:
+            invited = await run_in_threadpool(self._people.invited, token)
+            if invited is None:
+                raise UsageError(*NO_LONGER_GOOD)
+            if request.method != "POST":
+                return HTMLResponse(_joining(invited, token))
+            if password != form.get("again", ""):
+                return HTMLResponse(_joining(invited, token, "These are two different passwords."), 400)
+            try:
+                signed_in = await run_in_threadpool(self._people.join, token, password)
+            except UsageError as error:
+                return HTMLResponse(_joining(invited, token, str(error)), 400)
+        except PdfQAError as error:
+            return HTMLResponse(_page(str(error)), 403 if isinstance(error, UsageError) else 503)
+        return self._let_in(request, signed_in)
+
     async def _sign_in(self, request: Request) -> Response:
-        sent = b""
-        async for part in request.stream():
-            sent += part
-            if len(sent) > LARGEST_FORM:
-                return HTMLResponse(_page("Name or password are too long."), 413)
-        form = {key: values[0] for key, values in parse_qs(sent.decode("utf-8", "replace")).items()}
+        form = await _form(request)
+        if form is None:
+            return HTMLResponse(_page(TOO_LONG), 413)
         name, target = form.get("name", ""), form.get("next", "")
         if not self._tries.take(" ".join(name.split()).casefold()[:100]):
             return HTMLResponse(_page(OFTEN, name, target), 429)
@@ -125,12 +156,25 @@ class SignedIn:
             token = await run_in_threadpool(self._people.sign_in, name, form.get("password", ""))
         except PdfQAError as error:
             return HTMLResponse(_page(str(error), name, target), 401 if isinstance(error, UsageError) else 503)
+        return self._let_in(request, token, target)
+
+    def _let_in(self, request: Request, token: str, target: str = "") -> Response:
         answer = RedirectResponse(f"/{target}" if target.startswith("?") else "/", 303)
         answer.set_cookie(
             COOKIE, token, max_age=int(LONGEST.total_seconds()), path="/", httponly=True, samesite="lax",
             secure=self._proxies.says_https(request.scope),
         )  # fmt: skip
         return answer
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """Return what a form sent; None where it is too large."""
+    sent = b""
+    async for part in request.stream():
+        sent += part
+        if len(sent) > LARGEST_FORM:
+            return None
+    return {key: values[0] for key, values in parse_qs(sent.decode("utf-8", "replace")).items()}
 
 
 class OwnPages:
@@ -154,9 +198,18 @@ class OwnPages:
 
 def _page(said: str, name: str = "", target: str = "") -> str:
     """Return the page on which one signs in."""
+    return _html(render("sign_in", said=said, name=name[:80], target=target[:2000]))
+
+
+def _joining(invited: AccountInvitation, token: str, said: str = "") -> str:
+    """Return the page on which somebody who was invited chooses a password."""
+    return _html(render("join", said=said, name=invited.name, token=token, shortest=SHORTEST))
+
+
+def _html(form: str) -> str:
+    """Return a page of its own around a form."""
     colours = (ASSETS / "app.css").read_text(encoding="utf-8").partition("html, body")[0]
     scheme, sheet = ((ASSETS / file).read_text(encoding="utf-8") for file in ("scheme.js", "sign_in.css"))
-    form = render("sign_in", said=said, name=name[:80], target=target[:2000])
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign in · PDFQA</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

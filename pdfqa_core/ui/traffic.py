@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pdfqa_core.ui.proxies import Proxies
 from pdfqa_core.ui.uploads import HEADER, Budget, Tickets
 
-SIGN_IN_PATHS = ("/login", "/sign-in")
+SIGN_IN_PATHS = ("/login", "/sign-in", "/join")
 MINUTE = 60.0  # seconds
 SIGN_INS = 10  # a minute from one address
 UPLOADS = 60  # a minute from one address, each of up to 1,000 files

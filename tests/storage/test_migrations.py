@@ -23,8 +23,8 @@ from pdfqa_core.errors import StorageError
 from pdfqa_core.json_codec import encode
 from pdfqa_core.page_codec import encode_page
 from pdfqa_core.storage import DATABASE_FILE, Store
+from pdfqa_core.storage.columns import metadata
 from pdfqa_core.storage.database import MIGRATIONS
-from pdfqa_core.storage.tables import metadata
 from pdfqa_core.study_types import ItemDetails
 from pdfqa_core.types import Block, Box, DocumentState, Line, Page, Thumb
 from tests.storage.conftest import document, turn

@@ -16,8 +16,8 @@ from sqlalchemy import create_engine, func, select, text
 
 from pdfqa_core.errors import LockedError, StorageError
 from pdfqa_core.storage import Store
+from pdfqa_core.storage.columns import metadata
 from pdfqa_core.storage.database import MIGRATIONS, WRITING
-from pdfqa_core.storage.tables import metadata
 from tests.postgres import Postgres
 
 

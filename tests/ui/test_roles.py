@@ -17,7 +17,8 @@ from sqlalchemy import select
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import Account, AccountRole
-from pdfqa_core.storage.tables import metadata, sign_ins
+from pdfqa_core.storage.columns import metadata
+from pdfqa_core.storage.server_tables import sign_ins
 from pdfqa_core.ui import AccountBlocks, build_page
 from pdfqa_core.ui.accounts import KEY, OwnPages, note
 from pdfqa_core.ui.roles import LOOKING, may_write, refusal

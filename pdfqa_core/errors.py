@@ -50,3 +50,7 @@ class StoppedError(PdfQAError):
 
     def __init__(self, what: str = "Stopped.") -> None:
         super().__init__(what)
+
+
+LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
+"""What the libraries for models raise where one is missing, broken, or of another kind."""

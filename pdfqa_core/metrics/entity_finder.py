@@ -6,27 +6,23 @@ prefix. rageval names a RoBERTa.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from pdfqa_core.errors import ModelError
+from pdfqa_core.metrics.transformer_model import TransformerModel
 
 LONGEST_INPUT = 512  # tokens; longer texts are read in parts
 OUTSIDE = "O"
-_LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
 
 
-class EntityFinder:
+class EntityFinder(TransformerModel):
     """The model (safetensors only) in `folder`, called `name`; loaded at first use."""
 
-    def __init__(self, folder: Path, *, name: str = "", device: str | None = None) -> None:
-        self._folder = folder
-        self.name = name or folder.name
-        self._device = device
-        self._lock = threading.Lock()
+    loader: ClassVar[str] = "AutoModelForTokenClassification"
+    kind: ClassVar[str] = "NER"
+    head: ClassVar[str] = "token classification"
+    option: ClassVar[str] = "--ner"
+    longest_input: ClassVar[int] = LONGEST_INPUT
 
     def __call__(self, text: str) -> list[str]:
         """Return the entities of a text in order, each as often as it occurs. Raises ModelError if it cannot load."""
@@ -55,30 +51,6 @@ class EntityFinder:
             if end > start
         ]
         return [place for place, _ in tokens], [label for _, label in tokens]
-
-    @property
-    def _longest(self) -> int:
-        model, tokenizer = self._model
-        stated = int(getattr(model.config, "max_position_embeddings", LONGEST_INPUT + 2)) - 2
-        return max(4, min(LONGEST_INPUT, stated, int(tokenizer.model_max_length)))
-
-    @cached_property
-    def _model(self) -> tuple[Any, Any]:
-        try:
-            from transformers import AutoModelForTokenClassification, AutoTokenizer
-            from transformers.utils.logging import disable_progress_bar
-
-            disable_progress_bar()  # type: ignore[no-untyped-call]
-            tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True, use_fast=True)
-            model = AutoModelForTokenClassification.from_pretrained(
-                self._folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
-            )
-        except _LOADING_FAILS as error:
-            raise ModelError(
-                f"The NER model {self.name} cannot be loaded: {error}.",
-                "Choose a model with a token classification head and safetensors, or leave --ner out.",
-            ) from error
-        return model.eval().to(self._device or "cpu"), tokenizer
 
 
 def joined(text: str, places: Sequence[tuple[int, int]], labels: Sequence[str]) -> list[tuple[int, int]]:

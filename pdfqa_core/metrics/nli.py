@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.errors import LOADING_FAILS, ModelError, StoppedError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
 from pdfqa_core.metrics.replies import OnDone
@@ -19,7 +19,6 @@ BATCH = 16
 LONGEST_INPUT = 512  # tokens of premise and hypothesis, where the model does not say
 LEAST_PREMISE = 16  # tokens of the premise that a long hypothesis leaves room for
 INSTALL = "Install it with: pip install sentence-transformers"
-_LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
 _NAMES = {
     "entailment": Tag.ENT, "entail": Tag.ENT, "entails": Tag.ENT,
     "contradiction": Tag.CONT, "contradict": Tag.CONT, "contradicts": Tag.CONT,
@@ -147,5 +146,5 @@ class NliCrossEncoder:
             )  # fmt: skip
         except ImportError as error:
             raise ModelError("The sentence-transformers library is not installed.", INSTALL) from error
-        except _LOADING_FAILS as error:
+        except LOADING_FAILS as error:
             raise ModelError(f"The NLI model {self.name} does not load: {error}.", "Choose another one.") from error

@@ -5,27 +5,23 @@ Any transformers model with a question answering head works; the ASQA authors us
 
 from __future__ import annotations
 
-import threading
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from pdfqa_core.errors import ModelError
+from pdfqa_core.metrics.transformer_model import TransformerModel
 
 LONGEST_INPUT = 384  # tokens of question and text; longer texts are read in overlapping windows
 STRIDE = 128
 LONGEST_ANSWER = 30  # tokens
-_LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
 
 
-class SpanReader:
+class SpanReader(TransformerModel):
     """The model (safetensors only) in `folder`, called `name`; loaded at first use."""
 
-    def __init__(self, folder: Path, *, name: str = "", device: str | None = None) -> None:
-        self._folder = folder
-        self.name = name or folder.name
-        self._device = device
-        self._lock = threading.Lock()
+    loader: ClassVar[str] = "AutoModelForQuestionAnswering"
+    kind: ClassVar[str] = "question answering"
+    head: ClassVar[str] = "question answering"
+    option: ClassVar[str] = "--qa-model"
+    longest_input: ClassVar[int] = LONGEST_INPUT
 
     def __call__(self, question: str, text: str) -> str:
         """Return the most probable answer within the text, empty where "no answer" is more probable.
@@ -67,27 +63,3 @@ class SpanReader:
                 best = float(scores[first, last])
                 answer = text[int(offsets[row][first][0]) : int(offsets[row][last][1])]
         return answer.strip() if best > nothing else ""
-
-    @property
-    def _longest(self) -> int:
-        model, tokenizer = self._model
-        stated = int(getattr(model.config, "max_position_embeddings", LONGEST_INPUT + 2)) - 2
-        return max(2, min(LONGEST_INPUT, stated, int(tokenizer.model_max_length)))
-
-    @cached_property
-    def _model(self) -> tuple[Any, Any]:
-        try:
-            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-            from transformers.utils.logging import disable_progress_bar
-
-            disable_progress_bar()  # type: ignore[no-untyped-call]
-            tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True, use_fast=True)
-            model = AutoModelForQuestionAnswering.from_pretrained(
-                self._folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
-            )
-        except _LOADING_FAILS as error:
-            raise ModelError(
-                f"The question answering model {self.name} cannot be loaded: {error}.",
-                "Choose a model with a question answering head and safetensors, or leave --qa-model out.",
-            ) from error
-        return model.eval().to(self._device or "cpu"), tokenizer

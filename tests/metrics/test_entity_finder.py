@@ -7,25 +7,17 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.metrics.entity_finder import EntityFinder, joined
 from pdfqa_core.models.metrics import entity_finder
-from tests.retrieval.tiny_models import tokenizer
+from tests.retrieval.tiny_models import bert_with
 
 TEXT = "the plan deductible is paid. a vaccine is covered."
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    import torch
-    from transformers import BertConfig, BertForTokenClassification
-
-    folder = tmp_path_factory.mktemp("ner")
-    torch.manual_seed(3)
-    config = BertConfig(
-        vocab_size=tokenizer(folder), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=64, initializer_range=0.5, id2label={0: "B-PER", 1: "I-PER", 2: "O"},
-        label2id={"B-PER": 0, "I-PER": 1, "O": 2},
+    return bert_with(
+        "BertForTokenClassification", tmp_path_factory.mktemp("ner"), seed=3,
+        id2label={0: "B-PER", 1: "I-PER", 2: "O"}, label2id={"B-PER": 0, "I-PER": 1, "O": 2},
     )  # fmt: skip
-    BertForTokenClassification(config).eval().save_pretrained(folder)
-    return folder
 
 
 def labels_by_hand(folder, text):

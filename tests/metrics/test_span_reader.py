@@ -7,24 +7,14 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.metrics.span_reader import SpanReader
 from pdfqa_core.models.metrics import span_reader
-from tests.retrieval.tiny_models import tokenizer
+from tests.retrieval.tiny_models import bert_with
 
 TEXT = "the plan deductible is paid. a vaccine is covered."
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    import torch
-    from transformers import BertConfig, BertForQuestionAnswering
-
-    folder = tmp_path_factory.mktemp("qa")
-    torch.manual_seed(3)
-    config = BertConfig(
-        vocab_size=tokenizer(folder), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=64, initializer_range=0.5,
-    )  # fmt: skip
-    BertForQuestionAnswering(config).eval().save_pretrained(folder)
-    return folder
+    return bert_with("BertForQuestionAnswering", tmp_path_factory.mktemp("qa"), seed=3)
 
 
 def best_by_hand(folder, question, text):

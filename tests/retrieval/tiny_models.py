@@ -33,16 +33,22 @@ def tokenizer(folder):
 
 def bert(folder, *, labels=None, seed=0):
     """Save a BERT with two small layers; with a head for `labels` numbers where asked for."""
+    if labels:
+        return bert_with("BertForSequenceClassification", folder, seed=seed, num_labels=labels)
+    return bert_with("BertModel", folder, seed=seed)
+
+
+def bert_with(head, folder, *, seed=0, **options):
+    """Save a BERT with two small layers and the head of this class of transformers."""
     import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertModel
+    import transformers
 
     torch.manual_seed(seed)
-    config = BertConfig(
+    config = transformers.BertConfig(
         vocab_size=tokenizer(folder), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=64, num_labels=labels or 2, initializer_range=0.5,
+        max_position_embeddings=64, initializer_range=0.5, **options,
     )  # fmt: skip
-    model = BertForSequenceClassification(config) if labels else BertModel(config)
-    model.eval().save_pretrained(folder)
+    getattr(transformers, head)(config).eval().save_pretrained(folder)
     return folder
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pdfqa_core.types import DocumentState
 
 
@@ -50,6 +53,17 @@ class StoppedError(PdfQAError):
 
     def __init__(self, what: str = "Stopped.") -> None:
         super().__init__(what)
+
+
+@contextmanager
+def in_file(name: str) -> Iterator[None]:
+    """Let a plain UsageError raised inside begin with a file's name, unless it names the file already."""
+    try:
+        yield
+    except UsageError as error:
+        if name in error.what or type(error) is not UsageError:
+            raise
+        raise UsageError(f"{name}: {error.what}", error.hint) from error
 
 
 LOADING_FAILS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, IndexError)

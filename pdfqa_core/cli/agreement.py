@@ -11,7 +11,7 @@ from typing import Any
 
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
 from pdfqa_core.json_codec import plain
@@ -52,10 +52,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the agreement for each criterion."""
-    judgements, left_out = read_ratings(
-        read_file(arguments.file), columns=_listed(arguments.columns), item=arguments.item,
-        criterion=arguments.criterion, values=_listed(arguments.values),
-    )  # fmt: skip
+    with in_file(arguments.file.name):
+        judgements, left_out = read_ratings(
+            read_file(arguments.file), columns=_listed(arguments.columns), item=arguments.item,
+            criterion=arguments.criterion, values=_listed(arguments.values),
+        )  # fmt: skip
     names = arguments.annotators or list(dict.fromkeys(one.annotator for one in judgements))
     if len(set(names)) < len(names):
         raise UsageError("An annotator is named twice.", "Name different ones.")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.protocols.rating_tables import ANSWER_FIELDS, FIELDS, Columns
 from pdfqa_core.services import LOCAL_OWNER, Services
@@ -128,7 +128,8 @@ def run_import(arguments: argparse.Namespace) -> int:
             study = services.study_files.take_in(LOCAL_OWNER, data, path.name, arguments.name)
         else:
             name = arguments.name or path.stem
-            study = services.study_files.of_table(LOCAL_OWNER, data, name, _columns(arguments, ANSWER_FIELDS))
+            with in_file(path.name):
+                study = services.study_files.of_table(LOCAL_OWNER, data, name, _columns(arguments, ANSWER_FIELDS))
         ratings = len(services.studies.rated(LOCAL_OWNER, study.id).ratings)
     words = f"{study.name}: {len(study.turn_ids)} answers, {ratings} ratings"
     _told(arguments, {"study": study.name, "answers": len(study.turn_ids), "ratings": ratings}, words)
@@ -140,7 +141,8 @@ def run_add(arguments: argparse.Namespace) -> int:
     data, columns = read_file(arguments.file), _columns(arguments, FIELDS)
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
-        count = services.study_files.add_ratings(LOCAL_OWNER, study.id, data, columns, arguments.sign_in)
+        with in_file(arguments.file.name):
+            count = services.study_files.add_ratings(LOCAL_OWNER, study.id, data, columns, arguments.sign_in)
     _told(arguments, {"study": study.name, "ratings": count}, f"{count} ratings saved in {study.name}")
     return 0
 

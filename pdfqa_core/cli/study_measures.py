@@ -10,7 +10,7 @@ from pathlib import Path
 from pdfqa_core.cli.evaluate.shown import reporter
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.cli.study_files import add_study, form_of, give, study_named
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.exports.study_measures import EXPLAINED, HEAD, POWERED, POWERED_HEAD, powered_rows, trust_rows
 from pdfqa_core.json_codec import plain
 from pdfqa_core.models.metrics import remembering, token_embedder
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     kind = form_of(arguments, MEASURE_FORMS)
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
         study = study_named(services.studies.list(LOCAL_OWNER), arguments.study)
-        scores, talks = read_scores(read_file(arguments.scores)) if arguments.scores else ({}, {})
+        scores, talks = _scores(arguments.scores) if arguments.scores else ({}, {})
         if arguments.gold:
             turns = services.study_reports.answers(LOCAL_OWNER, study.id, None)
             scores |= _against_gold(arguments, services, turns)
@@ -60,6 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
             return give(arguments, services.study_reports.measures_file(LOCAL_OWNER, study.id, found, kind).data, kind)
     print(json.dumps({"study": study.name, **plain(found)}, ensure_ascii=False) if arguments.json else _text(found))
     return 0
+
+
+def _scores(path: Path) -> tuple[dict[str, dict[str, float | None]], dict[str, str]]:
+    with in_file(path.name):
+        return read_scores(read_file(path))
 
 
 def _against_gold(

@@ -82,6 +82,18 @@ def test_a_study_goes_to_another_workspace_and_ratings_come_in(run, rated, tmp_p
     assert added.data == {"study": "Pilot", "ratings": 32}
 
 
+def test_a_row_of_another_length_is_told_with_its_file(run, rated, tmp_path):
+    table = tmp_path / "short.csv"
+    table.write_text("item,measure,value,annotator,criterion\na,b\n", "utf-8")
+    calls = [
+        ("study", "measures", "--scores", table), ("study", "add-ratings", table), ("study", "import", table),
+        ("agreement", table),
+    ]  # fmt: skip
+    for call in calls:
+        done = run(*call)
+        assert (done.status, "short.csv: Row 2 has 2 cells, the header has 5" in done.err) == (2, True), done.err
+
+
 def test_judged_answers_are_imported_from_a_table(run, empty, tmp_path):
     table = tmp_path / "judged.tsv"
     table.write_text("Question\tAnswer\tA\tB\nQ1\tx\tYes\tYes\nQ2\ty\tNo\tYes\nQ3\tz\tNo\tNo\n")

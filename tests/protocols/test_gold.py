@@ -4,6 +4,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold import GoldPlace, forms, place_readers, read_gold
+from pdfqa_core.protocols.gold.columns import mapped
 
 
 def write(folder, name, text):
@@ -34,6 +35,13 @@ def test_csv_of_a_spreadsheet(tmp_path):
     first, second = read_gold(write(tmp_path, "gold.csv", text)).questions
     assert first.places == (GoldPlace("x.pdf", 3), GoldPlace("x.pdf", 4))
     assert (first.row, second.answerable, second.places) == (2, False, ())
+
+
+def test_a_row_of_another_length_is_told_with_its_file(tmp_path):
+    path = write(tmp_path, "gold.csv", "question,answer\nWho?,Me\nWhy?\n")
+    for read in (read_gold, lambda one: mapped(one, {"question": "question"})):
+        with pytest.raises(UsageError, match=r"^gold\.csv: Row 3 has 1 cells, the header has 2"):
+            read(path)
 
 
 def test_own_rows_with_quotes_and_follow_ups(tmp_path):

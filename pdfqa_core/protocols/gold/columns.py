@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pdfqa_core.csv_format import read_csv, write_csv
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.protocols.gold.base import file_readers
 from pdfqa_core.protocols.gold.rows import as_questions, gold_row
 from pdfqa_core.protocols.json_rows import load_rows, peek, read_file
@@ -107,7 +107,8 @@ def mapped(path: Path, columns: Mapping[str, str]) -> bytes:
         raise UsageError(f"{path.name}: no column is chosen for the question.", "Choose one under Columns.")
     keys = {field: _KEYS.get(field, field) for field in wanted}
     if path.suffix.lower() == ".csv":
-        table = read_csv(read_file(path))
+        with in_file(path.name):
+            table = read_csv(read_file(path))
         _check(path, table.header, wanted)
         places = [table.header.index(column) for column in wanted.values()]
         cells = [[row.cells[place] for place in places] for row in table.rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pdfqa_core.csv_format import read_csv
+from pdfqa_core.errors import in_file
 from pdfqa_core.protocols.gold.base import GoldFile, file_readers
 from pdfqa_core.protocols.gold.rows import as_questions, gold_row
 from pdfqa_core.protocols.json_rows import read_file
@@ -22,7 +23,8 @@ class CsvFile:
 
     def read(self, path: Path) -> GoldFile:
         """Return the questions."""
-        table = read_csv(read_file(path))
+        with in_file(path.name):
+            table = read_csv(read_file(path))
         rows = (
             gold_row(dict(zip(table.header, row.cells, strict=True)), row.number, path.name) for row in table.rows
         )  # fmt: skip

@@ -16,7 +16,9 @@ from pdfqa_core.errors import DocumentError, StoppedError
 from pdfqa_core.models import graphs_path
 from pdfqa_core.models.cluster_encoder import ClusterEncoder
 from pdfqa_core.retrieval import Encoder
-from pdfqa_core.settings import LLMSettings
+from pdfqa_core.services import SAMPLE
+from pdfqa_core.services.documents import read_pdf
+from pdfqa_core.settings import ExtractionSettings, LLMSettings
 from pdfqa_core.types import DocumentState
 
 needs_ray = pytest.mark.skipif(
@@ -142,3 +144,12 @@ def test_passages_are_encoded_by_the_workers_as_here(cluster):
     texts = [f"The plan covers item {n} " + "of the list " * (n % 7) for n in range(150)]
     there = ClusterEncoder(cluster, "", graphs=graphs, precision="auto").encode(texts)
     np.testing.assert_allclose(there, Encoder(graphs=graphs).encode(texts), atol=1e-5)
+
+
+@needs_ray
+def test_a_pdf_is_read_by_a_worker_as_here(cluster):
+    def read(one):
+        path = min(SAMPLE.glob("*.pdf"))
+        return read_pdf(path, ExtractionSettings(workers=1), None, lambda _: None, document_id="doc", cluster=one)
+
+    assert read(cluster) == read(None)

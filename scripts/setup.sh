@@ -8,7 +8,7 @@ python=${PYTHON:-}
 stamp=.venv/.installed-$what
 sum="sha256sum"
 command -v sha256sum >/dev/null || sum="shasum -a 256" # macOS
-wanted=$(cat requirements.txt requirements-dev.txt requirements-lance.txt scripts/setup.sh | $sum | cut -d' ' -f1)
+wanted=$(cat requirements.txt requirements-dev.txt requirements-lance.txt requirements-cluster.txt scripts/setup.sh | $sum | cut -d' ' -f1)
 
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
     exit 0

@@ -94,6 +94,7 @@ class FakeModels:
     """Stands in for `models.Models` without loading anything."""
 
     demo = False
+    cluster = None
 
     def __init__(
         self, llm: FakeLLM | None = None, settings: LLMSettings | None = None, status: ModelStatus | None = None,

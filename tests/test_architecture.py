@@ -21,7 +21,7 @@ LADDER = (
     ("app", "ui", "cli", "__main__"),
     ("services", "models"),
     ("pipeline", "plans", "ingest", "protocols", "synthesis", "training", "exports"),
-    ("extraction", "chunking", "retrieval", "llm", "reading", "conversation", "metrics", "storage"),
+    ("extraction", "chunking", "retrieval", "llm", "reading", "conversation", "metrics", "storage", "cluster"),
     (
         "settings",
         "settings_sources",
@@ -66,6 +66,7 @@ HEAVY = (
     "hnswlib",
     "lancedb",
     "lance",
+    "ray",
 )
 
 

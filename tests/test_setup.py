@@ -20,7 +20,7 @@ def setup(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a copy of the script in an empty checkout."""
     (folder / "scripts").mkdir(exist_ok=True)
     shutil.copy(ROOT / "scripts" / "setup.sh", folder / "scripts")
-    for name in ("requirements.txt", "requirements-dev.txt", "requirements-lance.txt"):
+    for name in ("requirements.txt", "requirements-dev.txt", "requirements-lance.txt", "requirements-cluster.txt"):
         (folder / name).touch()
     command = [str(shutil.which("bash")), "scripts/setup.sh", "app"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60)

@@ -46,7 +46,10 @@ def test_the_installed_version_is_not_below_the_floor(name):
     assert installed >= Version(FLOORS[name]), f"{name} {installed} is installed; at least {FLOORS[name]} is needed"
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt", "requirements-lance.txt"])
+FILES = ["requirements.txt", "requirements-dev.txt", "requirements-lance.txt", "requirements-cluster.txt"]
+
+
+@pytest.mark.parametrize("file", FILES)
 def test_every_requirement_is_pinned(file):
     found = requirements(file)
     assert found

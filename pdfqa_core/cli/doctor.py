@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("search in large indexes (hnswlib)", _graph),
         ("tables (pandas)", _tables),
         ("agreement (scikit-learn)", _agreement),
+        ("cluster", _cluster),
         ("encoder", lambda: _encoder(settings)),
         ("models folder", lambda: _models_folder(workspace, settings)),
         ("language model", lambda: _language_model(workspace, settings)),
@@ -210,6 +211,18 @@ def _agreement() -> str:
     from sklearn.metrics import cohen_kappa_score
 
     return f"kappa of two annotators who differ once in four is {cohen_kappa_score([1, 1, 0, 0], [1, 1, 0, 1]):.2f}"
+
+
+def _cluster() -> str:
+    from pdfqa_core.cluster import cluster_at
+
+    cluster = cluster_at(os.environ.get("PDFQA_CLUSTER", ""))
+    if cluster is None:
+        return "none is named (PDFQA_CLUSTER); this computer does all the work"
+    try:
+        return cluster.describe()
+    finally:
+        cluster.close()
 
 
 def _encoder(settings: Settings) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from pdfqa_core.cluster import Cluster, cluster_at
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models.changes import Changes
@@ -32,14 +34,18 @@ class Models:
     language: LanguageModel
     files: ModelFiles
     demo: bool = False
+    cluster: Cluster | None = None
 
     @classmethod
     def open(cls, workspace: Path, settings: Settings) -> Models:
         """Return the models that the settings name, with the files of a workspace."""
         files = ModelFiles(workspace, models_path(settings.llm))
         files.encoders.chosen = settings.retrieval.embedding_model
-        encoders = Encoders.with_graphs(graphs_path(settings.llm), files.encoders.find, files.encoders.find_late)
-        return cls(encoders, LanguageModel(settings.llm, files), files, settings.server.demo)
+        cluster = cluster_at(os.environ.get("PDFQA_CLUSTER", ""))
+        encoders = Encoders.with_graphs(
+            graphs_path(settings.llm), files.encoders.find, files.encoders.find_late, cluster
+        )  # fmt: skip
+        return cls(encoders, LanguageModel(settings.llm, files), files, settings.server.demo, cluster)
 
     def changes(self) -> Changes:
         """Return what changes the models and their files. Raises PdfQAError on a demo."""
@@ -64,3 +70,5 @@ class Models:
         self.files.downloads.close()
         self.files.encoders.downloads.close()
         self.language.close()
+        if self.cluster is not None:
+            self.cluster.close()

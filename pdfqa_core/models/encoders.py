@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from pdfqa_core.cluster import Cluster
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.models.cluster_encoder import ClusterEncoder
 from pdfqa_core.retrieval import AUTO, CrossEncoderScorer, Encoder, LateEncoder, PairScorer, TextEncoder, TokenEncoder
 from pdfqa_core.retrieval.paired_encoder import PairedEncoder, parts_of
 from pdfqa_core.settings import LLMSettings
@@ -54,12 +56,21 @@ class Encoders:
 
     @classmethod
     def with_graphs(
-        cls, folder: Path, find: Callable[[str], str] = str, find_late: Callable[[str], str] = str
-    ) -> Encoders:
-        """Return encoders whose ONNX graphs lie below `folder`; `find` gives the folder of a name known here."""
+        cls, folder: Path, find: Callable[[str], str] = str, find_late: Callable[[str], str] = str,
+        cluster: Cluster | None = None,
+    ) -> Encoders:  # fmt: skip
+        """Return encoders whose ONNX graphs lie below `folder`; `find` gives the folder of a name known here.
+
+        With a `cluster` passages are encoded there.
+        """
+
+        def one(model: str, precision: str) -> Encoder:
+            if cluster is not None:
+                return ClusterEncoder(cluster, model, graphs=folder, precision=precision)
+            return Encoder(model, graphs=folder, precision=precision)
 
         def make(path_or_name: str, precision: str) -> PassageEncoder:
-            found = [Encoder(find(part), graphs=folder, precision=precision) for part in parts_of(path_or_name)]
+            found = [one(find(part), precision) for part in parts_of(path_or_name)]
             return PairedEncoder(*found) if len(found) > 1 else found[0]
 
         return cls(make, find_late)

@@ -175,7 +175,7 @@ class Embedding:
             group[document_id] = texts
             known[document_id] = self.cache.load(document_id) if self.cache and texts else {}
             new += len({text_key(text) for text in texts} - known[document_id].keys())
-            if new >= GROUP:
+            if new >= GROUP and new >= self._per_call:
                 yield from self._finish(group, known)
                 group, known, new = {}, {}, 0
         yield from self._finish(group, known)
@@ -207,8 +207,9 @@ class Embedding:
         fresh: dict[str, Known] = {document_id: {} for document_id in group}
         flushed, pause = time.monotonic(), FLUSH_SECONDS
         try:
-            for first in range(0, len(owners), CHUNK):
-                chunk = longest_first[first : first + CHUNK]
+            size = self._per_call if len(owners) > CHUNK else CHUNK
+            for first in range(0, len(owners), size):
+                chunk = longest_first[first : first + size]
                 for text, vector in zip(chunk, self._vectors(chunk), strict=True):
                     for document_id in owners[text]:
                         fresh[document_id][text_key(text)] = vector
@@ -224,6 +225,11 @@ class Embedding:
         if self.cache is not None and not owners:
             for document_id in group:
                 self.cache.touch(document_id)
+
+    @property
+    def _per_call(self) -> int:
+        """How many texts the encoder wants at a time; one that works here is given a batch, one elsewhere many."""
+        return int(getattr(self.encoder, "texts_per_call", CHUNK))
 
     def _keep(self, fresh: Mapping[str, Known]) -> None:
         if self.cache is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.retrieval.encoder import Encoder, OnProgress, Vectors
+from pdfqa_core.retrieval.encoder import BATCH, Encoder, OnProgress, Vectors
 
 BETWEEN = " + "  # the encoder of questions, then that of passages
 
@@ -43,6 +43,11 @@ class PairedEncoder:
         """16 hex digits over both models."""
         both = f"{self.questions.model_hash} {self.passages.model_hash}"
         return hashlib.sha256(both.encode()).hexdigest()[:16]
+
+    @property
+    def texts_per_call(self) -> int:
+        """How many passages the encoder of passages wants at a time."""
+        return int(getattr(self.passages, "texts_per_call", BATCH))
 
     def encode(
         self, texts: Sequence[str], *, question: bool = False, on_progress: OnProgress | None = None,

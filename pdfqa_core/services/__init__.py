@@ -151,7 +151,7 @@ class Services:
         models = models or Models.open(workspace, settings)
         room = Room(store, settings.server)
         workers = Workers(Work(store.database, is_gone))
-        documents = DocumentService(store, settings, passwords, tasks, room)
+        documents = DocumentService(store, settings, passwords, tasks, room, models.cluster)
         collections, versions = CollectionService(store), NewerVersionService(store, documents)
         finding = FindService(store, documents)
         indexes = IndexService(workspace, documents, models.encoders, tasks, settings.server.index_address)

@@ -14,12 +14,14 @@ from joblib import cpu_count
 
 from pdfqa_core import ingest as ingestion
 from pdfqa_core import languages
+from pdfqa_core.cluster import Cluster
 from pdfqa_core.errors import DocumentError, PdfQAError, StoppedError, StorageError, UsageError
 from pdfqa_core.extraction.process.properties import FileProperties, read_properties
 from pdfqa_core.extraction.process.slots import Slots
 from pdfqa_core.extraction.process.worker import Limits, ReadResult, read_document
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.services import readings
+from pdfqa_core.services.cluster_reading import read_elsewhere
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.room import Room
 from pdfqa_core.services.sample import sample_pdf, sample_questions
@@ -36,16 +38,23 @@ def read_pdf(
     path: Path, chosen: ExtractionSettings, password: str | None, on_progress: Callable[[Progress], None], *,
     document_id: str = "", filename: str = "", workers: int = 0, stop: StopSignal | None = None,
     numbers: Sequence[int] = (), visual_pages: str = "", most_seconds: float | None = None,
+    cluster: Cluster | None = None,
 ) -> ReadResult:  # fmt: skip
     """Return the pages of a PDF read in this way and within its limits; nothing is stored. As `read_document`.
 
-    `most_seconds` is how long it may take in all, OCR included.
+    `most_seconds` is how long it may take in all, OCR included. With a `cluster` one of its workers reads.
     """
     limits = Limits(
         max_file_mb=chosen.max_file_mb, max_pages=chosen.max_pages, max_characters=chosen.max_characters,
         memory_mb=chosen.memory_mb, seconds=chosen.seconds, page_seconds=chosen.page_seconds,
         most_seconds=math.inf if most_seconds is None else most_seconds,
     )  # fmt: skip
+    if cluster is not None:
+        return read_elsewhere(
+            cluster, path, document_id, filename=filename, password=password, limits=limits, on_progress=on_progress,
+            stop=stop, extractor=chosen.extractor, tables=chosen.tables, numbers=numbers,
+            visual_pages=visual_pages or chosen.visual_pages,
+        )  # fmt: skip
     return read_document(
         path, document_id, filename=filename, extractor=chosen.extractor, password=password, tables=chosen.tables,
         visual_pages=visual_pages or chosen.visual_pages, numbers=numbers,
@@ -74,8 +83,12 @@ class _Uncounted:
 class DocumentService:
     """The documents of each owner. `settings` say how new PDFs are read, `room` how much a visitor may keep."""
 
-    def __init__(self, store: Store, settings: Settings, passwords: Passwords, tasks: Tasks, room: Room) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, passwords: Passwords, tasks: Tasks, room: Room,
+        cluster: Cluster | None = None,
+    ) -> None:  # fmt: skip
         self._store = store
+        self._cluster = cluster
         self._kept = store.documents
         self._extraction = settings.extraction
         self.room = room
@@ -185,7 +198,7 @@ class DocumentService:
                 with self.room.reading(owner):
                     result = read_pdf(
                         source.path, allowed, secret, on_progress, document_id=document_id, filename=source.filename,
-                        workers=workers, stop=stop, most_seconds=self.room.seconds_left(owner),
+                        workers=workers, stop=stop, most_seconds=self.room.seconds_left(owner), cluster=self._cluster,
                     )  # fmt: skip
             if secret and owner and result.state.usable:
                 self._passwords.keep(owner, document_id, secret)

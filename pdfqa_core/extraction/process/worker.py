@@ -133,7 +133,7 @@ def _run_child(
         try:
             child.send(**job)
         except OSError as error:
-            raise _crashed(name) from error
+            raise crashed(name) from error
         while True:
             if stop is not None and stop.is_set():
                 raise StoppedError(f"Reading {name} was stopped.")
@@ -164,7 +164,7 @@ def _take(
             page = decode_page(frame.body)
             received.characters += len(page.text)
             if len(received.pages) >= limits.max_pages or received.characters > _SLACK * limits.max_characters:
-                raise _crashed(name)
+                raise crashed(name)
             received.pages.append(page)
             return
         message = frame.json()
@@ -180,9 +180,9 @@ def _take(
             error = frame.error()
             if not error.what:
                 _log.info("the process that read %s failed: %s", name, error.hint)
-            received.failure = error if error.what else _crashed(name)
+            received.failure = error if error.what else crashed(name)
     except (ValueError, KeyError, TypeError, StorageError) as error:
-        raise _crashed(name) from error
+        raise crashed(name) from error
 
 
 def _check_end(child: Child, received: _Received, name: str, limits: Limits) -> None:
@@ -201,7 +201,7 @@ def _check_end(child: Child, received: _Received, name: str, limits: Limits) -> 
             f"{name} needs more than {limits.memory_mb:,} MB of memory to read.",
             "Split it, or raise memory_mb in the settings.",
         )
-    raise _too_slow(name, limits) if slow else _crashed(name)
+    raise _too_slow(name, limits) if slow else crashed(name)
 
 
 def _too_slow(name: str, limits: Limits) -> DocumentError:
@@ -212,7 +212,8 @@ def _too_slow(name: str, limits: Limits) -> DocumentError:
     )
 
 
-def _crashed(name: str) -> DocumentError:
+def crashed(name: str) -> DocumentError:
+    """Return the error that says that a PDF ended the process which read it."""
     return DocumentError(
         DocumentState.BROKEN,
         f"{name} is damaged: reading it failed.",

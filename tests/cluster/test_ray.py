@@ -1,0 +1,155 @@
+"""A cluster of two workers on this computer: every result once, also where a worker is killed in the middle."""
+
+import importlib.util
+import os
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pdfqa_core.cluster import ClusterError, LostError, RayCluster, cluster_at
+from pdfqa_core.errors import DocumentError, StoppedError
+from pdfqa_core.models import graphs_path
+from pdfqa_core.models.cluster_encoder import ClusterEncoder
+from pdfqa_core.retrieval import Encoder
+from pdfqa_core.services import SAMPLE
+from pdfqa_core.services.documents import read_pdf
+from pdfqa_core.settings import ExtractionSettings, LLMSettings
+from pdfqa_core.types import DocumentState
+
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None and not os.environ.get("CI"), reason="needs ray (requirements-cluster.txt)"
+)
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def square_or_die(task: tuple[str, int]) -> tuple[int, int]:
+    """Square a number; the first who gets 5 tells its process and waits to be killed."""
+    folder, number = task
+    if number == 5:
+        try:
+            with Path(folder, "victim").open("x") as file:
+                file.write(str(os.getpid()))
+        except FileExistsError:
+            pass
+        else:
+            time.sleep(60)
+    return number, number * number
+
+
+def die(_item: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def refuse(_item: int) -> int:
+    raise DocumentError(DocumentState.BROKEN, "It is torn.", "Mend it.")
+
+
+def fail(_item: int) -> int:
+    raise ZeroDivisionError("by nothing")
+
+
+def sleep(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    one = RayCluster("local", cpus=2, memory=100 * 2**20)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def test_without_an_address_there_is_no_cluster():
+    assert cluster_at(" ") is None
+
+
+@needs_ray
+def test_an_address_where_nobody_listens_is_told_at_once():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, but not listening
+        began = time.monotonic()
+        with pytest.raises(ClusterError, match=r"does not answer.*PDFQA_CLUSTER"):
+            RayCluster(f"127.0.0.1:{taken.getsockname()[1]}").describe()
+    assert time.monotonic() - began < 10
+
+
+@needs_ray
+def test_each_result_comes_once_and_signals_stay_as_they_were(cluster):
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    assert sorted(cluster.map(square, list(range(50)))) == [(n, n * n) for n in range(50)]
+    assert list(cluster.map(square, [])) == []
+    assert cluster.describe() == "Ray at 'local': 1 node, 2 CPUs"
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@needs_ray
+def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, tmp_path):
+    victim = tmp_path / "victim"
+
+    def kill():
+        while not (victim.exists() and victim.read_text()):
+            time.sleep(0.05)
+        os.kill(int(victim.read_text()), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    found = list(cluster.map(square_or_die, [(str(tmp_path), n) for n in range(20)]))
+    killer.join(1)
+    assert not killer.is_alive()
+    assert sorted(found) == [(n, (n, n * n)) for n in range(20)]
+
+
+@needs_ray
+def test_a_task_that_kills_every_worker_is_given_up(cluster):
+    with pytest.raises(LostError, match="again and again"):
+        list(cluster.map(die, [0]))
+
+
+@needs_ray
+def test_our_errors_come_back_as_they_are_and_others_in_words(cluster):
+    with pytest.raises(DocumentError, match=r"It is torn\. Mend it\.") as caught:
+        list(cluster.map(refuse, [0]))
+    assert caught.value.state is DocumentState.BROKEN
+    with pytest.raises(ClusterError, match="by nothing"):
+        list(cluster.map(fail, [0]))
+
+
+@needs_ray
+def test_a_stop_ends_the_waiting_and_frees_the_workers(cluster):
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    began = time.monotonic()
+    with pytest.raises(StoppedError):
+        list(cluster.map(sleep, [30.0] * 4, stop))
+    assert time.monotonic() - began < 5
+    assert dict(cluster.map(square, [3])) == {0: 9}
+    assert time.monotonic() - began < 20
+
+
+@needs_ray
+def test_passages_are_encoded_by_the_workers_as_here(cluster):
+    graphs = graphs_path(LLMSettings())
+    texts = [f"The plan covers item {n} " + "of the list " * (n % 7) for n in range(150)]
+    there = ClusterEncoder(cluster, "", graphs=graphs, precision="auto").encode(texts)
+    np.testing.assert_allclose(there, Encoder(graphs=graphs).encode(texts), atol=1e-5)
+
+
+@needs_ray
+def test_a_pdf_is_read_by_a_worker_as_here(cluster):
+    def read(one):
+        path = min(SAMPLE.glob("*.pdf"))
+        return read_pdf(path, ExtractionSettings(workers=1), None, lambda _: None, document_id="doc", cluster=one)
+
+    assert read(cluster) == read(None)

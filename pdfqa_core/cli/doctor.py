@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -52,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("GPU", lambda: _gpu(settings)),
         ("packages", _packages),
         ("workspace", lambda: _workspace(workspace, settings)),
+        ("private files", lambda: _private(workspace)),
         ("reading PDFs", _reading),
         ("limits of reading", _limits),
         ("OCR", _ocr),
@@ -120,6 +122,23 @@ def _workspace(workspace: Path, settings: Settings) -> str:
 
     with Services.open(workspace, settings):
         return str(workspace)
+
+
+def _private(workspace: Path) -> str:
+    """Say whether others can read the workspace, once opening it has taken away the rights that could be taken."""
+    from pdfqa_core.services import open_to_others
+
+    if os.name != "posix":
+        return "this system has no file modes; who may read the workspace is decided by the folder it lies in"
+    found = open_to_others(workspace)
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        raise PdfQAError(
+            f"Others on this computer have rights to {found[0]} (mode {found[0].stat().st_mode & 0o777:o}){more}.",
+            f"Run as the owner of the files: chmod -R go= {shlex.quote(str(workspace))}. If that changes nothing, "
+            "the disk knows no rights: move the workspace to another (PDFQA_WORKSPACE).",
+        )
+    return "nobody else on this computer has a right to the workspace (folders 700, files 600)"
 
 
 def _reading() -> str:

@@ -77,12 +77,14 @@ from pdfqa_core.storage import (
     SyntheticQuestion,
 )
 from pdfqa_core.storage.conversations import Conversations
+from pdfqa_core.storage.private import open_to_others
 from pdfqa_core.storage.work import Work
 from pdfqa_core.types import Document
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
     "Picture", "Preparing", "Reading", "RunRequest", "Services", "StudyTurn", "Summary", "SyntheticQuestion", "Written",
+    "open_to_others",
 ]  # fmt: skip
 
 

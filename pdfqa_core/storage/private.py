@@ -12,6 +12,7 @@ from pathlib import Path
 FILES = ("*.sqlite", "*.sqlite-wal", "*.sqlite-shm", "models.json", "pdfqa.toml")
 FOLDERS = ("pdfs", "unknown-pdfs", "indexes", "visitors", "incoming", "exports", "models")
 FOLDER, FILE = 0o700, 0o600
+OTHERS = 0o077  # the rights of the group and of everybody
 _log = logging.getLogger(__name__)
 
 
@@ -33,6 +34,21 @@ def private_file(path: Path) -> None:
     """Make an empty file that nobody else may read, if there is none. SQLite gives its log the same rights."""
     with suppress(FileExistsError):
         path.touch(mode=FILE, exist_ok=False)
+
+
+def open_to_others(workspace: Path) -> tuple[Path, ...]:
+    """Return what somebody else of this computer has any right to: the workspace, and what the program put there.
+
+    Empty on systems without POSIX rights, and where nobody else has one.
+    """
+    if os.name != "posix":
+        return ()
+    found = []
+    for path in (workspace, *_own(workspace)):
+        with suppress(FileNotFoundError):  # gone meanwhile
+            if path.stat().st_mode & OTHERS:
+                found.append(path)
+    return tuple(found)
 
 
 def _own(workspace: Path) -> Iterator[Path]:

@@ -258,9 +258,9 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     done = run("doctor", "--json")
     checks = {row["name"]: row for row in done.data["checks"]}
     assert list(checks) == [
-        "machine", "GPU", "packages", "workspace", "reading PDFs", "limits of reading", "OCR", "sentences (nltk)",
-        "languages (lingua)", "search by words (rank-bm25)", "search in large indexes (hnswlib)", "tables (pandas)",
-        "agreement (scikit-learn)", "encoder", "models folder", "language model",
+        "machine", "GPU", "packages", "workspace", "private files", "reading PDFs", "limits of reading", "OCR",
+        "sentences (nltk)", "languages (lingua)", "search by words (rank-bm25)", "search in large indexes (hnswlib)",
+        "tables (pandas)", "agreement (scikit-learn)", "encoder", "models folder", "language model",
     ]  # fmt: skip
     for package in ("rank-bm25", "nltk", "pandas", "hnswlib", "scikit-learn"):
         assert f"{package} {version(package)}" in checks["packages"]["detail"]
@@ -268,6 +268,7 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     assert [name for name, row in checks.items() if not row["ok"]] == ["language model"]
     assert checks["language model"]["hint"] == "Check the path."
     assert checks["workspace"]["detail"] == str(empty)
+    assert checks["private files"]["detail"].startswith(("nobody else on", "this system has no"))
     assert checks["GPU"]["detail"] == "Metal, 9.5 of 16.0 GB memory free"
     assert "8 pages" in checks["reading PDFs"]["detail"]
     assert "limited by the system" in checks["limits of reading"]["detail"]
@@ -280,5 +281,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 16
+    assert done.out.count("ok  ") == 17
     assert "NO " not in done.out

@@ -24,6 +24,24 @@ def test_a_container_has_what_its_limit_leaves(tmp_path):
     assert memory((limit,), (used,)).total == psutil.virtual_memory().total
 
 
+def test_a_limit_above_the_machine_or_one_that_is_used_up(tmp_path):
+    limit, used = tmp_path / "max", tmp_path / "current"
+    limit.write_text(str(2**63 - 4096))  # how control groups of version 1 write "none"
+    used.write_text("30000000")
+    assert memory((limit,), (used,)).total == psutil.virtual_memory().total
+    limit.write_text("20000000")
+    assert memory((limit,), (used,)) == Memory(20_000_000, 0)
+    used.unlink()  # a limit whose use is not told: what the machine has free, at most the limit
+    assert memory((limit,), (used,)) == Memory(20_000_000, 20_000_000)
+
+
+def test_of_two_limits_the_lower_one_holds(tmp_path):
+    files = [tmp_path / name for name in ("max", "limit", "current", "usage")]
+    for file, number in zip(files, (50_000_000, 40_000_000, 1_000_000, 2_000_000), strict=True):
+        file.write_text(str(number))
+    assert memory(tuple(files[:2]), tuple(files[2:])) == Memory(40_000_000, 38_000_000)
+
+
 def test_what_a_model_needs_is_file_cache_and_buffer():
     dimensions = Dimensions(kv_width=1000, vocabulary=50_000, context=2048)
     assert needed_memory(10**9, dimensions, 1024, 256) == 10**9 + 4 * 1000 * 1024 + 4 * 256 * 50_000 + 50_000_000

@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.cache_file import open_cache
+from pdfqa_core.storage.private import make_private, open_to_others, private_file
 from pdfqa_core.types import Document, DocumentState
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights as of POSIX")
@@ -67,6 +68,29 @@ def test_a_disk_without_rights_is_used_with_a_warning(tmp_path: Path, monkeypatc
     with caplog.at_level(logging.WARNING):
         Store.open(tmp_path / "workspace").close()
     assert "others may be able to read" in caplog.text
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_what_others_have_rights_to_is_found(tmp_path: Path):
+    folder = tmp_path / "workspace"
+    (folder / "exports").mkdir(parents=True)
+    (folder / "exports" / "ratings.csv").write_text("x")
+    (folder / "exports" / "link").symlink_to(tmp_path)
+    (folder / "notes.txt").write_text("nothing of ours")
+    assert set(open_to_others(folder)) == {folder, folder / "exports", folder / "exports" / "ratings.csv"}
+    make_private(folder)
+    assert open_to_others(folder) == ()
+    (folder / "exports" / "ratings.csv").chmod(0o620)  # to write is a right too
+    assert open_to_others(folder) == (folder / "exports" / "ratings.csv",)
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_private_file_is_empty_and_one_that_is_there_is_kept(tmp_path: Path):
+    private_file(tmp_path / "new.sqlite")
+    assert ((tmp_path / "new.sqlite").read_bytes(), mode(tmp_path / "new.sqlite")) == (b"", "0o600")
+    (tmp_path / "new.sqlite").write_bytes(b"x")
+    private_file(tmp_path / "new.sqlite")
+    assert (tmp_path / "new.sqlite").read_bytes() == b"x"
 
 
 def test_what_a_visitor_leaves_is_gone_from_the_files_of_the_database(tmp_path: Path):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pdfqa_core.cluster import Cluster, cluster_at
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models.changes import Changes
 from pdfqa_core.models.encoder_files import EncoderFile, EncoderFiles
@@ -38,10 +38,18 @@ class Models:
 
     @classmethod
     def open(cls, workspace: Path, settings: Settings) -> Models:
-        """Return the models that the settings name, with the files of a workspace."""
+        """Return the models that the settings name, with the files of a workspace.
+
+        Raises UsageError for a demo with a cluster.
+        """
         files = ModelFiles(workspace, models_path(settings.llm))
         files.encoders.chosen = settings.retrieval.embedding_model
         cluster = cluster_at(os.environ.get("PDFQA_CLUSTER", ""))
+        if cluster is not None and settings.server.demo:
+            raise UsageError(
+                "A demo cannot use a cluster: the time that a visitor's files take could not be limited there.",
+                "Start it without PDFQA_CLUSTER.",
+            )
         encoders = Encoders.with_graphs(
             graphs_path(settings.llm), files.encoders.find, files.encoders.find_late, cluster
         )  # fmt: skip

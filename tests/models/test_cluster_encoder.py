@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.models import Encoders, Models, graphs_path
 from pdfqa_core.models.cluster_encoder import PER_TASK, ClusterEncoder, Texts, encode_texts
 from pdfqa_core.retrieval import Encoder
@@ -68,3 +68,9 @@ def test_the_environment_names_the_cluster(monkeypatch, tmp_path):
     monkeypatch.delenv("PDFQA_CLUSTER")
     assert Models.open(tmp_path, Settings()).cluster is None
     assert not isinstance(Encoders.with_graphs(tmp_path).encoder(), ClusterEncoder)
+
+
+def test_a_demo_does_not_start_with_a_cluster(monkeypatch, tmp_path):
+    monkeypatch.setenv("PDFQA_CLUSTER", "local")
+    with pytest.raises(UsageError, match="A demo cannot use a cluster"):
+        Models.open(tmp_path, Settings().changed("server", demo=True))

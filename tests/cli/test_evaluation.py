@@ -260,7 +260,7 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     assert list(checks) == [
         "machine", "GPU", "packages", "workspace", "private files", "reading PDFs", "limits of reading", "OCR",
         "sentences (nltk)", "languages (lingua)", "search by words (rank-bm25)", "search in large indexes (hnswlib)",
-        "tables (pandas)", "agreement (scikit-learn)", "encoder", "models folder", "language model",
+        "tables (pandas)", "agreement (scikit-learn)", "cluster", "encoder", "models folder", "language model",
     ]  # fmt: skip
     for package in ("rank-bm25", "nltk", "pandas", "hnswlib", "scikit-learn"):
         assert f"{package} {version(package)}" in checks["packages"]["detail"]
@@ -281,5 +281,5 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
 def test_doctor_is_content_here(empty, run):
     done = run("doctor")
     assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 17
+    assert done.out.count("ok  ") == 18
     assert "NO " not in done.out

@@ -59,6 +59,23 @@ def test_the_example_batch_gives_its_published_means(score):
     assert system["metrics"]["answer_f1"]["low"] < 0.8333 < system["metrics"]["answer_f1"]["high"]
 
 
+def test_the_example_batch_gives_each_row_of_its_table(score):
+    found = score(PREDICTIONS, GOLD, "--json")
+    names = ("answer_f1", "answer_em", "citation_precision", "citation_recall", "citation_f1")
+    assert [tuple(round(item["metrics"][name], 3) for name in names) for item in found.data["systems"][0]["items"]] == [
+        (1.0, 1.0, 1.0, 1.0, 1.0),
+        (0.667, 0.0, 1.0, 1.0, 1.0),
+        (1.0, 1.0, 0.667, 1.0, 0.8),
+        (1.0, 1.0, 1.0, 0.5, 0.667),
+        (1.0, 1.0, 1.0, 1.0, 1.0),
+        (1.0, 1.0, 1.0, 1.0, 1.0),
+        (0.0, 0.0, 0.0, 0.0, 0.0),
+        (1.0, 1.0, 1.0, 1.0, 1.0),
+    ]
+    detected = [item["metrics"].get("insufficient_context_detection") for item in found.data["systems"][0]["items"]]
+    assert detected == [None, None, None, None, 1.0, None, None, 1.0]
+
+
 def test_ids_match_items_in_any_order_and_references_may_be_several(score, tmp_path):
     gold = [{"id": "a", "answer": ["x y", "z"]}, {"id": 2, "answer": "b"}]
     found = score([{"id": "2", "answer": "b"}, {"id": "a", "answer": "z"}], gold, "--csv", tmp_path / "rows.csv")

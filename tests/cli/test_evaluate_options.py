@@ -1,0 +1,178 @@
+"""Options of `pdfqa evaluate` that choose models, seeds and how something is counted, with tiny models."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.test_evaluate_answers import GOLD, PREDICTIONS
+from tests.retrieval.tiny_models import bert_with, sentence_transformer
+from tests.services.test_runs import QUESTIONS
+
+LITERAL = (
+    "--retriever", "bm25", "--reader", "extractive", "--confidence-threshold", "0", "--no-bertscore", "--json",
+)  # fmt: skip
+ROW = {
+    "ambiguous_question": "Who paid the plan?", "sample_id": 1,
+    "qa_pairs": [{"question": "Who?", "short_answers": ["Ann Lee"]}],
+    "annotations": [{"long_answer": "It was Ann Lee."}],
+    "answers": ["the plan is paid by Ann Lee, by Ann Lee, by Bo Chan"],
+}  # fmt: skip
+
+
+@pytest.fixture
+def write(tmp_path):
+    def go(name, value):
+        path = tmp_path / name
+        path.write_text(json.dumps(value))
+        return path
+
+    return go
+
+
+@pytest.fixture(scope="module")
+def ner(tmp_path_factory):
+    """A model that takes every token for the beginning of a person's name."""
+    import torch
+    from transformers import AutoModelForTokenClassification
+
+    labels = {0: "B-PER", 1: "O"}
+    folder = bert_with(
+        "BertForTokenClassification", tmp_path_factory.mktemp("ner"), id2label=labels,
+        label2id={name: number for number, name in labels.items()},
+    )  # fmt: skip
+    model = AutoModelForTokenClassification.from_pretrained(folder)
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([1.0, 0.0]))
+    model.save_pretrained(folder)
+    return folder
+
+
+def asqa(run, data, *options):
+    found = run("evaluate", "asqa", "--data", data, *options, "--json")
+    assert found.status == 0, found.err
+    return found.data["systems"][0]["metrics"], found.data["settings"]
+
+
+def test_entities_are_found_by_the_model_that_is_named(run, write, ner):
+    data = write("rows.json", [ROW])
+    by_rule, said = asqa(run, data)
+    assert said["entities"].startswith("found by rule")
+    by_model, said = asqa(run, data, "--ner", ner)
+    assert said["entities"] == f"found by {ner}"
+    # Names by rule: Ann Lee twice and Bo Chan. The model takes each word for a name, so precision is another.
+    assert by_rule["disambig_f1"]["mean"] != by_model["disambig_f1"]["mean"]
+    failed = run("evaluate", "asqa", "--data", data, "--ner", data.parent / "none", "--json")
+    assert failed.status != 0
+    assert "none" in failed.data["error"]["what"]
+
+
+def test_entities_count_once_where_that_is_asked_for(run, write):
+    data = write("rows.json", [ROW])
+    every, said = asqa(run, data)
+    assert "each once" not in said["entities"]
+    once, said = asqa(run, data, "--entity-sets")
+    assert said["entities"].endswith("; each once")
+    # Gold: Ann Lee. Answer: Ann Lee, Ann Lee, Bo Chan: F1 1/2 with each, 2/3 once.
+    assert every["disambig_f1"]["mean"] == pytest.approx(0.5)
+    assert once["disambig_f1"]["mean"] == pytest.approx(2 / 3)
+
+
+def test_answers_are_read_by_the_model_that_is_named(run, write, tmp_path_factory):
+    folder = bert_with("BertForQuestionAnswering", tmp_path_factory.mktemp("qa"), seed=3)
+    data = write("rows.json", [ROW])
+    read, said = asqa(run, data, "--disambig", "qa", "--qa-model", folder)
+    assert said["read by"] == folder.name
+    assert said["Disambig-F1"] == "mode qa"
+    both, said = asqa(run, data, "--disambig", "both", "--qa-model", folder)
+    assert both["disambig_f1"] == read["disambig_f1"]
+    assert both["disambig_f1_entities"]["mean"] == pytest.approx(0.5)
+
+
+def test_a_part_of_the_official_file_is_chosen(run, write):
+    row = {name: value for name, value in ROW.items() if name not in ("sample_id", "answers")}
+    official = {"dev": {"7": row}, "train": {"8": row}}
+    gold = write("ASQA.json", official)
+    answers = write("answers.json", {"8": "Ann Lee."})
+    found = run("evaluate", "asqa", "--data", answers, "--gold", gold, "--split", "train", "--json")
+    assert found.status == 0, found.data
+    assert [item["id"] for item in found.data["systems"][0]["items"]] == ["8"]
+    assert run("evaluate", "asqa", "--data", answers, "--gold", gold, "--json").status == 2
+
+
+def test_stems_and_seeds_are_those_that_were_asked_for(run, write, tmp_path):
+    gold = write("gold.json", [{"answer": "the visits are covered"}, *GOLD])
+    data = write("data.json", [{"answer": "the visit is covered"}, *PREDICTIONS])
+    call = ("evaluate", "answers", "--data", data, "--gold", gold, "--json")
+    plain, stemmed = run(*call).data, run(*call, "--stemming").data
+    first = [one["systems"][0]["items"][0]["metrics"]["rouge_l"] for one in (plain, stemmed)]
+    assert first == pytest.approx([0.5, 0.75])
+    assert (plain["settings"]["ROUGE-L"], stemmed["settings"]["ROUGE-L"]) == (
+        "β = 1, no stemming",
+        "β = 1, Porter stems",
+    )
+    values = [
+        run(*call, "--bootstrap-seed", seed).data["systems"][0]["metrics"]["answer_f1"] for seed in ("0", "0", "9")
+    ]
+    assert values[0] == values[1] != values[2]
+    assert values[0]["mean"] == values[2]["mean"]
+    table = tmp_path / "table.tex"
+    assert run(*call[:-1], "--latex", table).status == 0
+    assert r"\toprule" in table.read_text()
+
+
+def test_bertscore_is_of_the_encoder_weights_and_baseline_that_are_named(run, write, tmp_path):
+    encoder = sentence_transformer(tmp_path)
+    texts = ["the plan is covered", "a vaccine is paid", "the office visit"]
+    gold = write("gold.json", [{"answer": text} for text in texts])
+    data = write("data.json", [{"answer": text} for text in ("the plan is paid", "a vaccine", "the office visit")])
+    call = ("evaluate", "answers", "--data", data, "--gold", gold, "--measures", "answer_f1", "--bertscore",
+            "--bertscore-encoder", encoder, "--json")  # fmt: skip
+
+    def f1(*options):
+        found = run(*call, *options)
+        assert found.status == 0, found.err
+        return [item["metrics"]["bertscore_f1"] for item in found.data["systems"][0]["items"]], found.data["settings"]
+
+    plain, said = f1()
+    assert plain[2] == pytest.approx(1)
+    assert plain[0] < 1
+    assert encoder.name in json.dumps(said)
+    weighted, _ = f1("--bertscore-idf")
+    assert weighted[0] != pytest.approx(plain[0])
+    rescaled, _ = f1("--bertscore-baseline", "0.2", "0.2", "0.2")
+    assert rescaled[0] == pytest.approx((plain[0] - 0.2) / 0.8)
+
+
+def test_unanswerable_questions_stand_beside_the_others(run, workspace, write):
+    data = write("questions.json", QUESTIONS)
+    more = write("unanswerable.json", [{"question": "How many seabirds were counted?"}])
+    done = run("evaluate", "run", "refusal", "--data", data, "--unanswerable", more, *LITERAL)
+    assert done.status == 0, done.err
+    (system,) = done.data["systems"]
+    assert len(system["items"]) == len(QUESTIONS) + 1
+    recall = system["metrics"]["refusal_recall"]
+    assert (recall["mean"], recall["n"], recall["unscored"]) == (0.0, 1, len(QUESTIONS))
+
+
+def test_a_system_that_draws_nothing_is_asked_once(run, workspace, write):
+    data = write("questions.json", QUESTIONS)
+    done = run("evaluate", "run", "answers", "--data", data, "--repeats", "2", *LITERAL)
+    assert done.status == 0, done.err
+    assert [len(system["items"]) for system in done.data["systems"]] == [len(QUESTIONS)]
+    again = run("evaluate", "run", "answers", "--data", data, "--retry-failures", *LITERAL)
+    assert (again.status, again.data["systems"]) == (0, done.data["systems"])
+
+
+def test_the_history_is_the_one_that_was_asked_for(run, workspace, write):
+    data = write("questions.json", QUESTIONS)
+    call = ("evaluate", "run", "conversations", "--data", data)
+    done = run(*call, "--history", "gold,predicted", *LITERAL)
+    assert done.status == 0, done.err
+    names = [system["name"] for system in done.data["systems"]]
+    assert len(names) == 2
+    assert ["gold" in name for name in names] == [True, False], names
+    wrong = run(*call, "--history", "guessed", *LITERAL)
+    assert (wrong.status, "guessed" in wrong.data["error"]["what"]) == (2, True)

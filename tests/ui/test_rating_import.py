@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.storage import Store
-from tests.storage.conftest import turn
-from tests.ui.serving import App, open_page, open_tab, running
+from tests.ui.serving import App
+from tests.ui.studies import annotate_tab, app_with_pilot
 from tests.ui.test_axe import findings, scheme
 
 pytestmark = pytest.mark.browser
@@ -21,23 +21,14 @@ TABLE = "Frage;Urteil\nHow loud is pump 1?;ja\nHow loud is pump 2?;nein\nHow lou
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    folder = tmp_path_factory.mktemp("import")
-    with Store.open(folder / "workspace") as store:
-        talk = store.conversations.create("local", "Pumps")
-        for number in (1, 2, 3):
-            asked = turn(f"t{number}", "One.", question=f"How loud is pump {number}?")
-            store.conversations.append_turn("local", talk.id, asked)
-        study = store.studies.create("local", "Pilot", [talk.id], 1)
-        store.studies.sign_in(study.id, "Zoë")
-    with running(folder) as started:
+    questions = [f"How loud is pump {number}?" for number in (1, 2, 3)]
+    with app_with_pilot(tmp_path_factory.mktemp("import"), questions, "One.", people=["Zoë"]) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, app: App) -> Iterator[Page]:
-    with open_page(browser, app.url) as opened:
-        open_tab(opened, "Chat")  # where a link at the top of the page leads
-        open_tab(opened, "Annotate")
+    with annotate_tab(browser, app) as opened:
         opened.get_by_role("button", name="Ratings from a spreadsheet").click()
         yield opened
 

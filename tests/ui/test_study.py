@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from pdfqa_core.storage import Store
-from tests.storage.conftest import turn
-from tests.ui.serving import WAIT, App, open_page, open_tab, running, until
+from tests.ui.serving import WAIT, App, open_page, open_tab, until
+from tests.ui.studies import annotate_tab, app_with_pilot
 from tests.ui.test_axe import findings
 
 pytestmark = pytest.mark.browser
@@ -25,22 +25,14 @@ KEYS = 4  # for a turn with three passages, and one more for each that is releva
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    folder = tmp_path_factory.mktemp("study")
-    with Store.open(folder / "workspace") as store:
-        talk = store.conversations.create("local", "Heat pump")
-        for number in (1, 2, 3):
-            asked = turn(f"t{number}", "One.", "Two.", "Three.", question=f"Question {number}?")
-            store.conversations.append_turn("local", talk.id, asked)
-        store.studies.create("local", "Pilot", [talk.id], 1)
-    with running(folder) as started:
+    questions = [f"Question {number}?" for number in (1, 2, 3)]
+    with app_with_pilot(tmp_path_factory.mktemp("study"), questions, "One.", "Two.", "Three.") as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, app: App) -> Iterator[Page]:
-    with open_page(browser, app.url) as opened:
-        open_tab(opened, "Chat")  # where a link at the top of the page leads
-        open_tab(opened, "Annotate")
+    with annotate_tab(browser, app) as opened:
         yield opened
 
 

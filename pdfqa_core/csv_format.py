@@ -13,14 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import UsageError, first_of
 
 _FIRST = frozenset("'=+-@\t\r")  # most cells begin otherwise, and are not looked at further
 _TO_ESCAPE = re.compile(r"'*[=+\-@\t\r]")
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _MAX_CELL = 2**31 - 1
 _EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
-_MOST_TOLD = 5  # rows that an error lists
 
 
 def escape_cell(cell: str) -> str:
@@ -118,9 +117,8 @@ def read_csv(data: bytes, required: Sequence[str] = ()) -> CsvTable:
             problem = "is missing" if name not in header else "is there twice"
             raise UsageError(f"Row {records[0].number}: the column {name!r} {problem}.", _columns_hint(required))
     if uneven := [record for record in records[1:] if len(record.cells) != len(header)]:
-        told = ", ".join(f"row {one.number} has {len(one.cells)} cells" for one in uneven[:_MOST_TOLD])
-        more = f" (and {len(uneven) - _MOST_TOLD} more)" if len(uneven) > _MOST_TOLD else ""
-        raise UsageError(f"{told[0].upper()}{told[1:]}{more}, the header has {len(header)}.")
+        told = first_of([f"row {one.number} has {len(one.cells)} cells" for one in uneven])
+        raise UsageError(f"{told[0].upper()}{told[1:]}; the header has {len(header)}.")
     return CsvTable(
         header, tuple(CsvRow(record.number, tuple(map(unescape_cell, record.cells))) for record in records[1:])
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from pdfqa_core.types import DocumentState
@@ -53,6 +53,15 @@ class StoppedError(PdfQAError):
 
     def __init__(self, what: str = "Stopped.") -> None:
         super().__init__(what)
+
+
+MOST_TOLD = 5  # faults of one kind that an error lists
+
+
+def first_of(faults: Sequence[str]) -> str:
+    """Return the first MOST_TOLD faults in a line, and how many more there are."""
+    more = [f"and {len(faults) - MOST_TOLD} more"] if len(faults) > MOST_TOLD else []
+    return "; ".join([*faults[:MOST_TOLD], *more])
 
 
 @contextmanager

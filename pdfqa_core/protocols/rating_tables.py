@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pdfqa_core.csv_format import CsvRow, CsvTable, read_csv
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import UsageError, first_of
 from pdfqa_core.protocols.annotation import commented, judged
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
 from pdfqa_core.study_types import MISSED, AppliesTo, Criterion, Rating, Study
@@ -22,7 +22,6 @@ from pdfqa_core.types import Answer, Turn
 
 FIELDS = ("item", "annotator", "criterion", "value", "comment", "seconds", "rated_at")
 ANSWER_FIELDS = ("question", "answer", "conversation")
-_MOST_TOLD = 5  # faults that an error lists in words
 _ZEROS = re.compile(r"(-?\d+)[.,]0+")
 
 
@@ -64,9 +63,7 @@ class TableError(UsageError):
     """A table in which cells do not fit; `faults` are all of them."""
 
     def __init__(self, faults: Sequence[Fault], hint: str) -> None:
-        told = "; ".join(map(str, faults[:_MOST_TOLD]))
-        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
-        super().__init__(f"Nothing was imported, because of {told}{more}.", hint)
+        super().__init__(f"Nothing was imported, because of {first_of(list(map(str, faults)))}.", hint)
         self.faults = tuple(faults)
 
 
@@ -303,7 +300,7 @@ def _missing(name: str, table: CsvTable) -> UsageError:
 
 
 def value_of(value: str, criterion: Criterion, values: Mapping[str, str]) -> str:
-    """Return the value of the scale that a cell means, empty where there is none; a spreadsheet may write 1 as 1,0."""
+    """Return the value of the scale that a cell means, which a spreadsheet may write as 1,0; empty for other words."""
     value = values.get(value, value)
     if value in criterion.scale or criterion.is_text:
         return value

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.csv_format import read_csv
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import UsageError, first_of
 from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols.gold import GoldPlace, GoldQuestion, read_gold
 from pdfqa_core.protocols.json_rows import read_file
@@ -31,7 +31,6 @@ FIELDS = (
 )  # fmt: skip
 EXPECTED = "gold:"  # begins the columns that hold the right value of a criterion
 _HINT = 'Write a list of {"id": …, "answer": …}, or give what “pdfqa evaluate run” wrote.'
-_MOST_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +155,7 @@ def read_item_table(data: bytes) -> tuple[GeneratedItem, ...]:
                 GeneratedItem(cell.get("id") or str(row.number), cell["question"], cell["answer"], details)
             )  # fmt: skip
     if faults:
-        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
-        raise UsageError(f"Nothing was taken, because of {'; '.join(faults[:_MOST_TOLD])}{more}.", "Correct the rows.")
+        raise UsageError(f"Nothing was taken, because of {first_of(faults)}.", "Correct the rows.")
     if not found:
         raise UsageError("The table has a header but no rows.", "Add one row per answer.")
     return tuple(found)

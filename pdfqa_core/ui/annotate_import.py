@@ -166,7 +166,7 @@ def form_html(table: CsvTable, choices: Choices, asked: Asked, error: PdfQAError
     return render(
         "annotate_import", header=table.header, rows=[row.cells for row in table.rows[:SHOWN_ROWS]],
         count=len(table.rows), main=ROW[:MAIN], more=ROW[MAIN:], same=same, places=places, chosen=chosen,
-        groups=[(title, fields, any(one.name in chosen for one in fields)) for title, fields in groups if fields],
+        groups=[(title, fields, sum(one.name in chosen for one in fields)) for title, fields in groups if fields],
         words=asked.words, added=asked.added, error=error,
         faults=faults[:SHOWN_FAULTS], left=len(faults[SHOWN_FAULTS:]), new=len(faults),
     )  # fmt: skip

@@ -287,7 +287,8 @@ def answers_of(
 def marked(answer: str, gold: set[str], beside: Sequence[str] | None = None) -> tuple[tuple[str, str], ...]:
     """Return the words of an answer, each with its marks: "other" if no gold answer has it, "differs" if `beside` not.
 
-    `beside` are the normalised words of another system's answer; None: there is none. No gold words: none is "other".
+    `beside` are the normalised words of another system's answer, None where no other is shown. Without gold words no
+    word is marked as "other".
     """
     there = None if beside is None else set(beside)
     words = []

@@ -91,7 +91,7 @@ def test_a_row_of_another_length_is_told_with_its_file(run, rated, tmp_path):
     ]  # fmt: skip
     for call in calls:
         done = run(*call)
-        assert (done.status, "short.csv: Row 2 has 2 cells, the header has 5" in done.err) == (2, True), done.err
+        assert (done.status, "short.csv: Row 2 has 2 cells; the header has 5" in done.err) == (2, True), done.err
 
 
 def test_judged_answers_are_imported_from_a_table(run, empty, tmp_path):

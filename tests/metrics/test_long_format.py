@@ -33,7 +33,7 @@ def test_other_delimiters(delimiter: str) -> None:
         (HEADER.encode() + b"t1,Anna,answer,1\nt1,Anna,answer,0\n", "Row 3 repeats row 2: item 't1'"),
         (HEADER.encode() + b"t1,Anna,answer,1\n\nt1, Anna,answer,0\n", "Row 4 repeats row 2"),
         (HEADER.encode() + b"t1,Anna,answer,\n", "Row 2: the column 'value' is empty"),
-        (HEADER.encode() + b"t1,Anna,answer\n", "Row 2 has 3 cells, the header has 4"),
+        (HEADER.encode() + b"t1,Anna,answer\n", "Row 2 has 3 cells; the header has 4"),
         (HEADER.encode() + b"t1,Zo\xeb,answer,1\n", r"not UTF-8 text \(row 2\)"),
         ((HEADER + "t1,Zoë,answer,1\n").encode("utf-16"), "not UTF-8"),
         (HEADER.encode() + b't1,"Anna,answer,1\n', "Row 2 cannot be read"),

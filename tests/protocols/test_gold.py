@@ -40,7 +40,7 @@ def test_csv_of_a_spreadsheet(tmp_path):
 def test_a_row_of_another_length_is_told_with_its_file(tmp_path):
     path = write(tmp_path, "gold.csv", "question,answer\nWho?,Me\nWhy?\n")
     for read in (read_gold, lambda one: mapped(one, {"question": "question"})):
-        with pytest.raises(UsageError, match=r"^gold\.csv: Row 3 has 1 cells, the header has 2"):
+        with pytest.raises(UsageError, match=r"^gold\.csv: Row 3 has 1 cells; the header has 2"):
             read(path)
 
 

@@ -11,6 +11,7 @@ from pdfqa_core.protocols.rating_columns import FIXED, Choices, choices_of, colu
 from pdfqa_core.protocols.rating_tables import Fault, Said, TableError, ratings_of, read_said
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.study_types import Study
+from pdfqa_core.ui.annotate_import import Asked, form_html
 from tests.storage.conftest import NOW, turn
 
 TURNS = tuple(
@@ -165,3 +166,17 @@ def test_the_template_filled_in_needs_no_choice() -> None:
 
 def test_the_template_holds_no_name_of_the_system() -> None:
     assert b"fake" not in template(TURNS, CRITERIA, PEOPLE)
+
+
+def test_with_many_annotators_the_form_counts_what_is_chosen_and_scrolls():
+    people = tuple(f"Rater {number}" for number in range(30))
+    many = choices_of(TURNS, CRITERIA, people)
+    table = read_csv(write_csv(("item", "Rater 3", "Rater 4"), [("t1", "1", "0")]))
+    chosen = tuple((one.name, column) for one, column in zip(many.by_annotator[3:5], table.header[1:], strict=True))
+    form = form_html(table, many, Asked("s", chosen, "", False))
+    assert "A column for each annotator (2 of 30 chosen)" in form
+    assert f"A column for each criterion and annotator (0 of {len(many.by_both)} chosen)" in form
+    assert form.count('<div class="picks many" tabindex="0" role="region"') == 2
+    few = form_html(table, CHOICES, Asked("s", (), "", False))
+    assert "A column for each annotator</summary>" in few
+    assert "chosen)" not in few

@@ -9,7 +9,7 @@ by their words. Baseline: the model that training started from.
 from __future__ import annotations
 
 from northwind import ROOT
-from training import QUICK, held_out, made, opened, options, settings_of, trained
+from training import QUICK, held_out, made, opened, options_of_pdfs, settings_of, trained
 
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
@@ -35,7 +35,7 @@ def rows_alone(services: Services, settings: Settings) -> None:
 
 
 def main() -> None:
-    parser = options(__doc__.splitlines()[0], per_passage=4)
+    parser = options_of_pdfs(__doc__.splitlines()[0], per_passage=4)
     parser.set_defaults(data=DATA)
     chosen = parser.parse_args()
     files = sorted(chosen.data.glob("*.pdf"))

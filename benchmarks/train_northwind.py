@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from northwind import check
-from training import QUICK, held_out, made, opened, options, settings_of, trained
+from training import FORMS, QUICK, held_out, made, opened, options_of_pdfs, settings_of, trained
 
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.comparison import compare
@@ -20,8 +20,8 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.training import TrainingPlan
 from pdfqa_core.settings import Settings
-from pdfqa_core.synthesis import RULES
-from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, said
+from pdfqa_core.synthesis import RULES, ZERO_SHOT
+from pdfqa_core.training import said
 
 MEASURES = ("MRR", "HR@1", "HR@3", "HR@5")
 QUICK_FILES = ("PerksPlus.pdf", "Benefit_Options.pdf", "employee_handbook.pdf")
@@ -29,23 +29,16 @@ QUICK_FILES = ("PerksPlus.pdf", "Benefit_Options.pdf", "employee_handbook.pdf")
 
 def systems(kind: str, setting: str, name: str) -> dict[str, dict[str, str]]:
     """Return what is compared: settings of retrieval by name, those before first."""
-    forms: dict[str, dict[str, str]] = (
-        {"dense": {"retriever": "dense"}, "hybrid": {"retriever": "hybrid"}}
-        if kind == BI_ENCODER
-        else {
-            "late interaction": {"retriever": "late_interaction"},
-            "late, of hybrid": {"retriever": "late_interaction", "first_stage": "hybrid"},
-        }
-    )
     return {
         f"{form}, {when}": {**values, setting: model}
-        for form, values in forms.items()
+        for form, values in FORMS[kind].items()
         for when, model in (("before", ""), ("after", name))
     }
 
 
-def scored(services: Services, settings: Settings, model: TrainedModel, data: Path, forms: list[str]) -> float:
-    """Print the scores before and after, and return MRR after / before of the first of `forms`."""
+def scored(services: Services, settings: Settings, model: TrainedModel, data: Path) -> float:
+    """Print the scores before and after, and return MRR after / before of the model alone."""
+    forms = list(FORMS[model.record.kind])
     chosen = systems(model.record.kind, model.setting, model.name)
     recipes = {name: settings.changed("retrieval", **values) for name, values in chosen.items()}
     gold = read_gold(data / "questions_50.jsonl")
@@ -69,20 +62,17 @@ def scored(services: Services, settings: Settings, model: TrainedModel, data: Pa
 
 
 def main() -> None:
-    chosen = options(__doc__.splitlines()[0]).parse_args()
+    parser = options_of_pdfs(__doc__.splitlines()[0], per_passage=2)
+    parser.add_argument("--kind", nargs="+", choices=(RULES, ZERO_SHOT), default=[RULES], help="how questions are made")
+    chosen = parser.parse_args()
     check(chosen.data)
     training, settings = settings_of(chosen), Settings()
-    forms = {BI_ENCODER: ["dense", "hybrid"], LATE_INTERACTION: ["late interaction", "late, of hybrid"]}
     files = sorted(chosen.data.glob("*.pdf"))
     if chosen.quick:
         print(f"--quick: {', '.join(QUICK_FILES)} and {2 * QUICK.steps} steps, on held-out questions:")
         print("too few to learn anything")
-        files, training, chosen.kind, chosen.per_document = (
-            [f for f in files if f.name in QUICK_FILES],
-            QUICK,
-            [RULES],
-            15,
-        )
+        files, training = [file for file in files if file.name in QUICK_FILES], QUICK
+        chosen.kind, chosen.per_document = [RULES], 15
         settings = settings.changed("retrieval", retriever="bm25")
     ratios = {}
     with opened(chosen, settings, files) as services:
@@ -93,7 +83,7 @@ def main() -> None:
             with trained(services, settings, plan) as model:
                 ratios[kind] = held_out(model)
                 if not chosen.quick:
-                    ratios[kind] = scored(services, settings, model, chosen.data, forms[kind])
+                    ratios[kind] = scored(services, settings, model, chosen.data)
     for kind, ratio in ratios.items():
         print(f"MRR of the fine-tuned / the untouched {kind} model, alone: {ratio:.2f}")
 

@@ -14,12 +14,12 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from northwind import ROOT
 from retrieval_scifact import load
-from training import QUICK, options, settings_of, told
+from training import FORMS, QUICK, options, settings_of, told
 
 from pdfqa_core.evaluation_types import GoldItem, ScoredItem
 from pdfqa_core.llm import LlamaCpp
@@ -34,7 +34,6 @@ from pdfqa_core.settings_sources import models_path
 from pdfqa_core.synthesis import Generator, objection
 from pdfqa_core.training import (
     BI_ENCODER,
-    LATE_INTERACTION,
     TRAINEES,
     Checkpoint,
     Pair,
@@ -51,13 +50,6 @@ from pdfqa_core.types import Passage
 DATA = ROOT.parent / "shared" / "data" / "scifact"
 AMONG, FOUND = 20, 5  # hard negatives are among so many hits; a question's abstract must be among so many
 MEASURE = "nDCG@10"
-FORMS: Mapping[str, Mapping[str, dict[str, str]]] = {
-    BI_ENCODER: {"dense": {"retriever": "dense"}, "hybrid": {"retriever": "hybrid"}},
-    LATE_INTERACTION: {
-        "late interaction": {"retriever": "late_interaction"},
-        "late, of hybrid": {"retriever": "late_interaction", "first_stage": "hybrid"},
-    },
-}
 
 
 def questions(corpus: Sequence[Passage], count: int, file: Path, deadline: float) -> Iterator[tuple[Passage, str]]:
@@ -137,7 +129,7 @@ def main() -> None:
     if chosen.quick:
         print(f"--quick: 120 abstracts and {2 * QUICK.steps} steps: too few to learn anything")
         gold = {document for item in items[:20] for document, _ in item.gold_pages}
-        corpus = [*(one for one in corpus if one.document_id in gold), *corpus[:100]]
+        corpus = [one for place, one in enumerate(corpus) if one.document_id in gold or place < 100]
         items, training, chosen.abstracts = items[:20], QUICK, 30
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

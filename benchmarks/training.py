@@ -1,11 +1,11 @@
-"""What the scripts that train retrievers share: options, questions that are made, a training that is told."""
+"""What the scripts that train retrievers share: their options, making questions, and telling how a training goes."""
 
 from __future__ import annotations
 
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,24 +16,42 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.synthesis import SynthesisPlan, SynthesisResult
 from pdfqa_core.services.training import Prepared, TrainingPlan
 from pdfqa_core.settings import Settings
-from pdfqa_core.synthesis import RULES, ZERO_SHOT
-from pdfqa_core.training import KINDS, Precision, RoundRecord, Scored, TrainingSettings, said
+from pdfqa_core.training import (
+    BI_ENCODER,
+    KINDS,
+    LATE_INTERACTION,
+    Precision,
+    RoundRecord,
+    Scored,
+    TrainingSettings,
+    said,
+)
 
+FORMS: Mapping[str, Mapping[str, dict[str, str]]] = {
+    BI_ENCODER: {"dense": {"retriever": "dense"}, "hybrid": {"retriever": "hybrid"}},
+    LATE_INTERACTION: {
+        "late interaction": {"retriever": "late_interaction"},
+        "late, of hybrid": {"retriever": "late_interaction", "first_stage": "hybrid"},
+    },
+}  # what a model is measured in: settings of retrieval by name, the model alone first
 QUICK = TrainingSettings(steps=2, batch=4, chunk=4, evaluate_every=2)
 
 
-def options(description: str, *, per_document: int = 0, per_passage: int = 2) -> argparse.ArgumentParser:
+def options(description: str) -> argparse.ArgumentParser:
     """Return a parser with the options of all trainings."""
     usual = TrainingSettings()
     parser = arguments(description)
-    parser.add_argument("--kind", nargs="+", choices=(RULES, ZERO_SHOT), default=[RULES], help="how questions are made")
     parser.add_argument("--models", nargs="+", choices=KINDS, default=KINDS, help="kinds of model to train")
     parser.add_argument("--steps", type=int, default=usual.steps, help="of each round")
     parser.add_argument("--learning-rate", type=float, default=usual.learning_rate)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default=usual.precision)
-    parser.add_argument(
-        "--per-document", type=int, default=per_document, help="passages questions are made of, 0: all"
-    )  # fmt: skip
+    return parser
+
+
+def options_of_pdfs(description: str, *, per_passage: int) -> argparse.ArgumentParser:
+    """Return a parser with the options of trainings on questions made of PDFs."""
+    parser = options(description)
+    parser.add_argument("--per-document", type=int, default=0, help="passages questions are made of, 0: all")
     parser.add_argument("--per-passage", type=int, default=per_passage, help="questions of each")
     parser.add_argument("--workspace", type=Path, help="folder that keeps documents and questions for the next run")
     return parser

@@ -9,20 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pdfqa_core.metrics.transformer_model import TransformerModel
+from pdfqa_core.metrics.transformer_model import Head, TransformerModel
 
-LONGEST_INPUT = 512  # tokens; longer texts are read in parts
 OUTSIDE = "O"
 
 
 class EntityFinder(TransformerModel):
     """The model (safetensors only) in `folder`, called `name`; loaded at first use."""
 
-    loader: ClassVar[str] = "AutoModelForTokenClassification"
-    kind: ClassVar[str] = "NER"
-    head: ClassVar[str] = "token classification"
-    option: ClassVar[str] = "--ner"
-    longest_input: ClassVar[int] = LONGEST_INPUT
+    head: ClassVar[Head] = Head("AutoModelForTokenClassification", "token classification", "NER", "--ner", 512)
 
     def __call__(self, text: str) -> list[str]:
         """Return the entities of a text in order, each as often as it occurs. Raises ModelError if it cannot load."""

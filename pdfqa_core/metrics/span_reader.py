@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pdfqa_core.metrics.transformer_model import TransformerModel
+from pdfqa_core.metrics.transformer_model import Head, TransformerModel
 
-LONGEST_INPUT = 384  # tokens of question and text; longer texts are read in overlapping windows
 STRIDE = 128
 LONGEST_ANSWER = 30  # tokens
 
@@ -17,11 +16,9 @@ LONGEST_ANSWER = 30  # tokens
 class SpanReader(TransformerModel):
     """The model (safetensors only) in `folder`, called `name`; loaded at first use."""
 
-    loader: ClassVar[str] = "AutoModelForQuestionAnswering"
-    kind: ClassVar[str] = "question answering"
-    head: ClassVar[str] = "question answering"
-    option: ClassVar[str] = "--qa-model"
-    longest_input: ClassVar[int] = LONGEST_INPUT
+    head: ClassVar[Head] = Head(
+        "AutoModelForQuestionAnswering", "question answering", "question answering", "--qa-model", 384
+    )
 
     def __call__(self, question: str, text: str) -> str:
         """Return the most probable answer within the text, empty where "no answer" is more probable.

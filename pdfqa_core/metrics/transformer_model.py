@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,18 +11,27 @@ from typing import Any, ClassVar
 from pdfqa_core.errors import LOADING_FAILS, ModelError
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a model ends in: the library's class that loads it, its task, and how it is spoken of in errors.
+
+    `option` is that of the command line which asks for such a model, `longest_input` how many tokens are read at once.
+    """
+
+    loader: str
+    task: str
+    kind: str
+    option: str
+    longest_input: int
+
+
 class TransformerModel:
     """The model (safetensors only, its code is the library's) in `folder`, called `name`; loaded at first use.
 
-    Subclasses name the library's class that loads the head, what the head does in words, the option that asks for the
-    model, and how many tokens are read at once. `_lock` is held while the model computes.
+    Subclasses name its head. `_lock` is held while the model computes.
     """
 
-    loader: ClassVar[str]
-    kind: ClassVar[str]
-    head: ClassVar[str]
-    option: ClassVar[str]
-    longest_input: ClassVar[int]  # tokens
+    head: ClassVar[Head]
 
     def __init__(self, folder: Path, *, name: str = "", device: str | None = None) -> None:
         self._folder = folder
@@ -33,8 +43,8 @@ class TransformerModel:
     def _longest(self) -> int:
         """How many tokens the model reads at once."""
         model, tokenizer = self._model
-        stated = int(getattr(model.config, "max_position_embeddings", self.longest_input + 2)) - 2
-        return max(4, min(self.longest_input, stated, int(tokenizer.model_max_length)))
+        stated = int(getattr(model.config, "max_position_embeddings", self.head.longest_input + 2)) - 2
+        return max(4, min(self.head.longest_input, stated, int(tokenizer.model_max_length)))
 
     @cached_property
     def _model(self) -> tuple[Any, Any]:
@@ -45,12 +55,12 @@ class TransformerModel:
 
             disable_progress_bar()  # type: ignore[no-untyped-call]
             tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, local_files_only=True, use_fast=True)
-            model = getattr(transformers, self.loader).from_pretrained(
+            model = getattr(transformers, self.head.loader).from_pretrained(
                 self._folder, local_files_only=True, use_safetensors=True, trust_remote_code=False
             )
         except LOADING_FAILS as error:
             raise ModelError(
-                f"The {self.kind} model {self.name} cannot be loaded: {error}.",
-                f"Choose a model with a {self.head} head and safetensors, or leave {self.option} out.",
+                f"The {self.head.kind} model {self.name} cannot be loaded: {error}.",
+                f"Choose a model with a {self.head.task} head and safetensors, or leave {self.head.option} out.",
             ) from error
         return model.eval().to(self._device or "cpu"), tokenizer

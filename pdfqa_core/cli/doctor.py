@@ -233,9 +233,9 @@ def _agreement() -> str:
 
 
 def _cluster() -> str:
-    from pdfqa_core.cluster import cluster_at
+    from pdfqa_core.cluster import named_cluster
 
-    cluster = cluster_at(os.environ.get("PDFQA_CLUSTER", ""))
+    cluster = named_cluster()
     if cluster is None:
         return "none is named (PDFQA_CLUSTER); this computer does all the work"
     try:

@@ -52,9 +52,10 @@ def _do(version: str, function: Callable[[Any], Any], item: Any) -> _Done:
         return _Done(error=error)
 
 
-def cluster_at(address: str) -> RayCluster | None:
-    """Return the cluster at an address (PDFQA_CLUSTER), None where none is named. Connects to nothing yet."""
-    return RayCluster(address.strip()) if address.strip() else None
+def named_cluster() -> RayCluster | None:
+    """Return the cluster that PDFQA_CLUSTER names, None where it names none. Connects to nothing yet."""
+    address = os.environ.get("PDFQA_CLUSTER", "").strip()
+    return RayCluster(address) if address else None
 
 
 class RayCluster:

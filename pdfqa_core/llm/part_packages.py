@@ -36,7 +36,7 @@ PIP = (
     "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--quiet",
     "--disable-pip-version-check", "--progress-bar", "off", "--retries", "1",
 )  # fmt: skip
-_UNPACKING_FAILS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_UNPACKING_FAILS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 
 
 class _Broken(Exception):  # noqa: N818 - never leaves this module

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdfqa_core.cluster import Cluster, cluster_at
+from pdfqa_core.cluster import Cluster, named_cluster
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models.changes import Changes
@@ -44,7 +43,7 @@ class Models:
         """
         files = ModelFiles(workspace, models_path(settings.llm))
         files.encoders.chosen = settings.retrieval.embedding_model
-        cluster = cluster_at(os.environ.get("PDFQA_CLUSTER", ""))
+        cluster = named_cluster()
         if cluster is not None and settings.server.demo:
             raise UsageError(
                 "A demo cannot use a cluster: the time that a visitor's files take could not be limited there.",

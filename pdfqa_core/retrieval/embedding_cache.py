@@ -175,7 +175,7 @@ class Embedding:
             group[document_id] = texts
             known[document_id] = self.cache.load(document_id) if self.cache and texts else {}
             new += len({text_key(text) for text in texts} - known[document_id].keys())
-            if new >= GROUP and new >= self._per_call:
+            if new >= GROUP and new >= self._per_call:  # a cluster is asked for its size only where it has work
                 yield from self._finish(group, known)
                 group, known, new = {}, {}, 0
         yield from self._finish(group, known)

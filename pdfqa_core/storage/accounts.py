@@ -141,7 +141,7 @@ class Accounts:
             return _found(connection, found.name)
 
     def withdraw(self, name: str) -> bool:
-        """Take an invitation back; False where there is none of this name."""
+        """Take an invitation back; False if nobody of this name is invited."""
         with self._database.write() as connection:
             gone = delete(account_invitations).where(account_invitations.c.name_key == name_key(name))
             return connection.execute(gone).rowcount > 0

@@ -41,6 +41,18 @@ def empty(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def write(tmp_path):
+    """Write a value as a JSON file."""
+
+    def go(name, value):
+        path = tmp_path / name
+        path.write_text(json.dumps(value))
+        return path
+
+    return go
+
+
+@pytest.fixture
 def run(capsys):
     """Run a command; returns its status, what it printed, and its JSON object if it was asked for one."""
 

@@ -21,16 +21,6 @@ ROW = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def write(tmp_path):
-    def go(name, value):
-        path = tmp_path / name
-        path.write_text(json.dumps(value))
-        return path
-
-    return go
-
-
 @pytest.fixture(scope="module")
 def ner(tmp_path_factory):
     """A model that takes every token for the beginning of a person's name."""

@@ -1,6 +1,5 @@
 """Systems compared, results saved and loaded, files written whole or not at all; ASQA, HotpotQA and entailment."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,18 +10,6 @@ from pdfqa_core.csv_format import read_csv
 from tests.cli.test_evaluate_answers import GOLD, PREDICTIONS
 
 OTHER = [{"answer": "Magazine", "citations": [1]}, *PREDICTIONS[1:4], {"answer": "I do not know."}, *PREDICTIONS[5:]]
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a value as a JSON file."""
-
-    def go(name, value):
-        path = tmp_path / name
-        path.write_text(json.dumps(value))
-        return path
-
-    return go
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdfqa_core.cluster import ClusterError, LostError, RayCluster, cluster_at
+from pdfqa_core.cluster import ClusterError, LostError, RayCluster, named_cluster
 from pdfqa_core.errors import DocumentError, StoppedError
 from pdfqa_core.models import graphs_path
 from pdfqa_core.models.cluster_encoder import ClusterEncoder
@@ -71,8 +71,13 @@ def cluster():
         one.close()
 
 
-def test_without_an_address_there_is_no_cluster():
-    assert cluster_at(" ") is None
+def test_without_an_address_there_is_no_cluster(monkeypatch):
+    monkeypatch.setenv("PDFQA_CLUSTER", " ")
+    assert named_cluster() is None
+    monkeypatch.setenv("PDFQA_CLUSTER", " local ")
+    found = named_cluster()
+    assert found is not None
+    assert found.address == "local"
 
 
 @needs_ray

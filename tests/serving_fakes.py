@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.models import ModelFiles, ModelStatus, State
+from pdfqa_core.models import LanguageModel, ModelFiles, ModelStatus, State
 from pdfqa_core.services import SAMPLE
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.text import words
@@ -75,9 +75,10 @@ class FakeLanguage:
     offload = None
     file: Path | None = None
     calls = (0, 0)
+    named = staticmethod(LanguageModel.named)
 
     def __init__(self, llm: FakeLLM | None, settings: LLMSettings, status: ModelStatus | None):
-        self.settings = settings
+        self.settings = self.named(settings)
         self.status = status or ModelStatus(State.READY, "fake ready")
         self._llm = llm
 

@@ -105,7 +105,7 @@ class LanguageModel:
         self._lock = threading.Lock()
         self._llm: CurrentLLM | None = None
         self._file: Path | None = None
-        self._status = ModelStatus(State.LOADING, "model not loaded yet")
+        self._status = ModelStatus(State.IDLE, "model not loaded yet")
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._closing = threading.Event()
@@ -227,6 +227,7 @@ class LanguageModel:
 
         with self._lock:
             if self._thread is None:
+                self._status = replace(self._status, state=State.LOADING)
                 self._thread = self._started(work, "warm up")
 
     def _started(self, work: Callable[[], None], name: str) -> threading.Thread:

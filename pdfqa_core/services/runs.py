@@ -388,6 +388,7 @@ class RunService:
     def _use(self, wanted: LLMSettings, stop: StopSignal) -> Generator[Progress, None, None]:
         """Put the model of a system into use, and wait until it is there. Raises ModelError, StoppedError."""
         language = self._models.language
+        wanted = language.named(wanted)
         if engine_settings(language.settings) == engine_settings(wanted):
             return
         language.use(wanted)
@@ -398,7 +399,7 @@ class RunService:
                 raise StoppedError
             yield Progress(language.status.words)
             time.sleep(0.2)
-        if engine_settings(language.settings) != engine_settings(language.named(wanted)):
+        if engine_settings(language.settings) != engine_settings(wanted):
             raise ModelError(f"{wanted.model} is not in use.", language.note or language.status.detail)
 
     def close(self) -> None:

@@ -81,6 +81,11 @@ def test_what_answers_is_what_settings_and_fingerprints_name(opened):
     assert "is not on this computer. Get it with: pdfqa models download" in language.note
 
 
+def test_what_nobody_has_asked_for_is_not_loading(opened):
+    status = opened().language.status
+    assert (status.state.loading, status.busy, status.state.usable) == (False, False, True)
+
+
 def test_it_is_fetched_at_the_start_and_then_used(opened):
     models = opened()
     models.language.warm_up(lambda stop: None)

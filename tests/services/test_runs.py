@@ -16,6 +16,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, RunState
+from pdfqa_core.llm.catalogue import default_model
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.metrics.groups import grouped
 from pdfqa_core.protocols.answer_files import match, read_rows
@@ -196,6 +197,17 @@ def test_what_fails_alone_is_counted_and_asked_again_on_demand(open_services, wr
     assert services.runs.list(LOCAL_OWNER)[0].failed == 1
     phases = [e.phase for e in services.runs.go(LOCAL_OWNER, run.id, retry=True) if not isinstance(e, Evaluation)]
     assert [one for one in phases if "question" in one] == ["model · search: question 1"]
+
+
+def test_the_default_model_goes_by_its_name_and_is_not_waited_for(open_services, write):
+    llm = FakeLLM()
+    services = open_services(BM25, llm)
+    llm.enqueue(["Frogs."])
+    assert (BM25.llm.model, services.models.language.settings.model) == ("auto", default_model())
+    services.models.language.use = pytest.fail
+    rows = [{"id": "a", "question": "What do storks eat?", "answer": "Frogs."}]
+    _, found = done(services, request("answers", write(rows), systems={"model": BM25}, evidence=("none",)))
+    assert found.systems[0].items[0].texts["prediction"] == "Frogs."
 
 
 def test_the_same_prompt_is_answered_once(open_services, write):

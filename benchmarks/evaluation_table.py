@@ -1,11 +1,12 @@
 """One table of protocols × systems with 95 % bootstrap intervals over the stored data sets.
 
 Northwind (50 answerable questions, and these with 45 that the PDFs do not answer), HotpotQA 100 (given paragraphs),
-CLAPnq 60 + 60 and MT-RAG 60 (searched among the texts of the data set), TREC CAsT 2021 (conversations, with the
-question as typed beside the default rewriter's). Each is `pdfqa evaluate run` in one workspace, so that an interrupted
-table goes on where it stopped (--workspace). Every row has the seconds of its run and, from the second system on, the
-paired difference to the first of its data set. `extractive` quotes sentences and needs no language model; `generative`
-asks the embedded one, or that of --model. Last line: answer F1 on Northwind, the last reader over the first.
+CLAPnq 60 + 60 and MT-RAG 60 (searched among the texts of the data set), TREC CAsT 2021 (conversations of about 80 turns
+in all, the question as typed beside the default rewriter's). Each is `pdfqa evaluate run` in one workspace, so that an
+interrupted table goes on where it stopped (--workspace). Every row has the seconds of its run and, from the second
+system on, the paired difference to the first of its data set. `extractive` quotes sentences and needs no language
+model; `generative` asks the embedded one, or that of --model. Last line: answer F1 on Northwind, the last reader over
+the first.
 
     python benchmarks/evaluation_table.py [--data DIR] [--limit N] [--only A,B] [--readers extractive,generative]
         [--model NAME_OR_PATH] [--workspace DIR] [--out TABLE.md]
@@ -34,10 +35,10 @@ from pdfqa_core.metrics.statistics import Summary  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
 SHOWN = {
-    "answers": ("answer_em", "answer_f1", "citation_f1", "HR@5"),
+    "answers": ("answer_f1", "rouge_l", "citation_f1", "HR@5"),
     "hotpotqa": ("official_answer_em", "official_answer_f1", "sp_f1", "joint_f1"),
     "refusal": ("refusal_recall", "refusal_precision", "answered", "answer_f1"),
-    "conversations": ("answer_f1", "citation_f1", "HR@5"),
+    "conversations": ("answer_f1", "rouge_l", "citation_f1", "HR@5"),
 }  # those of them that are scored; where none is, the first MOST of all
 MOST = 4
 HEAD = ("data", "protocol", "system", "measure", "mean", "95 % interval", "n", "difference to the first", "seconds")
@@ -61,7 +62,7 @@ PARTS = (
     Part("hotpotqa", "hotpotqa", "hotpotqa/hotpotqa_100.json", 100),
     Part("clapnq", "refusal", "clapnq/dev_answerable.jsonl", 120, "clapnq/dev_unanswerable.jsonl"),
     Part("mtrag", "answers", "conversations/mtrag_un_reference.jsonl", 60),
-    Part("cast2021", "conversations", "conversations/cast2021_manual.json",
+    Part("cast2021", "conversations", "conversations/cast2021_manual.json", 80,
          more=("--history", "gold", "--rewriters", "none,concatenation")),
 )  # fmt: skip
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Literal
 
 from pdfqa_core.errors import UsageError, first_of
@@ -19,6 +20,7 @@ _FIRST = frozenset("'=+-@\t\r")  # most cells begin otherwise, and are not looke
 _TO_ESCAPE = re.compile(r"'*[=+\-@\t\r]")
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _MAX_CELL = 2**31 - 1
+BLOCK, LINE = 500, "\r\n"  # rows at a time, and how each ends
 _EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
 
 
@@ -41,8 +43,25 @@ def write_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
     It holds what `csv.writer` writes, which goes through cells character by character and takes several times as long.
     """
-    lines = [",".join(map(_written, row)) if len(row) != 1 else _written(row[0]) or '""' for row in (header, *rows)]
-    return ("\ufeff" + "".join([line + "\r\n" for line in lines])).encode("utf-8", errors="replace")
+    return b"".join(csv_blocks(header, rows))
+
+
+def csv_blocks(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[bytes]:
+    """Yield the file that `write_csv` makes, some hundred rows at a time."""
+    cells, left = _Cells(), chain((header,), rows)
+    mark = "\ufeff"
+    while block := list(islice(left, BLOCK)):
+        lines = [",".join([cells[cell] for cell in row]) if len(row) != 1 else cells[row[0]] or '""' for row in block]
+        yield f"{mark}{LINE.join(lines)}{LINE}".encode("utf-8", errors="replace")
+        mark = ""
+
+
+class _Cells(dict[str, str]):
+    """Cells as they stand in the file, by what they hold: most are the same in many rows."""
+
+    def __missing__(self, cell: str) -> str:
+        self[cell] = made = _written(cell)
+        return made
 
 
 def _written(cell: str) -> str:

@@ -18,6 +18,8 @@ from numbers import Integral, Real
 from operator import attrgetter
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+import orjson
+
 from pdfqa_core.characters import clean_all
 from pdfqa_core.errors import UsageError
 
@@ -58,6 +60,17 @@ def _scalar(value: Any) -> Any:
 def encode(value: Any) -> str:
     """Return `value` as one line of ASCII JSON (other characters are escaped, lone surrogates too)."""
     return json.dumps(value, separators=(",", ":"), default=_outer)
+
+
+def encode_utf8(value: Any) -> bytes:
+    """Return `value` as one line of JSON in UTF-8, in a fraction of `encode`'s time.
+
+    A number that is none becomes null. What UTF-8 cannot hold (lone surrogates) is escaped, by `encode`.
+    """
+    try:
+        return orjson.dumps(value, default=_outer, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return encode(value).encode()
 
 
 def _outer(value: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.csv_format import escape_cell, read_csv, unescape_cell, write_csv
+from pdfqa_core.csv_format import BLOCK, csv_blocks, escape_cell, read_csv, unescape_cell, write_csv
 from pdfqa_core.errors import UsageError
 
 CELLS = st.one_of(
@@ -28,6 +28,15 @@ def test_every_table_comes_back(rows: list[tuple[str, str, str]]) -> None:
     table = read_csv(write_csv(("=first", "second", "third"), rows), ("=first",))
     assert table.header == ("=first", "second", "third")
     assert [row.cells for row in table.rows] == rows
+
+
+def test_blocks_make_one_file() -> None:
+    rows = [(str(number), "=1", "a, b") for number in range(2 * BLOCK + 1)]
+    blocks = list(csv_blocks(("n", "formula", "text"), rows))
+    assert len(blocks) == 3
+    expected = io.StringIO()
+    csv.writer(expected).writerows([("n", "formula", "text"), *((number, "'=1", "a, b") for number, *_ in rows)])
+    assert b"".join(blocks).decode("utf-8-sig") == expected.getvalue()
 
 
 def test_ordinary_cells_stay_as_they_are() -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.json_codec import decode, encode, plain
+from pdfqa_core.json_codec import decode, encode, encode_utf8, plain
 from pdfqa_core.types import (
     Answer,
     Block,
@@ -49,6 +51,20 @@ ANSWER = st.builds(
 @given(ANSWER)
 def test_answers_come_back_exactly(answer: Answer) -> None:
     assert decode(Answer, encode(answer)) == answer
+
+
+@given(st.builds(Answer, text=st.text(st.characters(exclude_categories=[]))))
+def test_the_fast_way_holds_what_the_exact_one_holds(answer: Answer) -> None:
+    assert decode(Answer, encode_utf8(answer)) == answer
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Zür\ud800ich", {1: "one"}, MappingProxyType({"a": 1}), 2**70, np.float32(0.5), datetime(2026, 1, 2, tzinfo=UTC),
+     datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), ("a", frozenset({"b"})), None],
+)  # fmt: skip
+def test_the_fast_way_writes_the_same_values(value: object) -> None:
+    assert json.loads(encode_utf8(value)) == json.loads(encode(value))
 
 
 def test_every_kind_of_field_comes_back() -> None:

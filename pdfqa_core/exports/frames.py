@@ -7,12 +7,12 @@ clipboard takes; LaTeX is a booktabs table; Parquet keeps the kinds of the colum
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdfqa_core.csv_format import escape_cell, write_csv
+from pdfqa_core.csv_format import csv_blocks, escape_cell, write_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.comparison import Comparison
@@ -89,9 +89,9 @@ def write_frame(table: DataFrame, kind: str = "csv") -> bytes:
     return _WRITERS[kind](table)
 
 
-def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return rows of Python's own values as the CSV file that a frame of them makes, in a fraction of its time."""
-    return write_csv(columns, ([cell if type(cell) is str else _cell(cell) for cell in row] for row in rows))
+def row_blocks(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
+    """Yield the CSV file that a frame of the rows makes, block by block, in a fraction of its time."""
+    return csv_blocks(columns, ([cell if type(cell) is str else _cell(cell) for cell in row] for row in rows))
 
 
 def format_of(path: Path) -> str:

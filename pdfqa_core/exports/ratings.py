@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.exports import frames
-from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, write_frame, write_rows
+from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, row_blocks, write_frame
 from pdfqa_core.exports.jsonl import write_jsonl
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.study_types import MISSED, Adjudication, Rating, Study
@@ -103,10 +103,15 @@ def write_ratings(rows: Iterable[RatingRow], kind: str = "csv") -> bytes:
     if kind == "jsonl":
         return write_jsonl(rows)
     if kind == "wide":
-        return write_rows(*_wide(tuple(rows)))
+        return b"".join(row_blocks(*_wide(tuple(rows))))
     if kind == "csv":
-        return write_rows([field.name for field in fields(RatingRow)], map(_CELLS, rows))
+        return b"".join(ratings_blocks(rows))
     return write_frame(ratings_frame(rows), kind)
+
+
+def ratings_blocks(rows: Iterable[RatingRow]) -> Iterator[bytes]:
+    """Yield the CSV file of the rows, some hundred of them at a time."""
+    return row_blocks([field.name for field in fields(RatingRow)], map(_CELLS, rows))
 
 
 def _wide(rows: Sequence[RatingRow]) -> tuple[list[str], Iterable[Sequence[Any]]]:

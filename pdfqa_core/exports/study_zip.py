@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
-from typing import Any
+from typing import IO, Any
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.exports.ratings import rating_rows, write_ratings
-from pdfqa_core.json_codec import encode, parse_json, restore
+from pdfqa_core.exports.ratings import rating_rows, ratings_blocks
+from pdfqa_core.json_codec import encode_utf8, parse_json, restore
 from pdfqa_core.storage.records import KeptPicture, StudyCopy
 from pdfqa_core.whole_files import DAMAGE
 
@@ -20,7 +21,6 @@ TYPES = {"image/jpeg": "jpg", "image/png": "png"}  # of pictures of pages, and h
 LEVEL = 3  # of compression: a third of the time of 6, a fifth larger
 LARGEST = 1_000_000_000  # bytes of the content, unpacked
 _HINT = "Give a file that “pdfqa study export” wrote."
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a ZIP can hold: the same study makes the same file
 
 
 def write_study(copy: StudyCopy) -> bytes:
@@ -29,15 +29,30 @@ def write_study(copy: StudyCopy) -> bytes:
     described = [{"file": name, "document_id": one.document_id, "page": one.page, "passage_id": one.passage_id,
                   "mime": one.mime} for name, one in pages]  # fmt: skip
     plain = {field.name: getattr(copy, field.name) for field in fields(copy) if field.name != "pictures"}
-    content = encode({"format": FORMAT, **plain, PAGES: described})
-    table = write_ratings(rating_rows(copy.study, copy.turns, copy.ratings, copy.adjudications, copy.revisions))
+    content = encode_utf8({"format": FORMAT, **plain, PAGES: described})
+    rows = rating_rows(copy.study, copy.turns, copy.ratings, copy.adjudications, copy.revisions)
+    entries = [(CONTENT, [content]), (TABLE, ratings_blocks(rows)), *((name, [one.image]) for name, one in pages)]
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, data in ((CONTENT, content.encode()), (TABLE, table), *((name, one.image) for name, one in pages)):
-            entry = zipfile.ZipInfo(name, _LONG_AGO)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data, compresslevel=LEVEL)
+    with (
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive,
+        ThreadPoolExecutor(1) as packer,
+    ):
+        steps: list[Future[Any]] = []  # what is written is packed while the next is made
+        for name, blocks in entries:
+            steps.append(file := packer.submit(archive.open, name, "w"))  # in the year 1980, each time
+            steps += [packer.submit(_write, file, block) for block in blocks]
+            steps.append(packer.submit(_close, file))
+        for step in steps:
+            step.result()
     return packed.getvalue()
+
+
+def _write(file: Future[IO[bytes]], data: bytes) -> None:
+    file.result().write(data)
+
+
+def _close(file: Future[IO[bytes]]) -> None:
+    file.result().close()
 
 
 def read_study(data: bytes, name: str) -> StudyCopy:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
+from pdfqa_core.services.runs import RunService
 from tests.cli.test_evaluate_answers import GOLD, PREDICTIONS
+from tests.conftest import FakeLLM
 from tests.retrieval.tiny_models import bert_with, sentence_transformer
 from tests.services.test_runs import QUESTIONS
 
@@ -166,3 +169,76 @@ def test_the_history_is_the_one_that_was_asked_for(run, workspace, write):
     assert ["gold" in name for name in names] == [True, False], names
     wrong = run(*call, "--history", "guessed", *LITERAL)
     assert (wrong.status, "guessed" in wrong.data["error"]["what"]) == (2, True)
+
+
+class Tagging(FakeLLM):
+    """Finds that every segment is entailed; of one about bananas it says nothing that can be used."""
+
+    def write(self, schema, stop):
+        (statement, *_) = schema["properties"]["statements"]["items"]["properties"]["statement"]["enum"]
+        yield "?" if "Bananas" in statement else json.dumps({"statements": [{"statement": statement, "tag": "ENT"}]})
+
+
+@pytest.fixture
+def entailed(run, write, monkeypatch):
+    """Run `evaluate entailment` on one answer; returns its measures, the settings and how often the model was asked."""
+    row = {"id": "1", "question": "Who pays?", "context": "The plan pays.", "ground_truth": "The plan pays.",
+           "answer": "The plan pays for all visits\n\nBananas are yellow and sweet."}  # fmt: skip
+    data = write("rows.json", [row])
+
+    def go(*options):
+        llm = Tagging()
+        monkeypatch.setattr("pdfqa_core.cli.evaluate.entailment.language_model", lambda given: nullcontext(llm))
+        found = run("evaluate", "entailment", "--data", data, "--no-pronouns-and-refusals", *options, "--json")
+        assert found.status == 0, found.err
+        return found.data["systems"][0]["metrics"], found.data["settings"], len(llm.history)
+
+    return go
+
+
+def test_a_segment_without_a_usable_reply_is_left_out_or_counts_as_zero(entailed):
+    left, said, _ = entailed()
+    assert (left["entailment_context_answer"]["mean"], said["segments without a usable reply"]) == (1, "left out")
+    assert "refusal" not in " ".join(left)
+    assert said["pronouns and refusals"] == "unchanged, not told"
+    zero, said, _ = entailed("--unusable-as-zero")
+    assert (zero["entailment_context_answer"]["mean"], said["segments without a usable reply"]) == (0.5, "count as 0")
+
+
+def test_a_blank_line_ends_no_sentence_of_nltk(entailed):
+    _, _, asked = entailed()
+    _, said, plain = entailed("--plain-sentences")
+    # The answer is a hypothesis twice, of two sentences or of one; the gold answer once.
+    assert (asked, plain) == (5, 3)
+    assert said["sentences"] == "NLTK's"
+
+
+def test_the_judge_is_asked_as_named_and_calibrated_on_labelled_rows(run, write, workspace, monkeypatch):
+    llm = FakeLLM()
+    llm.stream = pytest.fail
+    rows = [
+        {"id": str(n), "question": "What is paid?", "truth": "the visits", "human": bool(n % 2),
+         "answer": "paid are visits" if n % 2 else "a dog"} for n in range(12)
+    ]  # fmt: skip
+    monkeypatch.setattr(RunService, "_language_model", lambda self: llm)
+    asked = []
+
+    def choose(messages, choices, *, stop=None):
+        asked.append(messages[-1].content)
+        yes = 0.9 if "paid are visits" in asked[-1] else 0.1
+        return {choice: yes if choice == "Yes" else 1 - yes for choice in choices}
+
+    llm.choose = choose
+    data = write("judged.json", rows)
+    call = ("evaluate", "run", "judge", "--data", data, "--no-bertscore", "--json")
+    plain = run(*call)
+    assert plain.status == 0, plain.err
+    assert "prompt “seed”" in plain.data["settings"]["judge"]
+    strict = run(*call, "--judge-prompt", "strict", "--calibrate")
+    assert strict.status == 0, strict.err
+    assert "prompt “strict”" in strict.data["settings"]["judge"]
+    assert "There is no text." in " ".join(asked)
+    assert strict.data["systems"][0]["metrics"]["llm_accuracy"]["mean"] == 0.5
+    few = run("evaluate", "run", "judge", "--data", write("few.json", rows[:3]), "--calibrate", "--json")
+    assert few.status != 0
+    assert "cannot be calibrated" in few.data["error"]["what"]

@@ -20,7 +20,7 @@ _FIRST = frozenset("'=+-@\t\r")  # most cells begin otherwise, and are not looke
 _TO_ESCAPE = re.compile(r"'*[=+\-@\t\r]")
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _MAX_CELL = 2**31 - 1
-BLOCK, LINE = 500, "\r\n"  # rows at a time, and how each ends
+BLOCK, LINE = 2_000, "\r\n"  # rows at a time, and how each ends
 _EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
 
 
@@ -47,7 +47,7 @@ def write_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def csv_blocks(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[bytes]:
-    """Yield the file that `write_csv` makes, some hundred rows at a time."""
+    """Yield the file that `write_csv` makes, some rows at a time."""
     cells, left = _Cells(), chain((header,), rows)
     mark = "\ufeff"
     while block := list(islice(left, BLOCK)):

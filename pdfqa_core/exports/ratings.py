@@ -110,7 +110,7 @@ def write_ratings(rows: Iterable[RatingRow], kind: str = "csv") -> bytes:
 
 
 def ratings_blocks(rows: Iterable[RatingRow]) -> Iterator[bytes]:
-    """Yield the CSV file of the rows, some hundred of them at a time."""
+    """Yield the CSV file of the rows, some of them at a time."""
     return row_blocks([field.name for field in fields(RatingRow)], map(_CELLS, rows))
 
 

@@ -17,6 +17,7 @@ _TOTAL = re.compile(r"\W*total\b", re.IGNORECASE)
 _IN_SCALE = re.compile(r"\bin\s+(thousand|million|billion)s\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bper\b|\bshares?\b|\bnumber of\b", re.IGNORECASE)  # rows that a scale mostly leaves out
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d$)(?:US)?[$€£]?\s*\(?\s*[$€£]?\s*\d[\d,.]*\s*\)?")
+_CURRENCY = re.compile(r"[$€£]")
 _MONTHS = re.compile(r"\b(three|six|nine|twelve)[ -]months?\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\bquarter(?:ly)?\b|\bQ[1-4]\b|\b10-Q\b", re.IGNORECASE)
 _NOTES = re.compile(r"(?:\s*(?:\(\d{1,2}\)|\[\d{1,2}\]|[*†‡§®™]))+$")  # marks behind a label
@@ -35,7 +36,8 @@ class Row:
 
     Labels and values are without the marks of footnotes.
 
-    `scale` is the word that its amounts are given in ("million"), "" where none is said.
+    `scale` is the word that its amounts are given in ("million"), "" where none is said; `currency` the sign that the
+    table has before some of them, and means before all.
     """
 
     start: int
@@ -44,17 +46,23 @@ class Row:
     under: str
     values: tuple[tuple[str, str], ...]
     scale: str = ""
+    currency: str = ""
 
     @property
     def words(self) -> str:
         """The row in one line: "Net sales: Products: Three months ended June 25, 2022: $ 63,355 million; …"."""
-        said = [
-            (column, f"{value} {self.scale}".rstrip() if _AMOUNT.fullmatch(value) else value)
-            for column, value in self.values
-        ]
-        values = "; ".join(f"{column}: {value}" if column else value for column, value in said)
+        values = "; ".join(
+            f"{column}: {self._said(value)}" if column else self._said(value) for column, value in self.values
+        )
         label = f"{self.under.rstrip(':')}: {self.label}" if self.under else self.label
         return f"{label.rstrip(':')}: {values}" if values and label else values or label
+
+    def _said(self, value: str) -> str:
+        """Return a value with the currency and the scale of the table, where it is an amount."""
+        if not _AMOUNT.fullmatch(value):
+            return value
+        sign = f"{self.currency} " if self.currency and not _CURRENCY.search(value) else ""
+        return f"{sign}{value} {self.scale}".rstrip()
 
     def within(self, question: str) -> Row:
         """Return the row with the columns alone that have as many months as are asked for: a quarter has three.
@@ -121,7 +129,8 @@ def _rows(text: str, lines: list[tuple[int, int]], columns: tuple[str, ...], sca
         found.append(Row(start, end, label, under, values, "" if _COUNTED.search(f"{under} {label}") else scale))
         if _TOTAL.match(label):
             under = ""
-    return found
+    signs = {sign for row in found if row.scale for _, value in row.values for sign in _CURRENCY.findall(value)}
+    return [replace(row, currency=min(signs)) if row.scale and len(signs) == 1 else row for row in found]
 
 
 def _cells(line: str) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ def test_a_row_is_read_out_with_its_columns_and_the_label_it_stands_under():
     assert [row.words for row in table.rows] == [
         "Net sales:",
         "Net sales: Products: June 2022: $ 63,355 million; June 2021: $ 63,948 million",
-        "Net sales: Total net sales: June 2022: 82,959 million; June 2021: 81,434 million",
-        "Net income: June 2022: 19,442 million",
+        "Net sales: Total net sales: June 2022: $ 82,959 million; June 2021: $ 81,434 million",
+        "Net income: June 2022: $ 19,442 million",
     ]
     assert [SALES[row.start : row.end] for row in table.rows][1] == "| Products | $ 63,355 | $ 63,948 |"
 
@@ -33,6 +33,22 @@ def test_amounts_alone_are_read_out_in_the_scale_of_their_table():
         "Income: 2022: $ (5) million", "Margin: 2022: 43.3 %", "Earnings per share: 2022: $ 1.2", "Rating: 2022: A1",
         "Due: 2022: 2031",
     ]  # fmt: skip
+
+
+def test_a_currency_that_stands_once_holds_for_all_amounts_of_the_table():
+    rows = "| Income | $ 5 | 6 |\n| Tax | (2) | 2 % |\n| Shares | 7 | 8 |\n| Year | 2031 | |"
+    (table,) = tables(f"Results (in millions):\n| | 2022 | 2021 |\n| --- | --- | --- |\n{rows}")
+    assert [row.words for row in table.rows] == [
+        "Income: 2022: $ 5 million; 2021: $ 6 million", "Tax: 2022: $ (2) million; 2021: 2 %",
+        "Shares: 2022: 7; 2021: 8", "Year: 2022: 2031",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("signs", [("", ""), ("$ ", "€ ")])
+def test_without_a_currency_or_with_two_none_is_said_of_other_amounts(signs):
+    rows = "".join(f"\n| Income {place} | {sign}5 |" for place, sign in enumerate((*signs, "")))
+    (table,) = tables(f"Results (in millions):\n| | 2022 |\n| --- | --- |{rows}")
+    assert table.rows[-1].words == "Income 2: 2022: 5 million"
 
 
 @pytest.mark.parametrize(

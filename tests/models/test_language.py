@@ -68,7 +68,7 @@ def warm(models):
 
 def test_nothing_is_loaded_before_it_is_asked_for(load):
     models = load()
-    assert models.language.status == ModelStatus("loading", "model not loaded yet")
+    assert models.language.status == ModelStatus("idle", "model not loaded yet")
     assert models.language.llm() is models.language.llm()
 
 

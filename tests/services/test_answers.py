@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from pdfqa_core.errors import LockedError, PdfQAError, StoppedError, UsageError
-from pdfqa_core.models import ModelStatus, State
+from pdfqa_core.models import LanguageModel, ModelStatus, State
 from pdfqa_core.reading.prompts import IS_IT_SO
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage.conversations import OVERTAKEN
@@ -45,7 +45,8 @@ def test_an_answer_is_told_and_stored(open_services, fake_llm):
     assert (answer.text, answer.model, answer.reader, answer.stopped) == (
         "All meters are read every 15 minutes.", "fake", "generative", False,
     )  # fmt: skip
-    assert (answer.hits, answer.settings_fingerprint) == (retrieved.hits, BM25.fingerprint())
+    named = BM25.model_copy(update={"llm": LanguageModel.named(BM25.llm)})  # the model that answers, not "auto"
+    assert (answer.hits, answer.settings_fingerprint) == (retrieved.hits, named.fingerprint())
     assert answer.citations[0].span.page == 4
     conversation = services.conversations.get(LOCAL_OWNER, stored.conversation_id)
     assert (conversation.title, conversation.turns) == (METERS, (stored.turn,))

@@ -45,7 +45,9 @@ class Rating:
         """Return what an open item fills."""
         return {
             self.parts.item: annotate_view.item_html(shown, shown.criteria, work.rank),
-            self.parts.form: annotate_view.form_html(shown, shown.criteria, work.saved, alone=work.alone),
+            self.parts.form: annotate_view.form_html(
+                shown, shown.criteria, work.saved, by=work.annotator, alone=work.alone
+            ),
             self.parts.bar: annotate_view.bar_html(shown, alone=work.alone, undo=bool(work.submitted)),
         }
 

@@ -55,6 +55,7 @@ element.addEventListener('keydown', (event) => {
   }
 });
 watch('value', () => window.pdfqa && window.pdfqa.shown(element));
+window.pdfqa?.mounted(element);
 """
 
 

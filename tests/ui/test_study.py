@@ -20,6 +20,7 @@ TABLE = "question,answer,gold_answer,gold_passage,kind,gold:answer,explanation\n
     f"How loud is pump {n}?,About {n} dB.,{n} dB,The pump makes {n} dB.,,,\n" for n in range(50, 53)
 )
 TRAINING = "How warm?,Cold.,Warm,It is warm.,training,0,The passage says warm.\n"
+SENT = re.compile("/run/predict")  # where the page sends what somebody does
 KEYS = 4  # for a turn with three passages, and one more for each that is relevant
 
 
@@ -185,6 +186,34 @@ def test_a_lost_connection_is_told_and_the_choice_is_saved_after_it(browser: Bro
     until(lambda: len(kept(app, "Ben")) == 1)
     expect(page.locator("#pq-lost")).to_be_hidden()
     expect(pressed(page, "1")).to_have_count(1)
+    context.close()
+
+
+def test_a_choice_that_was_not_saved_outlives_the_page(browser: Browser, app: App) -> None:
+    context = browser.new_context()
+    context.set_default_timeout(WAIT)
+    page = context.new_page()
+    page.goto(app.url)
+    open_tab(page, "Annotate")
+    sign_in(page, "Ben")
+    expect(pressed(page, "1")).to_have_count(1)
+    before = kept(app, "Ben")
+    context.route(SENT, lambda route: route.abort())
+    page.keyboard.press("n")
+    expect(page.locator("#pq-lost")).to_contain_text("Your last choice is not saved yet")
+    assert kept(app, "Ben") == before
+    page.reload(wait_until="commit")
+    context.unroute(SENT)
+    open_tab(page, "Annotate")
+    sign_in(page, "Ada")  # at the same window: Ben's choice is not sent as hers
+    expect(page.locator(".annotate-bar")).to_be_visible()
+    expect(pressed(page, "0")).to_have_count(0)
+    page.locator("#annotate-sign-out").click()
+    sign_in(page, "Ben")
+    expect(page.locator("#pq-lost")).to_contain_text("It is sent now")
+    expect(pressed(page, "0")).to_have_count(1)
+    until(lambda: kept(app, "Ben") != before)
+    assert page.evaluate("sessionStorage.getItem('pdfqa-unsaved')") == "[]"
     context.close()
 
 

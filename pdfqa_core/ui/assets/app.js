@@ -325,6 +325,7 @@
       }, 300);
     },
     copy: copyText,
+    mounted() {}, // called by a component when it comes onto the page, with what it shows already
     shown(element) {
       if (rating && element.closest("#annotate-form, #train-review")) setTimeout(rated, 0);
       const view = element.querySelector(".page-view[data-shows]");

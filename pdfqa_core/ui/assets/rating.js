@@ -82,6 +82,10 @@
     note.textContent = text;
     note.hidden = !text;
   }
+  function told(text) {
+    tell(text);
+    setTimeout(() => { if (note.textContent === text) tell(""); }, 4000);
+  }
   const LOST = "No connection to the program. Your last choice is not saved yet; it is sent again until it is.";
   const send = window.fetch.bind(window);
   window.fetch = async (resource, options) => {
@@ -90,7 +94,7 @@
     for (let tries = 0; ; tries += 1) {
       try {
         const answer = await send(resource, options);
-        if (tries) { tell("Connected again. Your last choice was sent."); setTimeout(() => tell(""), 4000); }
+        if (tries) told("Connected again. Your last choice was sent.");
         return answer;
       } catch (error) {
         if (options?.signal?.aborted || !document.querySelector("#annotate-form [data-item-of]")) throw error;
@@ -121,7 +125,12 @@
     typed.forEach((value, key) => { const field = element.querySelector(key); if (field) field.value = value; });
   }
 
-  const shown = window.pdfqa.shown;
+  const { shown, mounted } = window.pdfqa;
+  window.pdfqa.told = told;
+  window.pdfqa.mounted = (element) => {
+    mounted(element);
+    if (element.closest("#annotate-form")) newItem();
+  };
   window.pdfqa.shown = (element) => {
     shown(element);
     if (element.closest("#annotate-form")) newItem();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -65,6 +66,28 @@ def test_a_fresh_document_says_how_it_can_be_searched_and_is_answered_meanwhile(
     row(view, "logbook.pdf").get_by_role("button", name="go on", exact=True).click()
     expect(preparing).to_have_text(re.compile("searchable by words now, by meaning"))
     expect(preparing).to_have_count(0, timeout=240_000)
+
+    open_tab(view, "Chat")
+    turns = view.locator("#chat-transcript .turn")
+    view.locator("#chat-question textarea").fill("Which page is page 123?")
+    view.keyboard.press("Enter")
+    expect(turns).to_have_count(2)
+    expect(turns.last).to_have_attribute("data-turn-id", re.compile("."))  # the answer is stored
+    expect(turns.last).not_to_contain_text("found by their words alone")
+
+
+def test_encoding_goes_on_when_the_program_starts_again_after_it_was_killed(browser: Browser, tmp_path: Path):
+    with running(tmp_path) as app:
+        with open_page(browser, app.url) as page:
+            add(page, upload("logbook.pdf", pdf(title="Logbook", pages=600)))
+            expect(row(page, "logbook.pdf").locator(".preparing")).to_have_text(re.compile("by meaning: about"))
+        app.process.kill()
+        app.process.wait()
+    with running(tmp_path) as app, open_page(browser, app.url) as page:
+        preparing = row(page, "logbook.pdf").locator(".preparing")
+        expect(preparing).to_have_text(re.compile("searchable by words now, by meaning"))
+        expect(preparing).to_have_count(0, timeout=240_000)
+        expect(state(page, "logbook.pdf")).to_have_text("ready")
 
 
 def test_ocr_goes_on_while_the_page_is_loaded_again(view: Page, working: App):

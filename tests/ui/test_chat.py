@@ -9,6 +9,7 @@ from pathlib import Path
 import docx
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from reportlab.pdfgen.canvas import Canvas
 
 from tests.ui.serving import SAMPLE, App, open_page, open_tab
 
@@ -131,6 +132,31 @@ def test_two_people_who_ask_at_once_get_their_own_answers(visitor: Page, browser
         expect(visitor.locator("#chat-evidence")).not_to_contain_text("crowns")
         expect(other.locator("#chat-evidence")).to_contain_text("nine crowns")
         expect(other.locator("#chat-transcript .answer")).not_to_contain_text("minutes")
+
+
+def test_an_exported_conversation_has_the_bibliography_of_a_document_that_says_enough(
+    browser: Browser, demo: App, tmp_path: Path
+):
+    file = tmp_path / "granite.pdf"
+    canvas = Canvas(str(file))
+    canvas.setTitle("Granite of Gannet Point")
+    canvas.setAuthor("Ann van der Smith")
+    canvas.drawString(72, 700, "The granite of Gannet Point weighs 2.7 tonnes for each cubic metre.")
+    canvas.save()
+    with open_page(browser, demo.url) as other:
+        other.set_input_files("#documents-upload input[type=file]", file)
+        expect(other.locator("#documents-table .state")).to_have_text("ready")
+        open_tab(other, "Chat")
+        ask(other, "How much does the granite of Gannet Point weigh?")
+        expect(other.locator("#chat-transcript .turn[data-turn-id]")).to_contain_text("2.7 tonnes")
+        chosen = other.locator(".conversations li.chosen")
+        chosen.locator("summary").click()
+        with other.expect_download() as download:
+            chosen.get_by_role("button", name="web page", exact=True).click()
+        download.value.save_as(tmp_path / "saved.html")
+    html = (tmp_path / "saved.html").read_text(encoding="utf-8")
+    for words in ("BibTeX", "author = {van der Smith, Ann},", "title = {{Granite of Gannet Point}},", "CSL-JSON"):
+        assert words in html
 
 
 def test_the_documents_asked_about_come_back_with_the_conversation(visitor: Page):

@@ -29,11 +29,11 @@ class Item:
     gold: frozenset[tuple[str, int]]
 
 
-def arguments(description: str) -> argparse.ArgumentParser:
-    """Return a parser with the options that all benchmarks have."""
+def arguments(description: str, *, quick: str = "under 45 s") -> argparse.ArgumentParser:
+    """Return a parser with the options that all benchmarks have; quick says what --quick is or takes."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the PDFs and questions_50.jsonl")
-    parser.add_argument("--quick", action="store_true", help="under 45 s")
+    parser.add_argument("--quick", action="store_true", help=quick)
     return parser
 
 

@@ -40,7 +40,7 @@ QUICK = TrainingSettings(steps=2, batch=4, chunk=4, evaluate_every=2)
 def options(description: str) -> argparse.ArgumentParser:
     """Return a parser with the options of all trainings."""
     usual = TrainingSettings()
-    parser = arguments(description)
+    parser = arguments(description, quick="a few steps on little data, which teach nothing: some minutes")
     parser.add_argument("--models", nargs="+", choices=KINDS, default=KINDS, help="kinds of model to train")
     parser.add_argument("--steps", type=int, default=usual.steps, help="of each round")
     parser.add_argument("--learning-rate", type=float, default=usual.learning_rate)

@@ -1,8 +1,7 @@
-"""Finding by words in documents and conversations: what is found and marked, for whom, and how fast."""
+"""Finding by words in documents and conversations: what is found and marked, and for whom."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -149,27 +148,23 @@ def test_what_nobody_has_any_more_is_cleared_away(services, letter):
     assert {document_id for document_id, *_ in services.finding._texts.known()} == {only(services).id}
 
 
-# ------------------------------------------------------------ speed
+# ------------------------------------------------------------ many
 
 
-def test_20_documents_of_100_pages_and_500_turns_are_searched_in_less_than_a_third_of_a_second(services):
-    words, added_at = [f"word{n} pump{n % 7} heat" for n in range(100)], only(services).added_at
+def test_documents_and_answers_beyond_those_shown_are_counted(services):
+    added_at = only(services).added_at
     with store_of(services) as store:
-        for n in range(20):
+        for n in range(12):
             key = f"{n:064x}"
-            pages = [Page(key, p, str(p), 595, 842, " ".join(words) + f" page{p}") for p in range(1, 101)]
-            document = Document(key, f"Report {n}", f"r{n}.pdf", 100, added_at, LOCAL_OWNER)
+            pages = [Page(key, p, str(p), 595, 842, f"heat of pump {p}") for p in range(1, 8)]
+            document = Document(key, f"Report {n}", f"r{n}.pdf", len(pages), added_at, LOCAL_OWNER)
             store.documents.add(document, name_of(LITERAL.extraction), pages)
         conversation = store.conversations.create(LOCAL_OWNER, "Talk")
-        for n in range(500):
-            turn = Turn(f"t{n}", 0, f"What of word{n % 100}?", "", Answer("The pump heats. " * 40))
+        for n in range(30):
+            turn = Turn(f"t{n}", 0, f"What of pump {n}?", "", Answer("The pump heats."))
             store.conversations.append_turn(LOCAL_OWNER, conversation.id, turn)
-    services.finding.find(LOCAL_OWNER, "heat")  # what was added behind the program's back is put in
-    for query in ("heat", "word7 pump", '"word1 pump1"'):
-        seconds = []
-        for _ in range(3):
-            began = time.process_time()  # what others do on this machine does not count
-            found = services.finding.find(LOCAL_OWNER, query)
-            seconds.append(time.process_time() - began)
-        assert len(found.documents) + found.more_documents == 20 + (query == "heat")
-        assert min(seconds) < 0.3, query
+    found = services.finding.find(LOCAL_OWNER, "pump heat")
+    assert len(found.documents) + found.more_documents == 13
+    assert {len(one.pages) + one.more for one in found.documents if one.id.startswith("0000")} == {7}
+    (talk,) = [one for one in found.conversations if whole(one.title) == "Talk"]
+    assert len(talk.turns) + talk.more == 30

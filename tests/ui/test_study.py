@@ -196,6 +196,7 @@ def test_a_choice_that_was_not_saved_outlives_the_page(browser: Browser, app: Ap
     page.goto(app.url)
     open_tab(page, "Annotate")
     sign_in(page, "Ben")
+    page.keyboard.press("y")
     expect(pressed(page, "1")).to_have_count(1)
     before = kept(app, "Ben")
     context.route(SENT, lambda route: route.abort())
@@ -262,12 +263,13 @@ def test_where_people_differ_it_is_decided_without_names(page: Page) -> None:
         page.keyboard.press("Enter")
         expect(item.locator(".question", has_text=asked).last).to_be_hidden()
     page.locator("#annotate-sign-out").click()
+    expect(page.locator("#annotate-sign-out")).to_be_hidden()  # the agreement is there before
     expect(page.locator("#annotate-results table.agreement")).to_be_visible()
     page.locator("#annotate-results .passage").first.click()
     dispute = page.locator("#annotate-dispute")
     expect(dispute).to_contain_text("1 said correct")
     for place in (dispute, page.locator("#annotate-results")):
-        assert not re.search("Ada|Ben", place.inner_text())
+        expect(place).not_to_contain_text(re.compile("Ada|Ben"))
     dispute.locator("[name=reason]").first.fill("page 3 says so")
     dispute.locator("[name=category]").first.select_option("reading")
     dispute.locator("[data-criterion=answer][data-value='0']").click()

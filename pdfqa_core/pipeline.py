@@ -28,12 +28,14 @@ class Planned:
     """What was found for a question that one search does not answer, and who reads it.
 
     `judged`: whether the passages may turn out not to answer it. `notes` are for the user: what was searched for.
+    `called` is what the document is called, where the question names one.
     """
 
     hits: tuple[Hit, ...]
     reader: Reader
     judged: bool = True
     notes: tuple[str, ...] = ()
+    called: str = ""
 
 
 Plan = Callable[[str, Query, int], Planned | None]
@@ -117,7 +119,9 @@ def ask(
     found = None
     asked = judge if anyway is None and (planned is None or planned.judged) else None
     if asked is not None and hits and not is_set(stop):
-        found = yield from asked.judge(standalone, hits, stop=stop)
+        found = yield from asked.judge(
+            standalone, hits, called=planned.called if planned is not None else "", stop=stop
+        )
         seconds["judge"] = time.perf_counter() - since
     if is_set(stop):
         yield done(_judged(Answer(""), hits, found))

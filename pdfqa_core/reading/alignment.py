@@ -17,9 +17,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from pdfqa_core.languages import ENGLISH, STOP_WORDS, snowball_stem, stop_words
-from pdfqa_core.reading.facts import Fact, facts, in_scale, scales
+from pdfqa_core.reading.facts import Fact, facts, in_scale, name_words, scales
 from pdfqa_core.reading.tables import without_notes
-from pdfqa_core.text import bare, bare_terms, sentences
+from pdfqa_core.text import bare, sentences
 
 REACH = 5.0  # words: at this distance from a fact a word counts half
 BESIDE = 0.3  # what a word of the sentence before or after counts
@@ -200,7 +200,7 @@ def align(
     asked = dict.fromkeys(stems(question), 1.0 if short else ASKED)
     known = frozenset(word for _, there in around for place in there for word in place.fact.words)
     own = [fact for fact in facts(sentence) if not fact.initial or fact.words <= known]
-    heads = {word for _, heading in passages for word in bare_terms(heading)}
+    heads = {word for _, heading in passages for word in name_words(heading)}
     found = []
     for fact in own:
         same = [(n, place) for n, (text, there) in enumerate(around) for place in there if _same(fact, place, text)]

@@ -13,11 +13,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import LLM, Message, StopSignal
+from pdfqa_core.reading.document_names import unnamed
 from pdfqa_core.reading.evidence import Evidence
+from pdfqa_core.reading.unmentioned import no_page_mentions
 from pdfqa_core.reading.yes_or_no import LEAST, log_odds
 from pdfqa_core.types import Hit, Progress
 
@@ -28,14 +30,19 @@ CALIBRATIONS = Path(__file__).with_name("refusal_weights.json")
 
 @dataclass(frozen=True, slots=True)
 class Answerability:
-    """`confidence` in 0..1 that the passages answer the question, made of `signals`; `notes` are for the user."""
+    """`confidence` in 0..1 that the passages answer the question, made of `signals`; `notes` are for the user.
+
+    Without signals the notes say why it is 0.
+    """
 
     confidence: float
     signals: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def reason(self, threshold: float) -> str:
-        """Return the numbers behind a refusal, in words."""
+        """Return the numbers behind a refusal, or what stands in their place, in words."""
+        if not self.signals and self.notes:
+            return " ".join(self.notes)
         parts = [f"{words} {self.signals[name]:.2f}" for name, words in _SIGNALS.items() if name in self.signals]
         made_of = f", from {' and '.join(parts)}" if len(parts) > 1 else ""
         return (
@@ -121,25 +128,42 @@ def probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-max(-700.0, log_odds)))
 
 
+Unmentioned: TypeAlias = Callable[[str], Sequence[str]]
+
+
+def all_mentioned(question: str) -> Sequence[str]:
+    """Return no name, as of a question all of whose names some page mentions."""
+    return ()
+
+
 class Judge:
     """Judges by `refusal`: "retrieval", "model" or "combined".
 
     `retrieval` gives the retrieval confidence in 0..1. It counts alone where the `reader` has no model, where the model
-    cannot tell (see `Calibration`), and where its engine gives no probabilities.
+    cannot tell (see `Calibration`), and where its engine gives no probabilities. `unmentioned` gives the names of a
+    question that no page mentions: where there are some, nothing answers it.
     """
 
     def __init__(
-        self, refusal: str, retrieval: Callable[[str, Sequence[Hit]], float], reader: Asking | None = None
-    ) -> None:
+        self, refusal: str, retrieval: Callable[[str, Sequence[Hit]], float], reader: Asking | None = None,
+        unmentioned: Unmentioned = all_mentioned,
+    ) -> None:  # fmt: skip
         self.refusal = refusal
         self.retrieval = retrieval
         self.reader = reader if refusal != RETRIEVAL else None
+        self.unmentioned = unmentioned
 
     def judge(
-        self, question: str, hits: Sequence[Hit], *, stop: StopSignal | None = None
+        self, question: str, hits: Sequence[Hit], *, called: str = "", stop: StopSignal | None = None
     ) -> Generator[Progress, None, Answerability]:
-        """Yield Progress, return the judgement; one that was stopped has no signals."""
-        found = self.retrieval(question, hits)
+        """Yield Progress, return the judgement; one that was stopped has no signals.
+
+        Where the question names its document, which is `called` so, the search is judged without the words for it: the
+        document's pages need not have them, or with them if that is better.
+        """
+        if names := self.unmentioned(question):
+            return Answerability(0.0, notes=(no_page_mentions(names),))
+        found = max(self.retrieval(one, hits) for one in {question, unnamed(question, called) if called else question})
         alone = Answerability(found, {RETRIEVAL: found})
         if self.reader is None:
             return alone

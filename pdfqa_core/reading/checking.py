@@ -15,7 +15,7 @@ from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import Aligned, align, stem, stems
 from pdfqa_core.reading.extremes import Extreme, first_extreme
-from pdfqa_core.reading.facts import scales
+from pdfqa_core.reading.facts import Fact, name_words, scales
 from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
@@ -71,13 +71,17 @@ class Checker:
 
     `supported` is the probability (0..1) that a careful reader of the passages agrees with a sentence, from which on it
     counts as supported; `partly` the match (0..1) with a quote from which on it is cited. `meaning` adds the similarity
-    of vectors to that of words.
+    of vectors to that of words. `called` are words for the one document that all passages are of ("Q2 2023", "latest
+    report"), which its pages need not have.
     """
 
-    def __init__(self, *, meaning: Meaning | None = None, supported: float = SUPPORTED, partly: float = PARTLY) -> None:
+    def __init__(
+        self, *, meaning: Meaning | None = None, supported: float = SUPPORTED, partly: float = PARTLY, called: str = ""
+    ) -> None:
         self.meaning = meaning
         self.supported = supported
         self.partly = partly
+        self.called = called.replace("_", " ")
 
     def check(
         self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = (), question: str = "", *,
@@ -111,6 +115,7 @@ class Checker:
             own = _own(sentence)
             known_too = [(cell[1].words, "")] if cell is not None and cell[1].said_by(own) else []
             aligned = align(own, [*passages, *known_too], question, short=short) if english else []
+            aligned = [one for one in aligned if one.own is not None or not self._names_document(one.fact, passages)]
             fitting = [_in_row(found, hits, aligned, own) for found in (single if short else matches)]
             if known_too:
                 fitting = [replace(found, row=1.0) if _of_row(found, hits, cell) else found for found in fitting]
@@ -167,13 +172,20 @@ class Checker:
         )
         if rivalled or misordered(sentence) or sets_against(sentence) or exchanged(sentence, best.quote.text):
             return Support.PARTLY
-        said, quote = [*passages], best.quote.text
+        said, quote = [*passages, (self.called, "")], best.quote.text
         if cell is not None:
             said, quote = [*said, (cell.words, "")], f"{quote} {cell.words}"
         if claimed(sentence) and _asked_else(sentence, said, question):
             return Support.PARTLY
         found = signs(sentence, quote, aligned, said, question)
         return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
+
+    def _names_document(self, fact: Fact, passages: Sequence[tuple[str, str]]) -> bool:
+        """Return whether a name has a word for the document, and none that neither it nor the passages have."""
+        called = name_words(self.called)
+        if fact.kind != "name" or not fact.words & called:
+            return False
+        return fact.words <= called.union(*(name_words(f"{heading} {text}") for text, heading in passages))
 
     @staticmethod
     def _best(matches: Sequence[Match], named: frozenset[int], news: frozenset[str]) -> list[Match]:

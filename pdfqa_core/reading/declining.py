@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pdfqa_core.reading.unmentioned import UNMENTIONED
 from pdfqa_core.text import sentences
 from pdfqa_core.types import Answer
 
@@ -38,5 +39,7 @@ def declines(reply: str) -> bool:
 
 
 def refusal_words(answer: Answer) -> str:
-    """Return what is shown instead of an answer: that none was found, or why nothing was searched."""
-    return NOT_ANSWERED if answer.hits else " ".join(answer.notes) or NOT_ANSWERED
+    """Return what is shown instead of an answer: that none was found, what no page mentions, or why none was sought."""
+    if not answer.hits:
+        return " ".join(answer.notes) or NOT_ANSWERED
+    return " ".join((NOT_ANSWERED, *(one for one in answer.notes if one.startswith(UNMENTIONED))))

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
+from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading.numbers import MONTHS
 from pdfqa_core.text import content_terms, terms
 
@@ -25,6 +26,13 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"\w+(?:[’']\w+)?")
+# Where names have been taken out: with the article and preposition before them, and "report" or "10-Q" behind.
+_GAP = re.compile(
+    r"(?:\b(?:in|for|from|of|as reported in)\s+)?(?:\b(?:the|its|their|this)\s+)?(?:\0(?:\s+of)?\s*)+"
+    rf"(?:\b(?:{_SERIES})\b)?",
+    re.IGNORECASE,
+)
 
 
 def named(text: str, names: Mapping[str, str], least: int = 2) -> tuple[str, ...]:
@@ -39,7 +47,7 @@ def asked_about(text: str, names: Mapping[str, str], least: int = 2) -> str:
     All words of names that the question has are its, at least so many, and no other document has them all; words that
     only its name has are in the question together or not at all: "Northwind Health" is not "Northwind Health Plus".
     """
-    asked = naming(_QUARTER.sub(lambda found: f"q{_QUARTERS.index(found[1].lower()) + 1}", text))
+    asked = naming(_QUARTER.sub(_short, text))
     own = {one: naming(words) for one, words in names.items()}
     shared = {one: words & asked for one, words in own.items()}
     for one, words in shared.items():
@@ -66,6 +74,27 @@ def newest(text: str, names: Mapping[str, str]) -> str:
             series[rest][period] = one
     found = [periods for periods in series.values() if len(periods) > 1]
     return found[0][max(found[0])] if len(found) == 1 else ""
+
+
+def unnamed(question: str, names: str) -> str:
+    """Return a question without the words that name its document, which has these `names`; as it is if none are left.
+
+    "What was net income in the latest 10-Q report?" and "What was net income in Q2 2023?" both ask for net income: the
+    document's pages need not say how it is called.
+    """
+    called = naming(names)
+    marked = _NEWEST.sub("\0", _QUARTER.sub(lambda found: _left(found[0], {_short(found)} <= called), question))
+    marked = _WORD.sub(lambda found: _left(found[0], bool(naming(found[0])) and naming(found[0]) <= called), marked)
+    short = re.sub(r"\s+(?=[,.?!])", "", " ".join(_GAP.sub(" ", marked).split())).lstrip(", ")
+    return question if set(terms(short)) <= STOP_WORDS else short
+
+
+def _left(text: str, named: bool) -> str:
+    return "\0" if named else text
+
+
+def _short(quarter: re.Match[str]) -> str:
+    return f"q{_QUARTERS.index(quarter[1].lower()) + 1}"
 
 
 def _period(name: str) -> tuple[tuple[int, ...], frozenset[str]]:

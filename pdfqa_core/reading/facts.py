@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -42,7 +43,7 @@ _SPELLINGS = {
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _ORDINAL = re.compile(rf"(?<!per )(?<!at )\b(?:{'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _IN_SCALE = re.compile(r"\b(?:in|of|\$|US\$|€|£)[\s/]*(thousand|million|billion)s?\b|[$€£’']0{3}\b", re.IGNORECASE)
-_BEGINS = re.compile(r"(?:^|[.!?:|\n•“\"(]\s*)$")  # before the first word of a sentence, a line or a cell
+_BEGINS = re.compile(r"(?:^|[.!?:|\n•*“\"(]\s*)$")  # before the first word of a sentence, a line or a cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,23 @@ def facts(text: str) -> list[Fact]:
         start, end = match.span()
         initial = False
         if _BEGINS.search(text, max(0, start - 3), start):
-            first = re.match(r"\S+\s*", match[0])
+            first = re.match(r"\S+\s*", text[start:end])
             if first and first[0].strip().casefold() in STOP_WORDS:
                 start += first.end()
             else:
-                initial = first is not None and first.end() == len(match[0]) and match[0][1:].islower()
-        if end - start > 1 and free(start, end) and not _UNIT.fullmatch(text, start, end):
-            found.append(Fact(start, end, "name", words=frozenset(bare_terms(text[start:end])), initial=initial))
+                initial = first is not None and first.end() == end - start and text[start + 1 : end].islower()
+        said = text[start:end]
+        alone = said.istitle() and said.casefold() in STOP_WORDS  # "The", not "US"
+        if end - start > 1 and not alone and free(start, end) and not _UNIT.fullmatch(text, start, end):
+            found.append(Fact(start, end, "name", words=name_words(said), initial=initial))
     return sorted(found, key=lambda fact: fact.start)
+
+
+def name_words(text: str) -> frozenset[str]:
+    """Return the words of a name, however they are written: without possessive, accents and full stops."""
+    plain = unicodedata.normalize("NFD", text.replace(".", ""))
+    words = bare_terms("".join(letter for letter in plain if not unicodedata.combining(letter)))
+    return frozenset(words)
 
 
 def _date(match: re.Match[str]) -> tuple[int, int, int]:

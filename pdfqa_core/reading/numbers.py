@@ -1,4 +1,7 @@
-"""Numbers in text by what they are worth: "1,000", "$1,000.00" and "a thousand" are one, "20 %" is not "20"."""
+"""Numbers in text by what they are worth: "1,000", "$1,000.00" and "a thousand" are one, "20 %" is not "20".
+
+The names of forms, such as 10-Q, have none.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ MONTHS = (
 _SMALL = "|".join(_WORDS)
 _SCALE = "|".join(SCALES)
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st|nd|rd|th)?(?:\s+(?P<scale>{_SCALE})\b)?"
+    r"(?<![\w.])(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?!(?-i:\d|-[FKQ]s?\b))"  # no "10-Q", "8-K"
+    rf"(?:st|nd|rd|th)?(?:\s+(?P<scale>{_SCALE})\b)?"
     rf"|\b(?P<words>(?:(?:{_SMALL})|an?(?=\s+(?:{_SCALE})\b))(?:[\s-]+(?:and\s+)?(?:{_SMALL}|{_SCALE})\b)*)\b",
     re.IGNORECASE,
 )

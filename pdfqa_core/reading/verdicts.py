@@ -15,8 +15,7 @@ from itertools import pairwise
 
 from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading.alignment import Aligned, stem, stems
-from pdfqa_core.reading.facts import Fact, facts
-from pdfqa_core.text import bare_terms
+from pdfqa_core.reading.facts import Fact, facts, name_words
 
 COPIED = 0.8  # how like its quote (of 1) a sentence is that was copied from it
 WIDEST = 0.5  # margins beyond this say nothing more
@@ -90,13 +89,13 @@ def signs(
     sentence: str, quote: str, aligned: Sequence[Aligned], passages: Sequence[tuple[str, str]], question: str = ""
 ) -> Signs:
     """Return the signs of a sentence whose facts were aligned with the (text, heading) of the passages."""
-    asked = set(bare_terms(question))
+    asked = name_words(question)
     said = stems(sentence)
     there = {word for text, heading in passages for word in stems(f"{heading} {text}")}
     numbers = [one for one in aligned if one.fact.kind != "name"]
     names = [one for one in aligned if one.fact.kind == "name"]
     own = [one for one in names if not one.fact.words <= asked]
-    quoted, quoted_terms = facts(quote), set(bare_terms(quote))
+    quoted, quoted_terms = facts(quote), name_words(quote)
     negated, negated_there = _negated(sentence), _negated(quote)
     mine, theirs = set(stems(sentence)), set(stems(quote))
     turned, unsaid = _opposites(sentence, quote)
@@ -127,7 +126,7 @@ def _quoted(aligned: Aligned, quote: str) -> dict[str, float]:
     return {text: match for text, match in aligned.rivals.items() if text in quote}
 
 
-def _in(name: Aligned, quoted: Sequence[Fact], quoted_terms: set[str]) -> bool:
+def _in(name: Aligned, quoted: Sequence[Fact], quoted_terms: frozenset[str]) -> bool:
     """Return whether a name stands in the quote, or names the column of its row."""
     named = name.home is not None and name.home.names and not name.rivals
     return named or name.fact.words <= quoted_terms or any(name.fact.same(other) for other in quoted)
@@ -200,7 +199,7 @@ def exchanged(sentence: str, quote: str) -> bool:
     for kind, a, b, c, d in blocks:
         ours, theirs = {word.casefold() for word in said[a:b]}, [word.casefold() for word in there[c:d]]
         capital = any(word[:1].isupper() for word in there[c:d]) and not STOP_WORDS & set(theirs)
-        if kind == "replace" and capital and ours & names and not ours & names & set(bare_terms(quote)):
+        if kind == "replace" and capital and ours & names and not ours & names & name_words(quote):
             return True
     return False
 

@@ -62,6 +62,7 @@ class _Source:
     language: str = ENGLISH
     passages: int | None = None
     note: str = ""
+    unmentioned: answerability.Unmentioned = answerability.all_mentioned
 
 
 def _sampling(llm: LLMSettings) -> Sampling:
@@ -128,11 +129,12 @@ class AnswerService:
         return entry(llm.model).reader if known else OWN_WORDS
 
     def _reader(
-        self, settings: Settings, kind: Kind = Kind.ORDINARY, titles: Mapping[str, str] | None = None
+        self, settings: Settings, kind: Kind = Kind.ORDINARY, titles: Mapping[str, str] | None = None, called: str = ""
     ) -> tuple[Reader, str, tuple[str, ...]]:
         """Return the reader for a kind of question about documents of these titles, and the name of the chosen reader.
 
-        Where there is no model it is the extractive one, and a note says why.
+        `called` is what the one document is called that the question names. Where there is no model the reader is the
+        extractive one, and a note says why.
         """
         reading, llm = settings.reading, settings.llm
         suited = profile(llm.engine, llm.model, llm.threads or physical_cores(), llm.gpu_layers)
@@ -140,7 +142,7 @@ class AnswerService:
             "passages": reading.passages or suited.passages, "prompt_tokens": reading.prompt_tokens or suited.tokens,
             "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "unsupported": reading.unsupported,
             "sampling": _sampling(llm), "type_of": None if reading.question_type == "auto" else reading.question_type,
-            "instruction": reading.instruction, "checker": self._checker(settings),
+            "instruction": reading.instruction, "checker": self._checker(settings, called),
         }  # fmt: skip
         reader, name, why = self._made(
             readers, self.reader_name(settings), kinds.parameters(kind, offered), "extractive"
@@ -149,11 +151,16 @@ class AnswerService:
         note = f"Answered word for word from the passages, because there is no language model: {why}"
         return reader, name, (note,) if why else ()
 
-    def _checker(self, settings: Settings) -> Checker:
-        """Return what compares answers with passages: by meaning too where the retriever has an encoder."""
+    def _checker(self, settings: Settings, called: str = "") -> Checker:
+        """Return what compares answers with passages: by meaning too where the retriever has an encoder.
+
+        `called`: words for the document that they are all of.
+        """
         reading = settings.reading
         meaning = self._meaning(settings) if reading.check_meaning else None
-        return Checker(meaning=meaning, supported=reading.citation_threshold, partly=reading.partly_threshold)
+        return Checker(
+            meaning=meaning, supported=reading.citation_threshold, partly=reading.partly_threshold, called=called
+        )
 
     def _meaning(self, settings: Settings) -> Meaning | None:
         """Return the vectors of texts that questions and answers share; None where the retriever has no encoder."""
@@ -164,7 +171,9 @@ class AnswerService:
         with self._lock:
             return self._meanings.setdefault(key, Meaning(encoder.encode))
 
-    def _judge(self, settings: Settings, reader: Reader) -> answerability.Judge | None:
+    def _judge(
+        self, settings: Settings, reader: Reader, unmentioned: answerability.Unmentioned = answerability.all_mentioned
+    ) -> answerability.Judge | None:
         """Return what decides before reading whether the evidence answers the question; None: nothing does.
 
         Sentences are compared by meaning with the bundled encoder only: the confidence is calibrated on its cosines.
@@ -177,7 +186,7 @@ class AnswerService:
         vectors = meaning.vectors if meaning is not None else None
         retrieval = partial(confidence, vectors=vectors, language=settings.retrieval.language)
         asked: Any = reader if reader.llm is not None else None
-        return answerability.Judge(refusal, retrieval, asked)
+        return answerability.Judge(refusal, retrieval, asked, unmentioned)
 
     def rewriter(self, settings: Settings, language: str = ENGLISH) -> tuple[Rewriter, str]:
         """Return the rewriter of the settings for a language; where there is no model the concatenation one and why."""
@@ -319,7 +328,8 @@ class AnswerService:
         turns = settings.conversation.turns
         yield from ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=source.find, plan=source.plan, judge=self._judge(settings, reader), k=settings.retrieval.k,
+            retrieve=source.find, plan=source.plan, judge=self._judge(settings, reader, source.unmentioned),
+            k=settings.retrieval.k,
             threshold=settings.reading.confidence_threshold,
             anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
             nearest=partial(nearest_sentence, meaning=checker.meaning), passages=source.passages, note=source.note,
@@ -334,15 +344,18 @@ class AnswerService:
             self._preparation.want(asked.owner, settings, asked.document_ids)
             draft.notes += (by_words,)
         corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
-        planner = kinds.Planner(
-            corpus, settings, lambda kind: self._reader(settings, kind, corpus.titles)[0], self._meaning(settings)
-        )
+
+        def reader(kind: Kind, called: str) -> Reader:
+            return self._reader(settings, kind, corpus.titles, called)[0]
+
+        planner = kinds.Planner(corpus, settings, reader, self._meaning(settings))
         words = self._indexes.respelt(index, asked.question, settings)
         return _Source(
             planner.retrieve, planner.plan,
             self._indexes.language(index, asked.question, settings, asked.document_ids),
             len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None)),
             f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
+            lambda question: self._indexes.unmentioned(index, question, settings),
         )  # fmt: skip
 
     def _store(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:

@@ -20,6 +20,7 @@ from pdfqa_core.chunking import Chunking, with_headings
 from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
+from pdfqa_core.reading.unmentioned import unmentioned
 from pdfqa_core.retrieval import (
     AUTO_LANGUAGE,
     Embedding,
@@ -380,6 +381,12 @@ class IndexService:
             return spelling.corrections(text)
         except ModelError:  # no bundled encoder, and so nothing that tells words from misspelt ones
             return {}
+
+    def unmentioned(self, index: SearchIndex, question: str, settings: Settings) -> tuple[str, ...]:
+        """Return the names of an English question that no passage of the index has, in any spelling."""
+        if self.language(index, question, settings) != languages.ENGLISH:
+            return ()
+        return unmentioned(question, index.passages_by_term, self.respelt(index, question, settings))
 
     def search_in(
         self, index: SearchIndex, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,

@@ -10,7 +10,7 @@ from pdfqa_core import plans
 from pdfqa_core.interfaces import Reader
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.pipeline import Planned
-from pdfqa_core.reading.document_names import asked_about, newest
+from pdfqa_core.reading.document_names import asked_about, newest, unnamed
 from pdfqa_core.reading.kinds import Kind, recognised
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.overview import OverviewReader
@@ -21,6 +21,7 @@ from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.settings import Settings
+from pdfqa_core.text import terms
 from pdfqa_core.types import Hit, Page, Query
 
 COMPARED = 4  # passages of a comparison that are read at least
@@ -121,10 +122,13 @@ class Scope:
 
 
 class Planner:
-    """Finds passages for one question and says who reads them. `reader` makes the reader of a kind."""
+    """Finds passages for one question and says who reads them.
+
+    `reader` makes the reader of a kind of question about the document that is called so ("": about any).
+    """
 
     def __init__(
-        self, corpus: plans.Corpus, settings: Settings, reader: Callable[[Kind], Reader], meaning: Meaning | None
+        self, corpus: plans.Corpus, settings: Settings, reader: Callable[[Kind, str], Reader], meaning: Meaning | None
     ) -> None:
         self._corpus = corpus
         self._settings = settings
@@ -152,7 +156,7 @@ class Planner:
         if request.kind is Kind.ORDINARY:
             return self._in_one(question, query, k)
         found = plans.found(request, query, k, self._corpus)
-        return Planned(found.hits, self._reader(found.kind), found.kind is not Kind.SUMMARY, found.notes)
+        return Planned(found.hits, self._reader(found.kind, ""), found.kind is not Kind.SUMMARY, found.notes)
 
     def _in_one(self, question: str, query: Query, k: int) -> Planned | None:
         """Return what the one document that the question names has; None if it names none, or that has nothing."""
@@ -162,5 +166,8 @@ class Planner:
                 for names in (corpus.files, corpus.titles):
                     if (one := which(text, names)) and (hits := self.retrieve(query, k, (one,))):
                         note = f"Searched in “{corpus.called(one)}”, {why}."
-                        return Planned(tuple(hits), self._reader(Kind.ORDINARY), notes=(note,))
+                        names_of = corpus.names[one]
+                        asked = " ".join(set(terms(query.text)) - set(terms(unnamed(query.text, names_of))))
+                        reader = self._reader(Kind.ORDINARY, f"{names_of} {asked}")
+                        return Planned(tuple(hits), reader, notes=(note,), called=names_of)
         return None

@@ -38,6 +38,29 @@ def test_retrieval_asks_no_model(fake_llm):
     assert fake_llm.history == []
 
 
+def test_a_name_that_no_page_mentions_asks_nobody(fake_llm):
+    judge = Judge("combined", lambda q, h: 0.9, GenerativeReader(fake_llm), lambda question: ("Tesla",))
+    found, seen = judged(judge)
+    assert found == Answerability(0.0, notes=("No page mentions “Tesla”.",))
+    assert found.reason(0.35) == "No page mentions “Tesla”."
+    assert seen == []
+    assert fake_llm.history == []
+
+
+def test_the_name_of_its_document_does_not_count_against_a_question():
+    asked = []
+
+    def retrieval(question, found):
+        asked.append(question)
+        return 0.3 if "2023" in question else 0.6
+
+    steps = Judge("retrieval", retrieval).judge("What was net income in Q3 2023?", FOUND, called="2023_Q3_ACME")
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value == Answerability(0.6, {"retrieval": 0.6})
+    assert sorted(asked) == ["What was net income in Q3 2023?", "What was net income?"]
+
+
 def test_the_model_alone_is_calibrated(fake_llm):
     fake_llm.decide({"Yes": 0.9, "No": 0.1})
     found, seen = judged(Judge("model", lambda q, h: 0.0, GenerativeReader(fake_llm)))

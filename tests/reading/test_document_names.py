@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.reading.document_names import asked_about, newest
+from pdfqa_core.reading.document_names import asked_about, newest, unnamed
 
 FILINGS = {"a": "2022_Q3_ACME", "b": "2023_Q1_ACME", "c": "2023_Q2_ACME", "d": "2023_Q3_ACME"}
 PLAN_FILES = {"standard": "Acme_Standard_Benefits", "plus": "Acme_Health_Plus_Benefits", "roles": "role_library"}
@@ -55,3 +55,17 @@ SPELLED = {"a": "Newsletter May 2024", "b": "Newsletter October 2024", "c": "New
 )
 def test_the_newest_document_of_a_series_is_found(names, question, document):
     assert newest(question, names) == document
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("What was net income in the latest 10-Q report?", "What was net income?"),
+        ("In the third quarter of 2023, what was net income?", "what was net income?"),
+        ("Did it report a loss in its Q3 2023 10-Q, and why?", "Did it report a loss, and why?"),
+        ("What was net income in Q2 2023?", "What was net income in Q2?"),  # another quarter is no name of this one
+        ("What is in Q3 2023?", "What is in Q3 2023?"),
+    ],
+)
+def test_a_question_without_the_words_that_name_its_document(question, short):
+    assert unnamed(question, "2023_Q3_ACME") == short

@@ -22,6 +22,12 @@ def test_a_capital_at_the_beginning_makes_no_name_but_one_inside_does(first, ini
     assert (name.kind, name.initial) == ("name", initial)
 
 
+def test_a_stop_word_with_a_capital_is_no_name():
+    assert kinds("In 2013 -- 14 The farms of the US grew. * Hidden costs fell.") == [
+        ("2013", "date"), ("14", "number"), ("US", "name"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same", "rivals"),
     [
@@ -29,6 +35,7 @@ def test_a_capital_at_the_beginning_makes_no_name_but_one_inside_does(first, ini
         ("in June", "in 2019", False, False), ("12 months", "12 weeks", False, True),
         ("12 months", "12", True, False), ("12 %", "12", False, False), ("1.2 million", "1,200,000", True, False),
         ("of Contoso", "of Contoso Ltd", True, False), ("of Contoso", "of Northwind", False, True),
+        ("of the U.S", "of the US", True, False), ("of Khloe's", "of Khloé", True, False),
     ],
 )  # fmt: skip
 def test_which_facts_are_the_same(one, other, same, rivals):

@@ -46,3 +46,8 @@ def test_huge_and_odd_input():
     assert numbers("") == []
     assert numbers("9" * 400)[0].value == float("inf")
     assert len(numbers("1,2,3 ٣ ½ " * 50)) > 0
+
+
+def test_names_of_forms_are_no_numbers():
+    text = "The 10-Q, the 8-K and two 10-Ks name a 12-month plan."
+    assert [text[number.start : number.end] for number in numbers(text)] == ["two", "12"]

@@ -6,6 +6,7 @@ import pytest
 
 from pdfqa_core.pipeline import ANSWERED_ANYWAY, NOTHING_TO_SEARCH
 from pdfqa_core.reading import ExtractiveReader
+from pdfqa_core.reading.declining import NOT_ANSWERED, refusal_words
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.collections import ALL_GONE, SOME_GONE
 from pdfqa_core.types import Document
@@ -15,7 +16,7 @@ from tests.serving_fakes import QUESTIONS
 SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
 
 NEEDED = {"confidence_threshold": 0.4}
-UNKNOWN = "Who won the football match against Manchester?"
+UNKNOWN = "Who won the football match against manchester?"
 
 
 def answered(services, question, settings, **reading):
@@ -33,6 +34,16 @@ def test_the_search_lets_a_known_question_through_and_turns_another_away(open_se
     kept = services.conversations.list(LOCAL_OWNER)
     stored = [services.conversations.get(LOCAL_OWNER, one.id).turns[0].answer for one in kept]
     assert unknown.signals in [answer.signals for answer in stored]
+
+
+def test_a_question_about_a_name_that_no_page_has_is_refused_with_the_name(open_services):
+    services = open_services(LITERAL)
+    refused = answered(services, "How often does Siemens read the meters?", LITERAL)
+    assert refused.refused
+    assert refusal_words(refused) == f"{NOT_ANSWERED} No page mentions “Siemens”."
+    assert refused.nearest is not None
+    never = LITERAL.changed("reading", confidence_threshold=0)
+    assert not stored_of(asked(services, "How often does Siemens read the meters?", never)).turn.answer.refused
 
 
 def test_a_refusal_says_that_only_some_documents_were_searched(open_services, letter):

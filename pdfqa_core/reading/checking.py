@@ -220,8 +220,8 @@ def is_statement(sentence: str, question: str = "") -> bool:
     """Return whether a sentence says something by itself: no heading, question, "Yes." or echo of the question does."""
     if sentence.rstrip().endswith((":", "?")) or _VERDICT.match(sentence):
         return False
-    said = set(terms(sentence))
-    return bool(said) and not said <= set(terms(question))
+    said, asked = ({stem(term) for term in terms(text)} for text in (sentence, question))
+    return bool(said) and not said <= asked
 
 
 def _asked_else(sentence: str, passages: Sequence[tuple[str, str]], question: str) -> bool:

@@ -51,9 +51,9 @@ class TableRows:
         """Return the passage with the row whose label the question has as a whole, and most of whose words it shares.
 
         Labels may be abbreviated: R&D is "Research and development"; "net" and the like may be missing in a question.
-        Only of these documents (none given: of all). None where no such row has LEAST of the question's words around it,
-        those of time and amount aside, and for questions that ask for no value. A question for the largest or smallest
-        value finds the table that has it.
+        Only of these documents (none given: of all). None where no such row has LEAST of the question's words around
+        it, those of time and amount aside, and for questions that ask for no value. A question for the largest or
+        smallest value finds the table that has it.
         """
         here = [one for one in self._passages if not document_ids or one.document_id in document_ids]
         if (compared := first_extreme(question, here)) is not None:

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from pdfqa_core.languages import STOP_WORDS
-from pdfqa_core.reading.alignment import Aligned, stem, stems
+from pdfqa_core.reading.alignment import Aligned, by_distance, stem, stems
 from pdfqa_core.reading.facts import Fact, facts, name_words
 
 COPIED = 0.8  # how like its quote (of 1) a sentence is that was copied from it
@@ -143,17 +143,30 @@ def _negated(text: str) -> set[str]:
 
 
 def _opposites(sentence: str, quote: str) -> tuple[bool, int]:
-    """Return whether the quote has the opposite of a word of the sentence, and how many such words it has not."""
+    """Return whether the quote has the opposite of a word of the sentence, and how many such words it has not.
+
+    Of a quote with both the one whose surroundings are more like the word's in the sentence counts.
+    """
     turned, unsaid = False, 0
     for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
-        if _has(one, sentence) and not _has(one, quote):
-            unsaid += 1
-            turned = turned or _has(other, quote)
+        if not (said := _places(one, sentence)):
+            continue
+        same, opposite = _places(one, quote), _places(other, quote)
+        unsaid += not same
+        turned = turned or bool(opposite and _likeness(opposite, said) > _likeness(same, said))
     return turned, unsaid
 
 
-def _has(words: str, text: str) -> bool:
-    return re.search(rf"\b{words}\b", text, re.IGNORECASE) is not None
+def _places(words: str, text: str) -> list[dict[str, float]]:
+    """Return for each place of the words how near the stems of the text are to it."""
+    found = re.finditer(rf"\b{words}\b", text, re.IGNORECASE)
+    return [by_distance(text, Fact(*match.span(), "name"), 0, len(text)) for match in found]
+
+
+def _likeness(places: Sequence[Mapping[str, float]], said: Sequence[Mapping[str, float]]) -> float:
+    """Return the most that what is near one of the places is near one of the others too; -1 without places."""
+    shared = (sum(near * one.get(word, 0.0) for word, near in other.items()) for one in places for other in said)
+    return max(shared, default=-1.0)
 
 
 def misordered(sentence: str) -> bool:

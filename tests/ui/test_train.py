@@ -6,9 +6,11 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import TimeoutError as TooLate
 
 from tests.retrieval.tiny_models import sentence_transformer
 from tests.ui.serving import WAIT, App, open_page, open_tab, running
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.browser
 pytest.importorskip("sentence_transformers")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def training(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """The app with a folder of models of its own."""
     folder = tmp_path_factory.mktemp("training")
@@ -108,8 +110,9 @@ def _train(page: Page, base: str) -> None:
     page.reload()
     step(page, "train")
     expect(page.locator("#train-curves figcaption").first).to_contain_text("Loss:")
-    if page.locator("button#train-stop").is_visible():  # a quick machine may be done before
-        page.locator("button#train-stop").click()
+    if page.locator("button#train-stop").is_visible():
+        with suppress(TooLate):  # a quick machine may be done before
+            page.locator("button#train-stop").click(timeout=5_000)
         finished = page.locator("#train-live").get_by_role("button", name=re.compile("Go on|Compare before and after"))
         expect(finished.first).to_be_visible(timeout=2 * WAIT)
         if finished.first.inner_text() == "Go on":

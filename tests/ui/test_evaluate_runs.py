@@ -112,6 +112,7 @@ def test_columns_of_ones_own_are_chosen(page: Page, tmp_path) -> None:
     def choose(field: str, column: str) -> None:
         page.locator(f"#runs-column-{field} input").click()
         page.get_by_role("option", name=column, exact=True).click()
+        expect(page.get_by_role("option")).to_have_count(0)  # the list closes before another one opens
 
     choose("question", "Frage")
     choose("answer", "Antwort")

@@ -158,8 +158,8 @@ class Judge:
     ) -> Generator[Progress, None, Answerability]:
         """Yield Progress, return the judgement; one that was stopped has no signals.
 
-        Where the question names its document, which is `called` so, the search is judged without the words for it: the
-        document's pages need not have them, or with them if that is better.
+        Where the question names its document, which is `called` so, the search is judged with and without the words for
+        it, which the document's pages need not have; the better of both counts.
         """
         if names := self.unmentioned(question):
             return Answerability(0.0, notes=(no_page_mentions(names),))

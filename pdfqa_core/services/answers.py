@@ -355,7 +355,7 @@ class AnswerService:
             self._indexes.language(index, asked.question, settings, asked.document_ids),
             len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None)),
             f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
-            lambda question: self._indexes.unmentioned(index, question, settings),
+            lambda question: self._indexes.unmentioned(index, question, settings, corpus.names.values()),
         )  # fmt: skip
 
     def _store(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:

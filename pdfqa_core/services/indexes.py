@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
+from pdfqa_core.text import terms
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query
 
 LOCAL_OWNER = "local"  # the person at this computer; visitors of a demo have names of their own
@@ -382,11 +383,14 @@ class IndexService:
         except ModelError:  # no bundled encoder, and so nothing that tells words from misspelt ones
             return {}
 
-    def unmentioned(self, index: SearchIndex, question: str, settings: Settings) -> tuple[str, ...]:
-        """Return the names of an English question that no passage of the index has, in any spelling."""
+    def unmentioned(
+        self, index: SearchIndex, question: str, settings: Settings, titles: Iterable[str]
+    ) -> tuple[str, ...]:
+        """Return the names of an English question that no passage of the index and no title has, in any spelling."""
         if self.language(index, question, settings) != languages.ENGLISH:
             return ()
-        return unmentioned(question, index.passages_by_term, self.respelt(index, question, settings))
+        known = index.passages_by_term.keys() | {term for title in titles for term in terms(title.replace("_", " "))}
+        return unmentioned(question, known, self.respelt(index, question, settings))
 
     def search_in(
         self, index: SearchIndex, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,

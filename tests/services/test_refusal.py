@@ -46,6 +46,16 @@ def test_a_question_about_a_name_that_no_page_has_is_refused_with_the_name(open_
     assert not stored_of(asked(services, "How often does Siemens read the meters?", never)).turn.answer.refused
 
 
+def test_a_name_in_the_file_name_of_a_document_is_mentioned(open_services, letter, tmp_path):
+    services = open_services(LITERAL)
+    question = "How often does Siemens read the meters?"
+    assert answered(services, question, LITERAL).notes[0].startswith("No page mentions")
+    named = tmp_path / "siemens_letter.pdf"
+    named.write_bytes(letter.read_bytes())
+    list(services.documents.ingest(LOCAL_OWNER, [named]))
+    assert not any("No page mentions" in note for note in answered(services, question, LITERAL).notes)
+
+
 def test_a_refusal_says_that_only_some_documents_were_searched(open_services, letter):
     services = open_services(LITERAL)
     (added,) = [one for one in services.documents.ingest(LOCAL_OWNER, [letter]) if isinstance(one, Document)]

@@ -35,6 +35,7 @@ LADDER = (
         "json_codec",
         "csv_format",
         "background",
+        "cores",
         "streaming",
         "time_left",
         "errors",

@@ -6,8 +6,11 @@ A value is None where an item could not be scored: it is counted, never taken fo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 
+from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
 from pdfqa_core.metrics.dr import linearised
@@ -100,17 +103,17 @@ def compare(evaluation: Evaluation, *, measures: Sequence[str] = (), baseline: s
         _check_same_items(base, other)
     chosen = tuple(measures) or evaluation.measures
     clusters = _clusters(base)
+    pairs = [
+        (item_values(system, measure), None if system is base else item_values(base, measure))
+        for measure in chosen for system in (base, *others)
+    ]  # fmt: skip
+    found = iter(over_cores(partial(_cell, clusters=clusters, seed=seed), pairs))
     cells: dict[str, dict[str, Cell]] = {name: {} for name in systems}
     for measure in chosen:
-        theirs = item_values(base, measure)
-        cells[base.name][measure] = Cell(summarise(theirs, clusters=clusters, seed=seed))
-        for other, p in zip(others, _p_values(others, theirs, measure, clusters, seed), strict=True):
-            own = item_values(other, measure)
-            cells[other.name][measure] = Cell(
-                summarise(own, clusters=clusters, seed=seed),
-                paired_difference(own, theirs, clusters=clusters, seed=seed),
-                p,
-            )
+        cells[base.name][measure] = next(found)
+        own = list(islice(found, len(others)))
+        for other, cell, p in zip(others, own, _adjusted(own), strict=True):
+            cells[other.name][measure] = replace(cell, p=p)
     ranked = any(item.rank is not None for system in evaluation.systems for item in system.items)
     changes = {other.name: _changes(other, base) for other in others if ranked}
     return Comparison(chosen, base.name if others else "", cells, changes)
@@ -132,12 +135,25 @@ def _clusters(system: ScoredSystem) -> list[str]:
     return found if FEWEST_CONVERSATIONS <= len(set(found)) < len(found) else []
 
 
-def _p_values(
-    others: Sequence[ScoredSystem], base: Sequence[float | None], measure: str, clusters: Sequence[str], seed: int
-) -> list[float | None]:
-    found = [permutation_test(item_values(other, measure), base, clusters=clusters, seed=seed) for other in others]
-    adjusted = iter(holm([p for p in found if p is not None]))
-    return [None if p is None else next(adjusted) for p in found]
+def _cell(
+    values: tuple[list[float | None], list[float | None] | None], *, clusters: Sequence[str], seed: int
+) -> Cell:  # fmt: skip
+    """Return the cell of a system's values, compared with those of the baseline where they are given; p as it is."""
+    own, theirs = values
+    summary = summarise(own, clusters=clusters, seed=seed)
+    if theirs is None:
+        return Cell(summary)
+    return Cell(
+        summary,
+        paired_difference(own, theirs, clusters=clusters, seed=seed),
+        permutation_test(own, theirs, clusters=clusters, seed=seed),
+    )
+
+
+def _adjusted(cells: Sequence[Cell]) -> list[float | None]:
+    """Return the p-values of the systems that are compared with the baseline, by Holm's method."""
+    adjusted = iter(holm([cell.p for cell in cells if cell.p is not None]))
+    return [None if cell.p is None else next(adjusted) for cell in cells]
 
 
 def _check_same_items(base: ScoredSystem, other: ScoredSystem) -> None:

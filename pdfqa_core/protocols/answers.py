@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache, partial
+from typing import Any
 
+from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
@@ -41,12 +44,25 @@ SCORES: Mapping[str, Measure[..., float | None]] = {
 DEFAULT = tuple(name for name in SCORES if name != "rouge_l_sum")
 
 
-def _value(measure: Measure[..., float | None], pair: Pair, options: Options) -> float | None:
-    inputs = [getattr(pair, name) for name in measure.inputs]
-    if any(one is None for one in inputs):
-        return None
-    known = {field.name for field in fields(options)} & measure.parameters.keys()
-    return measure(*inputs, **{name: getattr(options, name) for name in known})
+@cache
+def _calls(
+    measures: tuple[str, ...], options: Options
+) -> list[tuple[str, Measure[..., float | None], tuple[str, ...], dict[str, Any]]]:
+    """Return each measure with the fields of a pair that it is computed from, and the variants that are wanted."""
+    known = {field.name for field in fields(options)}
+    chosen = [(name, SCORES[name]) for name in measures]
+    return [
+        (name, one, one.inputs, {option: getattr(options, option) for option in known & one.parameters.keys()})
+        for name, one in chosen
+    ]
+
+
+def _values(measures: tuple[str, ...], options: Options, pair: Pair) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name, measure, inputs, variants in _calls(measures, options):
+        given = [getattr(pair, one) for one in inputs]
+        found[name] = None if any(one is None for one in given) else measure(*given, **variants)
+    return found
 
 
 def score_answers(
@@ -56,18 +72,20 @@ def score_answers(
     *,
     options: Options | None = None,
     more: Sequence[Sequence[Values]] = (),
+    stop: StopSignal | None = None,
+    on_done: OnDone | None = None,
 ) -> ScoredSystem:
     """Return the values of all items; `more` are values by item that a model gave.
 
-    Raises UsageError for a measure that is not in SCORES.
+    Raises UsageError for a measure that is not in SCORES, StoppedError.
     """
     for measure in measures:
         if measure not in SCORES:
             raise UsageError(f"There is no measure called {measure!r}.", f"Choose among: {', '.join(SCORES)}.")
-    chosen = options or Options()
+    work = partial(_values, tuple(measures), options or Options())
     items = []
-    for place, pair in enumerate(pairs):
-        values = {measure: _value(SCORES[measure], pair, chosen) for measure in measures}
+    for place, (pair, own) in enumerate(zip(pairs, over_cores(work, pairs, stop=stop, on_done=on_done), strict=True)):
+        values = dict(own)
         for given in more:
             values |= given[place]
         items.append(ScoredItem(pair.id, values, _texts(pair)))

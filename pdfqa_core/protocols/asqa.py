@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import LLM, Message, StopSignal
@@ -202,22 +203,20 @@ def score_asqa(
     *,
     read: ReadAnswer | None = None,
     find: FindEntities | None = names_and_numbers,
+    stop: StopSignal | None = None,
     on_done: OnDone | None = None,
 ) -> ScoredSystem:
     """Return STR-EM, ROUGE-Lsum and Disambig-F1 of every question; DR follows from the means.
 
     `disambig_f1` is in mode `qa` where `read` is given, else in mode `entities`; with both, that of the entities is
-    `disambig_f1_entities`. Raises UsageError if an id is only in one of the two.
+    `disambig_f1_entities`. Raises UsageError if an id is only in one of the two, StoppedError.
     """
     ids = {question.id: None for question in gold}
     check_same_ids(answers, ids, without=("no answer", "no question"), name=name)
+    by_words = over_cores(_by_words, [(answers[one.id], one) for one in gold], stop=stop, on_done=on_done)
     items = []
-    for number, question in enumerate(gold, start=1):
+    for number, (question, values) in enumerate(zip(gold, by_words, strict=True), start=1):
         text = answers[question.id]
-        values: dict[str, float | None] = {
-            "str_em": str_em(text, [short for _, short in question.pairs]),
-            "rouge_l_sum": rouge_l_sum(text, question.long_answers),
-        }
         if find is not None:
             by_entities = "disambig_f1" if read is None else disambig_f1_entities.name
             values[by_entities] = disambig_f1_entities(text, question.long_answers, find)
@@ -233,3 +232,12 @@ def score_asqa(
         if on_done is not None:
             on_done(number, len(gold))
     return ScoredSystem(name, tuple(items))
+
+
+def _by_words(asked: tuple[str, AmbiguousQuestion]) -> dict[str, float | None]:
+    """Return what needs no model: the measures of an answer's words."""
+    text, question = asked
+    return {
+        "str_em": str_em(text, [short for _, short in question.pairs]),
+        "rouge_l_sum": rouge_l_sum(text, question.long_answers),
+    }

@@ -45,7 +45,7 @@ def score_pairs(name: str, pairs: Sequence[Pair], tools: Tools, measures: Sequen
         more.append(_meaning(pairs, with_gold, tools))
     if tools.judge and tools.llm is not None:
         more.append(judged(name, pairs, tools.llm, tools))
-    scored = score_answers(name, pairs, measures, more=more)
+    scored = score_answers(name, pairs, measures, more=more, stop=tools.stop, on_done=tools.on_done)
     return {item.id: item.metrics for item in scored.items}
 
 

@@ -69,7 +69,7 @@ class Asqa:
         find = tools.find or names_and_numbers
         found = score_asqa(
             name, gold, {case.id: one.answer for case, one in there}, read=tools.read,
-            find=once(find) if tools.profile.entity_sets else find, on_done=tools.on_done,
+            find=once(find) if tools.profile.entity_sets else find, stop=tools.stop, on_done=tools.on_done,
         )  # fmt: skip
         by_entities = "each once" if tools.profile.entity_sets else "as often as they occur"
         found_by = getattr(tools.find, "name", "the model given") if tools.find else "rule: names and numbers"

@@ -1,0 +1,112 @@
+"""Scoring a run over the cores of this computer against scoring it in one process: the same numbers, how much sooner.
+
+Predictions of 100 words with a Zipf vocabulary, no language model: ASQA's measures of words, the measures of the
+protocol `answers`, and the comparison of systems (intervals and p-values of every measure). The time that other
+processes take to begin is part of it. --quick: 1,000 predictions a system instead of 1,900, four systems instead of
+six.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from joblib import cpu_count  # noqa: E402
+
+from pdfqa_core.evaluation_types import Evaluation, ScoredSystem  # noqa: E402
+from pdfqa_core.metrics.comparison import compare  # noqa: E402
+from pdfqa_core.metrics.normalisation import normalise_answer  # noqa: E402
+from pdfqa_core.protocols.answer_files import Pair  # noqa: E402
+from pdfqa_core.protocols.answers import score_answers  # noqa: E402
+from pdfqa_core.protocols.asqa import AmbiguousQuestion, score_asqa  # noqa: E402
+
+WORDS, SENTENCE = 100, 15
+MEASURES = ("answer_f1", "answer_em", "bleu_1", "rouge_l")
+T = TypeVar("T")
+
+
+def texts(count: int, seed: int) -> list[tuple[str, str]]:
+    """Return predictions with gold answers, which share half of their words."""
+    rng = random.Random(seed)
+    vocabulary = ["the", "a", "an", "of", "and", *(f"word{n}" for n in range(5_000))]
+    weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
+
+    def text(words: list[str]) -> str:
+        lines = [words[first : first + SENTENCE] for first in range(0, len(words), SENTENCE)]
+        return " ".join(" ".join(line).capitalize() + "." for line in lines)
+
+    made = []
+    for _ in range(count):
+        gold = rng.choices(vocabulary, weights, k=WORDS)
+        kept = rng.randrange(WORDS)
+        made.append((text(gold[:kept] + rng.choices(vocabulary, weights, k=WORDS - kept)), text(gold)))
+    return made
+
+
+def asqa(pairs: list[tuple[str, str]]) -> ScoredSystem:
+    """Return the scores of predictions as ASQA has them."""
+    gold = [
+        AmbiguousQuestion(str(place), "Who?", (("Which?", (" ".join(one.split()[:2]),)),), (one, one[: len(one) // 2]))
+        for place, (_, one) in enumerate(pairs)
+    ]
+    return score_asqa("system", gold, {str(place): said for place, (said, _) in enumerate(pairs)})
+
+
+def answers(pairs: list[tuple[str, str]], name: str) -> ScoredSystem:
+    """Return the scores of predictions as the protocol `answers` has them."""
+    return score_answers(name, [Pair(str(n), said, (gold,)) for n, (said, gold) in enumerate(pairs)], MEASURES)
+
+
+def timed(what: str, work: Callable[[], T]) -> tuple[float, float]:
+    """Print and return the seconds in one process and over the cores; end where the results differ."""
+    seconds, found = [], []
+    for cores in ("1", ""):
+        os.environ["LOKY_MAX_CPU_COUNT"] = cores or str(os.cpu_count())
+        normalise_answer.cache_clear()
+        began = time.perf_counter()
+        found.append(work())
+        seconds.append(time.perf_counter() - began)
+    if found[0] != found[1]:
+        sys.exit(f"{what}: the numbers differ")
+    one, several = seconds
+    print(f"  {what:<44} {one:8.2f} s {several:8.2f} s {one / several:6.2f}   same numbers")
+    return one, several
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="under 45 s")
+    quick = parser.parse_args().quick
+    count, systems = (1_000, 4) if quick else (1_900, 6)
+    pairs = [texts(count, seed) for seed in range(systems)]
+    print(f"{cpu_count()} cores, {count:,} predictions of {WORDS} words a system      serial     cores  ratio")
+    made: list[ScoredSystem] = []
+
+    def all_answers() -> list[ScoredSystem]:
+        made[:] = [answers(one, f"system {place}") for place, one in enumerate(pairs)]
+        return list(made)
+
+    spent = [
+        timed("ASQA's measures, one system", lambda: asqa(pairs[0])),
+        timed(f"measures of answers, {systems} systems", all_answers),
+        timed(f"{systems} systems compared, {len(MEASURES)} measures", lambda: compare(_evaluation(made))),
+    ]
+    one, several = (sum(part) for part in zip(*spent, strict=True))
+    print(f"one process / all cores: {one / several:.2f}")
+
+
+def _evaluation(systems: list[ScoredSystem]) -> Evaluation:
+    return Evaluation("answers", "synthetic", MEASURES, tuple(systems))
+
+
+if __name__ == "__main__":
+    main()

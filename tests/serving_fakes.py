@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pdfqa_core.cluster import Cluster
 from pdfqa_core.errors import ModelError
 from pdfqa_core.models import LanguageModel, ModelFiles, ModelStatus, State
 from pdfqa_core.services import SAMPLE
@@ -95,12 +96,12 @@ class FakeModels:
     """Stands in for `models.Models` without loading anything."""
 
     demo = False
-    cluster = None
 
     def __init__(
         self, llm: FakeLLM | None = None, settings: LLMSettings | None = None, status: ModelStatus | None = None,
-        files: ModelFiles | None = None,
+        files: ModelFiles | None = None, cluster: Cluster | None = None,
     ):  # fmt: skip
+        self.cluster = cluster
         self.encoders = FakeEncoders()
         self.language = FakeLanguage(llm, settings or LLMSettings(), status)
         self.files = files or ModelFiles(Path("models"))

@@ -212,7 +212,7 @@ class Services:
             first_questions=FirstQuestions(documents, indexes, store.synthetic_questions),
             overviews=OverviewService(documents),
             summaries=SummaryService(store.summaries, documents, answers, preparation, tasks),
-            page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks),
+            page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks, models.cluster),
             conversations=store.conversations,
             conversation_files=ConversationFileService(store.conversations, documents, collections, pages),
             studies=studies,

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from pdfqa_core.background import in_background
+from pdfqa_core.cluster import Cluster
 from pdfqa_core.errors import DocumentError, PdfQAError, UsageError
 from pdfqa_core.extraction import extractors
 from pdfqa_core.extraction.process.worker import outcome
@@ -27,16 +28,18 @@ def ocr_extractor() -> str:
 
 
 class PageOcr:
-    """Reads single pages of each owner's documents by OCR, one call of an owner at a time."""
+    """Reads single pages of each owner's documents by OCR, one call of an owner at a time; on a cluster if any."""
 
     def __init__(
-        self, kept: Documents, documents: DocumentService, settings: Settings, passwords: Passwords, tasks: Tasks
-    ) -> None:
+        self, kept: Documents, documents: DocumentService, settings: Settings, passwords: Passwords, tasks: Tasks,
+        cluster: Cluster | None = None,
+    ) -> None:  # fmt: skip
         self._kept = kept
         self._documents = documents
         self._extraction = settings.extraction
         self._passwords = passwords
         self._tasks = tasks
+        self._cluster = cluster
 
     def read(self, owner: str, document_id: str, numbers: Sequence[int]) -> Iterator[Progress | Document]:
         """Read the pages with these 1-based numbers by OCR; yields progress, and last the Document with their text.
@@ -91,6 +94,7 @@ class PageOcr:
                     lambda step: report(Progress(phase, step.done, step.total)), document_id=document.id,
                     filename=pdf.filename, workers=workers, stop=stop, numbers=numbers,
                     visual_pages=",".join(map(str, wanted)), most_seconds=room.seconds_left(owner),
+                    cluster=self._cluster,
                 )
             )  # fmt: skip
         if not result.state.usable and result.state is not DocumentState.NO_TEXT:

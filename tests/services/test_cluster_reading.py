@@ -7,11 +7,13 @@ import pytest
 
 from pdfqa_core.cluster import LostError
 from pdfqa_core.errors import StoppedError
-from pdfqa_core.services import SAMPLE
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE
 from pdfqa_core.services.documents import read_pdf
 from pdfqa_core.settings import ExtractionSettings
 from tests.cluster.fakes import FakeCluster
+from tests.services.helpers import BM25, built
 
+SQLITE_ONLY = True  # about reading more than about what the database keeps
 CHOSEN = ExtractionSettings(workers=1)
 
 
@@ -44,3 +46,17 @@ def test_a_stop_names_the_file():
     stop.set()
     with pytest.raises(StoppedError, match=r"Reading plan\.pdf was stopped"):
         read(min(SAMPLE.glob("*.pdf")), FakeCluster(), stop=stop)
+
+
+def test_what_a_recipe_wants_read_in_another_way_is_read_there(open_services):
+    untabled, cluster = BM25.changed("extraction", tables=False), FakeCluster()
+    services = open_services(cluster=cluster)
+    built(services, untabled)
+    assert cluster.sizes == [1]
+    assert services.documents.unread(LOCAL_OWNER, untabled) == ()
+    assert [reading.extractor for reading in services.documents.readings(LOCAL_OWNER)] == [
+        "direct",
+        "direct, no tables",
+    ]
+    built(services, untabled)
+    assert cluster.sizes == [1]

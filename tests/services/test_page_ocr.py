@@ -12,6 +12,7 @@ from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.extraction.raw_page import IS_PICTURE, OCR_FOUND_NOTHING
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.types import Document, DocumentState, Progress
+from tests.cluster.fakes import FakeCluster
 from tests.services.helpers import BM25, built, only
 
 SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
@@ -117,3 +118,14 @@ def test_a_stopped_page_changes_nothing(opened):
     assert pages(opened) == before
     assert before[1].warnings == (f"Page 2{IS_PICTURE}",)
     assert isinstance(list(opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [2]))[-1], Document)
+
+
+def test_a_page_read_on_a_cluster_is_the_same(open_services, mixed):
+    cluster = FakeCluster()
+    there, here = open_services(empty=True, cluster=cluster), open_services()
+    list(here.documents.ingest(LOCAL_OWNER, [mixed]))
+    before = only(here).id
+    *_, document = there.page_ocr.read(LOCAL_OWNER, before, [2])
+    assert cluster.sizes == [1]
+    assert (document.state, document.pages_without_text) == (DocumentState.PARTIAL, (3,))
+    assert (pages(there)[1].text, pages(there)[1].source) == (SCANNED, "ocr")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.interfaces import StopSignal
@@ -24,12 +24,14 @@ class Cluster(Protocol):
     """Computers that do tasks."""
 
     def map(
-        self, function: Callable[[Item], Result], items: Sequence[Item], stop: StopSignal | None = None
+        self, function: Callable[..., Result], items: Sequence[Item], stop: StopSignal | None = None, shared: Any = None
     ) -> Iterator[tuple[int, Result]]:
         """Yield (index of the item, result) as tasks are done, each index once.
 
-        `function` is a module's own and has no effects: it is called again where a worker died. Raises what it raised
-        where that is a PdfQAError, LostError, ClusterError, and StoppedError soon after `stop` is set.
+        `function` is a module's own and has no effects: it is called again where a worker died. It gets the item, or
+        `shared` and the item: what all tasks need goes to each worker once, and is the same object in all its tasks.
+        Raises what it raised where that is a PdfQAError, LostError, ClusterError, and StoppedError soon after `stop` is
+        set.
         """
         ...
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pdfqa_core import __version__
@@ -37,7 +39,20 @@ class _Done:
     error: PdfQAError | None = None
 
 
-def _do(version: str, function: Callable[[Any], Any], item: Any) -> _Done:
+_shared: dict[str, Any] = {}  # on a worker: what the tasks of the last call share, by the call's name
+
+
+def _with_shared(function: Callable[..., Any], call: str, references: Sequence[Any]) -> Callable[[Any], Any]:
+    """Return a function of an item alone; what all tasks of a call share is fetched by the first one here."""
+    if call not in _shared:
+        import ray
+
+        _shared.clear()
+        _shared[call] = ray.get(references[0])
+    return partial(function, _shared[call])
+
+
+def _do(version: str, function: Callable[..., Any], item: Any, call: str = "", references: Sequence[Any] = ()) -> _Done:
     """Do a task on a worker."""
     if version != __version__:
         return _Done(
@@ -47,7 +62,7 @@ def _do(version: str, function: Callable[[Any], Any], item: Any) -> _Done:
             )
         )
     try:
-        return _Done(function(item))
+        return _Done((_with_shared(function, call, references) if call else function)(item))
     except PdfQAError as error:
         return _Done(error=error)
 
@@ -142,17 +157,19 @@ class RayCluster:
         return f"Ray at {self.address!r}: {nodes} node{'s' * (nodes != 1)}, {self.workers} CPUs"
 
     def map(
-        self, function: Callable[[Item], Result], items: Sequence[Item], stop: StopSignal | None = None
+        self, function: Callable[..., Result], items: Sequence[Item], stop: StopSignal | None = None, shared: Any = None
     ) -> Iterator[tuple[int, Result]]:
         """Yield (index, result) as tasks are done, see `Cluster.map`; twice as many as CPUs are handed over at most."""
         ray = self._ray()
         task = ray.remote(num_cpus=1, max_retries=TRIES_AGAIN)(_do)
         most, waiting = AHEAD * self.workers, iter(enumerate(items))
         under_way: dict[Any, int] = {}
+        # in a list, so that each worker fetches it once instead of Ray for every task
+        given = () if shared is None or not items else (uuid.uuid4().hex, [ray.put(shared)])
         try:
             while True:
                 while len(under_way) < most and (following := next(waiting, None)) is not None:
-                    under_way[task.remote(__version__, function, following[1])] = following[0]
+                    under_way[task.remote(__version__, function, following[1], *given)] = following[0]
                 if not under_way:
                     return
                 if is_set(stop):

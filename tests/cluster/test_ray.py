@@ -30,6 +30,12 @@ def square(number: int) -> int:
     return number * number
 
 
+def number_in(shared: list[str], number: int) -> tuple[int, int, int]:
+    """Return a number, who has it, and how many tasks have had the shared list there."""
+    shared.append("another")
+    return number, os.getpid(), len(shared)
+
+
 def square_or_die(task: tuple[str, int]) -> tuple[int, int]:
     """Square a number; the first who gets 5 tells its process and waits to be killed."""
     folder, number = task
@@ -97,6 +103,16 @@ def test_each_result_comes_once_and_signals_stay_as_they_were(cluster):
     assert list(cluster.map(square, [])) == []
     assert cluster.describe() == "Ray at 'local': 1 node, 2 CPUs"
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@needs_ray
+def test_what_tasks_share_goes_to_each_worker_once(cluster):
+    for _ in range(2):  # the second call shares another list
+        seen: dict[int, list[int]] = {}
+        for _, (_, process, count) in sorted(cluster.map(number_in, range(30), shared=[])):
+            seen.setdefault(process, []).append(count)
+        assert all(sorted(counts) == list(range(1, len(counts) + 1)) for counts in seen.values())
+        assert sum(map(len, seen.values())) == 30
 
 
 @needs_ray

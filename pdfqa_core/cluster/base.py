@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from pdfqa_core.errors import PdfQAError
@@ -25,7 +25,7 @@ class Cluster(Protocol):
 
     def map(
         self, function: Callable[..., Result], items: Sequence[Item], stop: StopSignal | None = None, shared: Any = None
-    ) -> Iterator[tuple[int, Result]]:
+    ) -> Generator[tuple[int, Result], None, None]:
         """Yield (index of the item, result) as tasks are done, each index once.
 
         `function` is a module's own and has no effects: it is called again where a worker died. It gets the item, or

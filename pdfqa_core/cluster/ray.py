@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -158,7 +158,7 @@ class RayCluster:
 
     def map(
         self, function: Callable[..., Result], items: Sequence[Item], stop: StopSignal | None = None, shared: Any = None
-    ) -> Iterator[tuple[int, Result]]:
+    ) -> Generator[tuple[int, Result], None, None]:
         """Yield (index, result) as tasks are done, see `Cluster.map`; twice as many as CPUs are handed over at most."""
         ray = self._ray()
         task = ray.remote(num_cpus=1, max_retries=TRIES_AGAIN)(_do)

@@ -73,12 +73,15 @@ class CachedLLM:
 
     `model` tells the model from others where its name does not (a hash of its file, the server's address). A reply that
     was stopped is not kept. `asked` and `remembered` count the requests that went to the model and those that did not.
+    `mark` is what its replies are kept under, that of another one where both shall know each other's.
     """
 
-    def __init__(self, llm: LLM, replies: MutableMapping[str, str], *, model: str = "") -> None:
+    def __init__(self, llm: LLM, replies: MutableMapping[str, str], *, model: str = "", mark: str = "") -> None:
         self._llm = llm
         self._replies = replies
-        self._model = f"{llm.name} {model}"  # as it is now: some engines learn their model's name at the first contact
+        self.mark = (
+            mark or f"{llm.name} {model}"
+        )  # some engines learn their model's name at the first contact
         self.asked = 0
         self.remembered = 0
 
@@ -107,7 +110,7 @@ class CachedLLM:
     ) -> Stream:  # fmt: skip
         """Yield the remembered reply at once, which takes no tokens, or the model's piece by piece."""
         settings = {"max_tokens": max_tokens, "schema": schema, "sampling": asdict(sampling)}
-        key = reply_key(self._model, "complete", messages, settings)
+        key = reply_key(self.mark, "complete", messages, settings)
         known = self._known(key)
         if known is not None:
             yield known
@@ -125,7 +128,7 @@ class CachedLLM:
         self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
     ) -> Mapping[str, float]:
         """Return the remembered probabilities, or those of the model."""
-        key = reply_key(self._model, "choose", messages, {"choices": list(choices)})
+        key = reply_key(self.mark, "choose", messages, {"choices": list(choices)})
         known = self._known(key)
         if known is not None:
             return {str(choice): float(share) for choice, share in json.loads(known).items()}

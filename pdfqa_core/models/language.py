@@ -94,14 +94,19 @@ class LanguageModel:
 
     The settings that were asked for (`wanted`, where "auto" has become a name) and those in use (`settings`) differ
     while the wanted model is fetched, if it failed, and where the default one is not here: the bundled one answers
-    then, and `note` says why ("" otherwise). `available` are the engines that the settings choose from.
+    then, and `note` says why ("" otherwise). `available` are the engines that the settings choose from, `key` gives the
+    one for a server.
     """
 
-    def __init__(self, settings: LLMSettings, files: ModelFiles, *, available: Registry[Any] = engines) -> None:
+    def __init__(
+        self, settings: LLMSettings, files: ModelFiles, *, available: Registry[Any] = engines,
+        key: Callable[[], str] = api_key,
+    ) -> None:  # fmt: skip
         self.wanted = self._used = self.named(settings)
         self.note = ""
         self._files = files
         self._engines = available
+        self._key = key
         self._lock = threading.Lock()
         self._llm: CurrentLLM | None = None
         self._file: Path | None = None
@@ -197,7 +202,7 @@ class LanguageModel:
     def _build(self, chosen: LLMSettings) -> Engine:
         make: Callable[..., Engine] = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
-            named = {"model": chosen.model, "api_key": api_key(), "context_size": chosen.context_size}
+            named = {"model": chosen.model, "api_key": self._key(), "context_size": chosen.context_size}
             engine: Engine = servers_at(chosen.url, partial(make, **named))
             return engine
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:

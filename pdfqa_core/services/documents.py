@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import ExtractionSettings, Settings
 from pdfqa_core.storage import Reading, Store
+from pdfqa_core.storage.document_copies import copied
 from pdfqa_core.storage.documents import Documents
 from pdfqa_core.types import Document, DocumentState, Page, Progress
 
@@ -323,6 +324,15 @@ class DocumentService:
         """Return the pages of a document in the reading that a recipe uses; empty if it has no text."""
         found = self.readable(owner, settings, (document_id,))
         return self._kept.pages(owner, document_id, found[0][1].extractor) if found else ()
+
+    def copy(self, owner: str, used: Mapping[str, str]) -> bytes:
+        """Return a database with these documents, each in the reading that is named, for another computer."""
+        return copied(self._store.database, owner, used)
+
+    @property
+    def extraction(self) -> ExtractionSettings:
+        """How new PDFs are read."""
+        return self._extraction
 
     def pages_of(self, document: Document, reading: Reading) -> tuple[Page, ...]:
         """Return all pages of one reading of a document."""

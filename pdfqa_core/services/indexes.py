@@ -209,6 +209,11 @@ class IndexService:
                 mine.popitem(last=False)
         return index
 
+    def take(self, owner: str, settings: Settings, index: SearchIndex) -> None:
+        """Search an index of the owner's documents that was made elsewhere."""
+        with self._lock:
+            self._open.setdefault(owner, OrderedDict())[self._key(owner, settings)] = index
+
     def _build(
         self, owner: str, settings: Settings, report: Callable[[Progress], None], stop: StopSignal
     ) -> SearchIndex:

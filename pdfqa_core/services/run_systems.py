@@ -30,6 +30,7 @@ class AskedSystem:
     """One system with all that it needs; `prepared` opens its index, `predict` puts one question to it.
 
     `filenames` names the owner's documents by id. `remembered` gives the model that keeps its replies, as it is now.
+    `index` is what is searched, None where nothing is or it is not prepared yet.
     """
 
     def __init__(
@@ -40,13 +41,13 @@ class AskedSystem:
         self.system = system
         self.settings = settings
         self._file = file
-        self._owner = owner
+        self.owner = owner
         self._answers = answers
         self._indexes = indexes
-        self._filenames = filenames
+        self.filenames = filenames
         self._remembered = remembered
-        self._document_ids = tuple(document_ids)
-        self._index: SearchIndex | None = None
+        self.document_ids = tuple(document_ids)
+        self.index: SearchIndex | None = None
 
     def prepared(self, corpora: dict[str, SearchIndex], stop: StopSignal) -> Generator[Progress, None, None]:
         """Open the index, building what is missing; `corpora` keeps those of the file's own texts, by encoder.
@@ -57,7 +58,7 @@ class AskedSystem:
             return
         if not self._file.corpus:
             if self.system.evidence != GIVEN or any(case.gold is not None for case in self._file.cases):
-                self._index = yield from self._indexes.opened(self._owner, self.settings, stop)
+                self.index = yield from self._indexes.opened(self.owner, self.settings, stop)
         elif self.system.evidence != GIVEN:
             chosen = self.settings.retrieval
             embeddings = self._indexes.needs_embeddings(self.settings)
@@ -69,7 +70,7 @@ class AskedSystem:
 
             if key not in corpora:
                 corpora[key] = yield from in_background(build)
-            self._index = corpora[key]
+            self.index = corpora[key]
 
     def predict(self, case: Case, earlier: Mapping[str, Prediction], stop: StopSignal) -> Prediction:
         """Return what the system makes of a question; `earlier` are its predictions so far, by item.
@@ -107,7 +108,7 @@ class AskedSystem:
             if self.system.evidence == GIVEN and not settings.reading.passages:
                 given = min(MOST_GIVEN, max(1, len(case.contexts)))
                 settings = settings.changed("reading", passages=given).changed("retrieval", k=max(given, 5))
-            asked = Asked(self._owner, case.question, settings, tuple(history), document_ids=self._document_ids)
+            asked = Asked(self.owner, case.question, settings, tuple(history), document_ids=self.document_ids)
             events = self._answers.answer(asked, stop, find)
         searched = case.question
         for event in events:
@@ -124,7 +125,7 @@ class AskedSystem:
             return lambda _query, _k: hits
         if not self._file.corpus:
             return None
-        index = self._index
+        index = self.index
         assert index is not None
 
         def search(query: Query, k: int) -> list[Hit]:
@@ -135,9 +136,9 @@ class AskedSystem:
     def _given(self, case: Case) -> list[Hit]:
         """Return the passages that come with a question, or those of the index on its gold places."""
         passages: Sequence[Passage] = case.contexts
-        if not passages and case.gold is not None and self._index is not None:
+        if not passages and case.gold is not None and self.index is not None:
             gold = case.gold
-            passages = [one for one in self._index.passages if covered(gold, one)][: self.settings.retrieval.k]
+            passages = [one for one in self.index.passages if covered(gold, one)][: self.settings.retrieval.k]
         if not passages and not self._file.corpus:  # where others have some, that this one has none is part of it
             raise UsageError(
                 "The data set gives no passages with this question.",
@@ -162,12 +163,12 @@ class AskedSystem:
 
     def _places(self, passage: Passage) -> tuple[str, ...]:
         """Return what citations of a passage are compared by: its pages, or its text of the data set."""
-        filename = self._filenames.get(passage.document_id, "")
+        filename = self.filenames.get(passage.document_id, "")
         return tuple(cited_id(filename, page) for page in passage.pages) if filename else (passage.document_id,)
 
     def _cited(self, citation: Citation) -> CitedPlace:
         span = citation.span
-        filename = self._filenames.get(span.document_id, "")
+        filename = self.filenames.get(span.document_id, "")
         name = cited_id(filename, span.page) if filename else span.document_id
         return CitedPlace(name, filename, span.page, citation.verified, citation.quote, span.start, span.end)
 

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from pdfqa_core import __version__
@@ -22,18 +23,20 @@ from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, Ru
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.metrics.bertscore import TokenEmbedder
-from pdfqa_core.metrics.replies import FAILURES_IN_A_ROW, CachedLLM
+from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.models import Models
 from pdfqa_core.models.language import engine_settings
 from pdfqa_core.models.metrics import identity, token_embedder
-from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, Case, CaseFile, RunProtocol, drawn, run_protocols
+from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, drawn, run_protocols
 from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.protocols.runs.reading import with_gold
 from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
 from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.cluster_runs import ClusterAsking
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.run_asking import Outcomes, Pace, ask_here
 from pdfqa_core.services.run_files import RunFiles, model_hash
 from pdfqa_core.services.run_scoring import scored, tools_of
 from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, repeated, with_defaults, with_unset
@@ -92,6 +95,9 @@ class RunService:
         self._tasks = tasks
         self._workers = workers
         self._embedder = embedder
+        self._elsewhere: ClusterAsking | None = None
+        if models.cluster is not None:
+            self._elsewhere = ClusterAsking(models.cluster, models.language.settings, documents, indexes)
         self._lock = threading.Lock()
         self._replies: StoredReplies | None = None
         self._llms: dict[str, CachedLLM] = {}
@@ -298,7 +304,7 @@ class RunService:
         for system in run.plan.systems:
             by_model.setdefault(encode(engine_settings(load_settings(system).llm)), []).append(system)
         corpora: dict[str, SearchIndex] = {}
-        pace = _Pace(run.total - len(known), self.seconds_per_answer(owner))
+        pace = Pace(run.total - len(known), self.seconds_per_answer(owner))
         before = self._models.language.settings
         try:
             for systems in by_model.values():
@@ -315,7 +321,7 @@ class RunService:
 
     def _asked(
         self, owner: str, run: Run, system: RunSystem, file: CaseFile, known: Mapping[tuple[str, str], Prediction],
-        corpora: dict[str, SearchIndex], pace: _Pace, stop: StopSignal,
+        corpora: dict[str, SearchIndex], pace: Pace, stop: StopSignal,
     ) -> Generator[Progress, None, None]:  # fmt: skip
         settings = self._models.language.running(load_settings(system))
         asked = AskedSystem(
@@ -324,41 +330,16 @@ class RunService:
         )  # fmt: skip
         yield Progress(f"{system.name}: getting ready")
         yield from asked.prepared(corpora, stop)
-        earlier = {item: one for (name, item), one in known.items() if name == system.name}
-        unconfirmed: list[Prediction] = []
-        for number, case in enumerate(file.cases, start=1):
-            if case.id in earlier:
-                continue
-            yield Progress(f"{system.name}: question {number}", number - 1, len(file.cases), pace.left())
-            try:
-                made = self._one(asked, case, earlier, stop)
-            except ModelError as error:
-                unconfirmed.append(Prediction(case.id, error=error.what, hint=error.hint))
-                if len(unconfirmed) >= FAILURES_IN_A_ROW:
-                    raise  # the model does not work: these questions are asked again when the run goes on
-                continue
-            for one in (*unconfirmed, made):
-                self._store.put(run.id, system.name, one)
-                earlier[one.item_id] = one
-                pace.step()
-            unconfirmed = []
-        for one in unconfirmed:
-            self._store.put(run.id, system.name, one)
-
-    @staticmethod
-    def _one(asked: AskedSystem, case: Case, earlier: Mapping[str, Prediction], stop: StopSignal) -> Prediction:
-        """Return what a system makes of a question; what is wrong with the question alone is its failure.
-
-        Raises StoppedError, ModelError.
-        """
-        if stop.is_set():
-            raise StoppedError
-        try:
-            return asked.predict(case, earlier, stop)
-        except (StoppedError, ModelError):
-            raise
-        except PdfQAError as error:
-            return Prediction(case.id, error=error.what, hint=error.hint)
+        outcomes = Outcomes(
+            partial(self._store.put, run.id, system.name),
+            {item: one for (name, item), one in known.items() if name == system.name}, pace,
+        )  # fmt: skip
+        if self._elsewhere is not None and self._elsewhere.can(asked):
+            mark, replies = self._remembering(self._models.language.llm()).mark, self._kept_replies()
+            yield from self._elsewhere.ask(asked, file, outcomes, mark, replies, stop)
+        else:
+            yield from ask_here(asked, file, outcomes, stop)
+        outcomes.end()
 
     def _scored(self, owner: str, run: Run, file: CaseFile, stop: StopSignal) -> Generator[Progress, None, Evaluation]:
         protocol = run_protocols.get(run.plan.protocol)
@@ -373,17 +354,21 @@ class RunService:
             raise ModelError("The language model is not available.", status.detail)
         return self._remembering(self._models.language.llm())
 
-    def _remembering(self, llm: LLM) -> LLM:
+    def _remembering(self, llm: LLM) -> CachedLLM:
         """Return the language model as it is now with its replies kept in the workspace."""
         settings: LLMSettings = self._models.language.settings
+        replies, key = self._kept_replies(), identity(settings)
+        with self._lock:
+            if key not in self._llms:
+                self._llms[key] = CachedLLM(llm, replies, model=key)
+            self._llm = self._llms[key]
+            return self._llm
+
+    def _kept_replies(self) -> StoredReplies:
         with self._lock:
             if self._replies is None:
                 self._replies = StoredReplies(self._workspace / FILENAME)
-            key = identity(settings)
-            if key not in self._llms:
-                self._llms[key] = CachedLLM(llm, self._replies, model=key)
-            self._llm = self._llms[key]
-            return self._llm
+            return self._replies
 
     def _use(self, wanted: LLMSettings, stop: StopSignal) -> Generator[Progress, None, None]:
         """Put the model of a system into use, and wait until it is there. Raises ModelError, StoppedError."""
@@ -408,26 +393,6 @@ class RunService:
             if self._replies is not None:
                 self._replies.close()
                 self._replies = None
-
-
-class _Pace:
-    """How long the open answers still take, by the mean of those of this time; before, by what is `expected`."""
-
-    def __init__(self, open_: int, expected: float | None) -> None:
-        self._open = open_
-        self._expected = expected
-        self._done = 0
-        self._began = time.monotonic()
-
-    def step(self) -> None:
-        """Note that one more is done."""
-        self._done += 1
-
-    def left(self) -> float | None:
-        """Return the seconds that are left, at the pace of an earlier run while nothing is done; None: not known."""
-        if not self._done:
-            return None if self._expected is None else self._expected * self._open
-        return (time.monotonic() - self._began) / self._done * max(0, self._open - self._done)
 
 
 def task_of(run_id: str) -> str:

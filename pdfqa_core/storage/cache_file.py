@@ -37,6 +37,13 @@ def open_cache(path: Path, words: str, make: Callable[[sqlite3.Connection], None
         return _connected(":memory:", make)
 
 
+def in_memory(content: bytes) -> sqlite3.Connection:
+    """Return an SQLite file opened in memory; one with a write-ahead log is taken for one without."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.deserialize(content[:18] + b"\x01\x01" + content[20:])  # the file format's write and read version
+    return connection
+
+
 def _connected(name: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
     database = sqlite3.connect(name, timeout=BUSY_SECONDS, check_same_thread=False)
     try:

@@ -23,6 +23,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, func, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
+from sqlalchemy.pool import QueuePool
 
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.storage.failures import database_failures
@@ -153,7 +154,7 @@ def _parse(url: str | URL) -> URL:
 
 
 def _sqlite_engine(url: URL, busy_seconds: float, begin: str, pool: Mapping[str, Any]) -> Engine:
-    engine = create_engine(url, connect_args={"check_same_thread": False}, **pool)
+    engine = create_engine(url, connect_args={"check_same_thread": False}, poolclass=QueuePool, **pool)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: object) -> None:

@@ -11,8 +11,9 @@ import sqlite3
 import threading
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
+from typing import Self
 
-from pdfqa_core.storage.cache_file import open_cache
+from pdfqa_core.storage.cache_file import in_memory, open_cache
 
 FILENAME = "replies.sqlite"
 MOST_REPLIES = 200_000  # the ones kept longest ago go when the file is opened
@@ -54,6 +55,18 @@ class StoredReplies(MutableMapping[str, str]):
     def __len__(self) -> int:
         with self._lock:
             return int(self._database.execute("SELECT count(*) FROM replies").fetchone()[0])
+
+    @classmethod
+    def of(cls, content: bytes) -> Self:
+        """Return replies in memory that begin as a file was, see `copy`."""
+        replies = cls.__new__(cls)
+        replies._lock, replies._database = threading.Lock(), in_memory(content)
+        return replies
+
+    def copy(self) -> bytes:
+        """Return the file as it is now."""
+        with self._lock:
+            return self._database.serialize()
 
     def close(self) -> None:
         """Close the file."""

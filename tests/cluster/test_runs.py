@@ -1,0 +1,120 @@
+"""A run on a local cluster of two workers: the predictions of one process, each stored once, also after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+
+import psutil
+import pytest
+
+from pdfqa_core.cluster import RayCluster
+from pdfqa_core.evaluation_types import Evaluation
+from pdfqa_core.services import LOCAL_OWNER, RunRequest
+from tests.cluster.test_ray import needs_ray
+from tests.services.answering_server import answering, opened_with, without_seconds
+from tests.serving_fakes import PDF
+
+pytestmark = [needs_ray, pytest.mark.linux]
+ASKED = (
+    "When are the meters read?", "Who cleaned the intake screen?", "What did the diver find?",
+    "How long is the pipe?", "Where is the harbour?", "Who reads the meters?",
+)  # fmt: skip
+ROWS = [
+    *({"id": f"{n}", "question": question, "answer": "x", "document": PDF.name, "page": 2} for n, question in
+      enumerate(ASKED)),
+    {"id": "f1", "question": "And before?", "answer": "y", "follow_up_of": "1", "document": PDF.name, "page": 3},
+    {"id": "f2", "question": "And then?", "answer": "y", "follow_up_of": "f1", "document": PDF.name, "page": 3},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    one = RayCluster("local", cpus=2, memory=100 * 2**20)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+class Counted:
+    """The storage of runs, which counts what is put into it."""
+
+    def __init__(self, store):
+        self._store, self.puts = store, Counter()
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def put(self, run_id, system, prediction):
+        self.puts[prediction.item_id] += 1
+        self._store.put(run_id, system, prediction)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Make the predictions of the rows with a server, and, where it is given, a cluster."""
+    data = tmp_path / "questions.json"
+    data.write_text(json.dumps(ROWS), encoding="utf-8")
+
+    def run(server, retriever, cluster=None):
+        settings = server.settings.changed("retrieval", retriever=retriever)
+        with opened_with(tmp_path / f"{cluster is None}", settings, cluster) as services:
+            list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+            store = services.runs._store = Counted(services.runs._store)
+            wanted = RunRequest(
+                "conversations", data, {"served": settings}, ("search",), ("predicted",), options={"bertscore": "no"}
+            )
+            run_id = services.runs.begin(LOCAL_OWNER, wanted).id
+            *_, found = services.runs.go(LOCAL_OWNER, run_id)
+            assert isinstance(found, Evaluation)
+            return without_seconds(services.runs.predictions(LOCAL_OWNER, run_id)), store.puts
+
+    return run
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+def test_predictions_are_those_of_one_process(cluster, made, retriever):
+    with answering() as server:
+        here, _ = made(server, retriever)
+        asked = sorted(server.prompts)
+        there, puts = made(server, retriever, cluster)
+    assert there == here
+    assert set(puts.values()) == {1}
+    assert sorted(server.prompts) == sorted(asked * 2)
+
+
+def named(process):
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def kill_one(server, killed):
+    """Kill a worker that waits for the server, once it has answered twice."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        busy = [one.pid for one in psutil.Process().children(recursive=True) if "ray::_do" in named(one)]
+        if len(server.prompts) >= 2 and busy:
+            killed.append(busy[0])
+            os.kill(busy[0], signal.SIGKILL)
+            return
+        time.sleep(0.05)
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
+    killed: list[int] = []
+    with answering(seconds=0.4) as server:
+        killer = threading.Thread(target=kill_one, args=(server, killed), daemon=True)
+        killer.start()
+        there, puts = made(server, "bm25", cluster)
+        killer.join(1)
+        here, _ = made(server, "bm25")
+    assert killed
+    assert there == here
+    assert puts == dict.fromkeys((row["id"] for row in ROWS), 1)

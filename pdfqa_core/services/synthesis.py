@@ -6,6 +6,7 @@ import builtins
 import uuid
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -16,7 +17,9 @@ from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.exports.synthetic_questions import write_beir, write_questions
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Models
+from pdfqa_core.models.language import api_key
 from pdfqa_core.retrieval import SearchIndex
+from pdfqa_core.services.cluster_synthesis import Subject, Writing, of_rules, written_elsewhere
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.tasks import Tasks
@@ -29,7 +32,6 @@ from pdfqa_core.synthesis import (
     RULES,
     Example,
     Reason,
-    by_rules,
     nearly_there,
     objection,
     sample_passages,
@@ -209,32 +211,44 @@ class SynthesisService:
         reasons: Counter[str] = Counter()
         pace = TimeLeft([1])
         pace.begin()
-        for done, passage in enumerate(waiting):
-            pace.step(0, done, len(waiting))
-            yield Progress("making questions", done, len(waiting), pace.seconds())
-            written = builtins.list(self._written(passage, plan, asker, titles.get(passage.document_id, ""), stop))
-            if stop.is_set():
-                raise StoppedError("Making questions was stopped. What was made is kept; start again to go on.")
-            made = self._judged(written, passage, plan, model, index, settings, known)
-            self._kept.add(owner, made)
-            outcomes.update(one.outcome.value for one in made)
-            reasons.update(one.reason for one in made if one.reason)
-            yield Made(tuple(made))
+        subjects = [(passage, titles.get(passage.document_id, "")) for passage in waiting]
+        with closing(self._written(subjects, plan, asker, stop)) as all_written:
+            for done, passage in enumerate(waiting):
+                pace.step(0, done, len(waiting))
+                yield Progress("making questions", done, len(waiting), pace.seconds())
+                try:
+                    written = next(all_written)
+                    if stop.is_set():
+                        raise StoppedError
+                except StoppedError:
+                    words = "Making questions was stopped. What was made is kept; start again to go on."
+                    raise StoppedError(words) from None
+                made = self._judged(written, passage, plan, model, index, settings, known)
+                self._kept.add(owner, made)
+                outcomes.update(one.outcome.value for one in made)
+                reasons.update(one.reason for one in made if one.reason)
+                yield Made(tuple(made))
         yield Progress("making questions", len(waiting), len(waiting))
         notes = (note,) if note else ()
         yield SynthesisResult(len(drawn), len(drawn) - len(waiting), dict(outcomes), dict(reasons), notes)
 
-    @staticmethod
     def _written(
-        passage: Passage, plan: SynthesisPlan, asker: Asker | None, title: str, stop: StopSignal
-    ) -> Generator[str, None, None]:
-        """Yield the questions about a passage as they are written, at most as many as are wanted."""
-        if asker is not None:
-            yield from asker.questions(passage.text, plan.per_passage, plan.seed, stop)
+        self, subjects: Sequence[Subject], plan: SynthesisPlan, asker: Asker | None, stop: StopSignal
+    ) -> Generator[builtins.list[str], None, None]:
+        """Yield the questions about each passage, at most as many as are wanted; a cluster's workers write them.
+
+        Those of a language model are written here unless it is a server's.
+        """
+        llm = self._models.language.settings if asker is not None else None
+        if self._models.cluster is not None and subjects and (llm is None or llm.engine == "openai"):
+            writing = Writing(plan.per_passage, plan.seed, _shown(plan), llm, api_key() if llm else "")
+            yield from written_elsewhere(self._models.cluster, writing, subjects, stop)
             return
-        made = builtins.list(dict.fromkeys(by_rules(passage, title)))
-        step = max(1, len(made) // plan.per_passage)  # spread over the passage: of a table not the first row alone
-        yield from made[::step][: plan.per_passage]
+        for passage, title in subjects:
+            if asker is None:
+                yield of_rules(passage, title, plan.per_passage)
+            else:
+                yield builtins.list(asker.questions(passage.text, plan.per_passage, plan.seed, stop))
 
     def _judged(
         self, written: Sequence[str], passage: Passage, plan: SynthesisPlan, model: str, index: SearchIndex,

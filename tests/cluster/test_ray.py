@@ -68,15 +68,6 @@ def sleep(seconds: float) -> float:
     return seconds
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    one = RayCluster("local", cpus=2, memory=100 * 2**20)
-    try:
-        yield one
-    finally:
-        one.close()
-
-
 def test_without_an_address_there_is_no_cluster(monkeypatch):
     monkeypatch.setenv("PDFQA_CLUSTER", " ")
     assert named_cluster() is None

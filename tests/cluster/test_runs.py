@@ -12,7 +12,6 @@ from collections import Counter
 import psutil
 import pytest
 
-from pdfqa_core.cluster import RayCluster
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from tests.cluster.test_ray import needs_ray
@@ -30,15 +29,6 @@ ROWS = [
     {"id": "f1", "question": "And before?", "answer": "y", "follow_up_of": "1", "document": PDF.name, "page": 3},
     {"id": "f2", "question": "And then?", "answer": "y", "follow_up_of": "f1", "document": PDF.name, "page": 3},
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    one = RayCluster("local", cpus=2, memory=100 * 2**20)
-    try:
-        yield one
-    finally:
-        one.close()
 
 
 class Counted:

@@ -16,9 +16,9 @@ from tests.services.helpers import BM25
 
 
 class AnsweringHandler(Handler):
-    """Answers chats with a sentence that belongs to the prompt, after `server.seconds`; what holds `refused`, with 403.
+    """Answers chats with what `server.said` makes of the prompt, after `server.seconds`.
 
-    `server.prompts` are those that were answered.
+    A prompt with `server.refused` in it is answered by 403; `server.prompts` are the others.
     """
 
     def do_POST(self):  # noqa: N802
@@ -31,8 +31,7 @@ class AnsweringHandler(Handler):
             self._send(403, {"error": {"message": "not for you"}})
             return
         time.sleep(self.server.seconds)
-        said = f"It is number {hashlib.sha256(prompt.encode()).hexdigest()[:6]}."
-        event = {"choices": [{"delta": {"content": said}, "finish_reason": "stop"}]}
+        event = {"choices": [{"delta": {"content": self.server.said(prompt)}, "finish_reason": "stop"}]}
         self._send_lines(f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n")
         self.server.prompts.append(prompt)
 
@@ -42,11 +41,16 @@ class AnsweringHandler(Handler):
         self.wfile.write(text.encode())
 
 
+def numbered(prompt):
+    """Return a sentence that belongs to the prompt."""
+    return f"It is number {hashlib.sha256(prompt.encode()).hexdigest()[:6]}."
+
+
 class AnsweringServer(FakeServer):
     def __init__(self, seconds=0.0):
         super().__init__()
         self.RequestHandlerClass = AnsweringHandler
-        self.seconds, self.refused, self.prompts = seconds, "", []
+        self.seconds, self.refused, self.prompts, self.said = seconds, "", [], numbered
 
     @property
     def settings(self):

@@ -1,0 +1,57 @@
+"""Questions made on a local cluster of two workers are those of one process, each stored once, also after a kill."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.synthesis import Made, SynthesisPlan
+from pdfqa_core.synthesis import RULES, ZERO_SHOT
+from tests.cluster.test_ray import needs_ray
+from tests.cluster.test_runs import kill_one
+from tests.services.answering_server import answering, opened_with
+from tests.services.test_cluster_synthesis import asking
+from tests.serving_fakes import PDF
+
+pytestmark = [needs_ray, pytest.mark.linux]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Make questions with a server, and, where it is given, a cluster; return what is kept, and how often it was."""
+
+    def run(server, plan, cluster=None):
+        with opened_with(tmp_path / f"{cluster is None}", server.settings, cluster) as services:
+            list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+            events = services.synthesis.make(LOCAL_OWNER, plan, server.settings)
+            told = Counter(one.id for event in events if isinstance(event, Made) for one in event.questions)
+            kept = services.synthesis.list(LOCAL_OWNER)
+            assert told == Counter(one.id for one in kept)
+            return [(one.passage_id, one.text, one.outcome, one.reason) for one in kept]
+
+    return run
+
+
+def test_questions_by_rules_are_those_of_one_process(cluster, made):
+    plan = SynthesisPlan(RULES, per_document=0, per_passage=2)
+    with answering() as server:
+        assert made(server, plan, cluster) == made(server, plan) != []
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
+    killed: list[int] = []
+    plan = SynthesisPlan(ZERO_SHOT, per_document=12)
+    with answering(seconds=0.4) as server:
+        server.said = asking
+        killer = threading.Thread(target=kill_one, args=(server, killed), daemon=True)
+        killer.start()
+        there = made(server, plan, cluster)
+        killer.join(1)
+        server.seconds = 0.0
+        here = made(server, plan)
+    assert killed
+    assert there == here
+    assert len({passage for passage, *_ in there}) == 12

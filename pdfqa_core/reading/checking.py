@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import Aligned, align, stem, stems
-from pdfqa_core.reading.extremes import Extreme, first_extreme
+from pdfqa_core.reading.comparing import Compared, first_compared
 from pdfqa_core.reading.facts import Fact, name_words, scales
 from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
@@ -103,7 +103,7 @@ class Checker:
                 sentences=tuple(CheckedSentence(a, b, Support.NOT_FOUND, _places(text, a, b)) for a, b in bounds)
             )
         passages = [(hit.passage.text, hit.passage.heading) for hit in hits]
-        cell = first_extreme(question, [hit.passage for hit in hits]) if english else None
+        cell = first_compared(question, [hit.passage for hit in hits]) if english else None
         claims = [_claim(text[a:b], question, language) for a, b in bounds]
         compared = self._matches(claims, candidates)
         citations, supports = [], []
@@ -116,6 +116,8 @@ class Checker:
             known_too = [(cell[1].words, "")] if cell is not None and cell[1].said_by(own) else []
             aligned = align(own, [*passages, *known_too], question, short=short) if english else []
             aligned = [one for one in aligned if one.own is not None or not self._names_document(one.fact, passages)]
+            if cell is not None and known_too and cell[1].has_numbers_of(own):
+                aligned = [one for one in aligned if one.fact.kind == "name"]
             fitting = [_in_row(found, hits, aligned, own) for found in (single if short else matches)]
             if known_too:
                 fitting = [replace(found, row=1.0) if _of_row(found, hits, cell) else found for found in fitting]
@@ -154,7 +156,7 @@ class Checker:
         aligned: Sequence[Aligned],
         passages: Sequence[tuple[str, str]],
         question: str,
-        cell: Extreme | None = None,
+        cell: Compared | None = None,
     ) -> Support:
         """Return how far the passages support a sentence whose best match is given; each fact must stand in them.
 
@@ -266,7 +268,7 @@ def _in_row(found: Match, hits: Sequence[Hit], aligned: Sequence[Aligned], sente
     return replace(found, row=max(fits)) if fits else found
 
 
-def _of_row(found: Match, hits: Sequence[Hit], cell: tuple[int, Extreme] | None) -> Extreme | None:
+def _of_row(found: Match, hits: Sequence[Hit], cell: tuple[int, Compared] | None) -> Compared | None:
     """Return the cell if the match is with its row."""
     if cell is None or found.quote.hit is not hits[cell[0]] or found.quote.start != cell[1].start:
         return None

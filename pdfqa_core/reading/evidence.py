@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.reading.alignment import stems
-from pdfqa_core.reading.extremes import first_extreme
+from pdfqa_core.reading.comparing import first_compared
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import stated
@@ -22,14 +22,18 @@ GAP = " … "  # stands for sentences that were left out
 LABEL = 0.5  # what a heading or label weighs beside a sentence
 ROW = 1.0  # more for a row of a table whose whole label the question has: it asks for that row
 LEANING = 0.9  # of the score of the sentence before, for one that leans on it ("That is less than promised.")
+LISTED = 0.9  # of the score of the line that introduces a list, for its items
 TWIN = 0.9  # share of the words of the shorter of two passages from which on they say the same
 
 _SAID = (".", "!", ";", ":", '"', "”", ")", "…")
-_BULLET = re.compile(r"[-*•–·▪◦]|\(?\w[.)]\s")
+_BULLET = re.compile(r"[-*•–·▪◦]|\(?(?:\w|\d\d)[.)](?:\s|$)")
+_MARK = re.compile(r"\W*\w{1,2}[.)]\W*|\W+")  # of an item, without the item
 _LEANS = re.compile(
     r"(?:That|This|These|Those|It|They|He|She|Its|Their|Such|Both|Thus|Therefore|Hence|So|However|But|Instead|Otherwise)\b"
 )
-_LISTED = re.compile(r"\D*[A-Za-z]{3}\D*[\s.]\d{1,4}|\d+(?:\.\d+)*\s+\D*[A-Za-z]{3}\D*[\s.]\d{1,4}")  # with its page
+_OF_CONTENTS = re.compile(
+    r"\D*[A-Za-z]{3}\D*[\s.]\d{1,4}|\d+(?:\.\d+)*\s+\D*[A-Za-z]{3}\D*[\s.]\d{1,4}"
+)  # with its page
 LINES_OF_CONTENTS = 3
 
 
@@ -123,11 +127,13 @@ def best(
 ) -> Evidence | None:
     """Return the most relevant sentences of the evidence, in their order, as many as fit; None if not even one does.
 
-    A row of a table comes with the lines above the table: they say what it is about, and in which unit. Headings and
-    labels weigh half: they have the words of a question and answer none. A table of contents is left out.
+    A row of a table comes with the lines above the table: they say what it is about, and in which unit. An item of a
+    list comes with the line that introduces the list, and is wanted as much as that line. Headings and labels weigh
+    half: they have the words of a question and answer none. A table of contents is left out.
     """
-    scores = _scores(question, evidence, meaning)
-    titles = _titles(evidence)
+    introduced = _introduced(evidence)
+    scores = _scores(question, evidence, meaning, introduced)
+    titles = {**introduced, **_titles(evidence)}
     contents = _contents(evidence.sentences)
     kept: tuple[int, ...] = ()
     for place in sorted(evidence.places, key=lambda place: -scores[place]):
@@ -139,8 +145,10 @@ def best(
     return Evidence(evidence.sentences, kept) if kept else None
 
 
-def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[float]:
-    """Return how much each sentence is wanted."""
+def _scores(
+    question: str, evidence: Evidence, meaning: Meaning | None, introduced: Mapping[int, tuple[int, ...]]
+) -> list[float]:
+    """Return how much each sentence is wanted; `introduced` gives the lines that introduce an item of a list."""
     found = relevance(question, evidence.sentences, meaning)
     scores = [
         score * (LABEL if _is_label(quote) else 1.0) for score, quote in zip(found, evidence.sentences, strict=True)
@@ -148,19 +156,22 @@ def _scores(question: str, evidence: Evidence, meaning: Meaning | None) -> list[
     asked = frozenset(stems(question)) if asks_for_value(question) else frozenset[str]()
     for place, quote in enumerate(evidence.sentences):
         scores[place] += ROW * _asked_for(quote, asked)
-    for place in _of_extreme(question, evidence):
+    for place in _of_comparison(question, evidence):
         scores[place] += ROW
     for place in range(1, len(scores)):
         before, quote = evidence.sentences[place - 1], evidence.sentences[place]
         if before.hit is quote.hit and _LEANS.match(quote.text) and not _is_label(before):
             scores[place] = max(scores[place], LEANING * scores[place - 1])
+    for place, lines in introduced.items():
+        mark = _MARK.fullmatch(evidence.sentences[place].text) is not None
+        scores[place] = 0.0 if mark else max(scores[place], LISTED * max(scores[line] for line in lines))
     return scores
 
 
-def _of_extreme(question: str, evidence: Evidence) -> list[int]:
+def _of_comparison(question: str, evidence: Evidence) -> list[int]:
     """Return the place of the row with the largest or smallest value that is asked for."""
     hits = list({id(quote.hit): quote.hit for quote in evidence.sentences}.values())
-    found = first_extreme(question, [hit.passage for hit in hits])
+    found = first_compared(question, [hit.passage for hit in hits])
     if found is None:
         return []
     return [
@@ -183,7 +194,9 @@ def _asked_for(quote: Quote, asked: frozenset[str]) -> float:
 def _contents(sentences: Sequence[Quote]) -> frozenset[int]:
     """Return the places of the lines of tables of contents: several of one passage end with a page number."""
     listed = [
-        place for place, quote in enumerate(sentences) if _is_label(quote) and _LISTED.fullmatch(quote.text.strip())
+        place
+        for place, quote in enumerate(sentences)
+        if _is_label(quote) and _OF_CONTENTS.fullmatch(quote.text.strip())
     ]
     passages = Counter(id(sentences[place].hit) for place in listed)
     return frozenset(place for place in listed if passages[id(sentences[place].hit)] >= LINES_OF_CONTENTS)
@@ -193,6 +206,38 @@ def _is_label(quote: Quote) -> bool:
     """Return whether a piece is a heading, a label or a line of the contents: no sentence, item of a list, or row."""
     text = quote.text.strip()
     return quote.parts[0] == quote.text and not text.endswith(_SAID) and not _BULLET.match(text)
+
+
+def _introduced(evidence: Evidence) -> dict[int, tuple[int, ...]]:
+    """Return for each item of a list the places of the lines that introduce it.
+
+    That is one that ends with a colon, and the one before that where it leans on it ("These include:"); the mark of an
+    item ("1.") where it is a piece by itself. A list goes on in the next passage where the two overlap, and ends at a
+    paragraph that is no item.
+    """
+    found: dict[int, tuple[int, ...]] = {}
+    lines: tuple[int, ...] = ()
+    before: int | None = None
+    for place in evidence.places:
+        quote = evidence.sentences[place]
+        last = evidence.sentences[before] if before is not None else None
+        same = last is not None and last.hit is quote.hit
+        if last is None or not (same or last.hit.passage.overlaps(quote.hit.passage)):
+            lines = ()
+        mark = before if before in found and last is not None and _MARK.fullmatch(last.text) else None
+        if lines and (_BULLET.match(quote.text) or (before in found and not _new_paragraph(last, quote))):
+            found[place] = lines if mark is None else (*lines, mark)
+        elif quote.text.endswith(":"):
+            leans = same and before is not None and _LEANS.match(quote.text)
+            lines = (place, before) if leans and before is not None else (place,)
+        else:
+            lines = ()
+        before = place
+    return found
+
+
+def _new_paragraph(last: Quote | None, quote: Quote) -> bool:
+    return last is None or last.hit is not quote.hit or "\n" in quote.hit.passage.text[last.end : quote.start]
 
 
 def _titles(evidence: Evidence) -> dict[int, tuple[int, ...]]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pdfqa_core.interfaces import History, StopSignal
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.checking import Checker, is_statement
+from pdfqa_core.reading.comparing import first_compared
 from pdfqa_core.reading.evidence import ROW, first
-from pdfqa_core.reading.extremes import first_extreme
 from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.quoted_answer import QuotedAnswer
 from pdfqa_core.reading.relevance import relevance
@@ -61,7 +61,7 @@ class ExtractiveReader:
         """Return the chosen sentences in the order of the hits and of their text."""
         read = first(hits, self.passages)
         candidates = [quote for hit in read for quote in quotes(hit, longest=1)]
-        extreme = first_extreme(question, [hit.passage for hit in read])
+        extreme = first_compared(question, [hit.passage for hit in read])
         wanted = {one: set(compared_terms(question, one)) for one in {quote.language for quote in candidates}}
         scored: dict[tuple[str, ...], tuple[float, int, Quote]] = {}
         scores = relevance(question, candidates, self.checker.meaning)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.reading.alignment import stems
-from pdfqa_core.reading.matching import locate
+from pdfqa_core.reading.cells import CHANGE, LEAST, PERIOD, SUM, YEAR, Cell, cells_of, covered, name_of, surrounded
 from pdfqa_core.reading.numbers import numbers
-from pdfqa_core.reading.tables import Row, Table, tables
+from pdfqa_core.reading.tables import Row, Table
 from pdfqa_core.types import Passage
 
 _LARGEST = "highest largest greatest biggest longest maximum tallest heaviest warmest hottest fastest".split()
@@ -31,21 +31,12 @@ _ASKS = re.compile(r"\b(?:which|what|who|when|where)\b", re.IGNORECASE)
 _TIME = re.compile(
     r"\b(?:(?:which|what)(?: fiscal| financial| calendar)? (?:years?|quarters?|months?|fy)|when)\b", re.I
 )
-_PERIOD = re.compile(
-    r"\b(?:FY)?(?:19|20)\d\d\b|\bQ[1-4]\b|\bFY ?\d\d\b|\b(?:january|february|march|april|june|july|august|september|"
-    r"october|november|december|(?:first|second|third|fourth) quarter)\b",
-    re.IGNORECASE,
-)
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_SUM = re.compile(r"\W*(?:(?:sub|grand )?totals?|overall|sum|all|average|mean|median|weighted)\b", re.IGNORECASE)
-_CHANGE = re.compile(r"\b(?:change|increase|decrease|variance|growth)\b|^%$", re.IGNORECASE)
 _CHANGES = frozenset(stems("change increase decrease variance growth grow grew fall fell rise rose"))
 _FREE = frozenset(
     stems(" ".join([*_LARGEST, *_SMALLEST, *_LARGER, *_SMALLER, *_ORDINALS]))
     + stems("most amount value year years quarter month months fiscal fy had has have")
 )
 _NOTHING = ("", "-", "–", "—", "―", "−")
-LEAST = 0.7  # share of the question's words that a table and what stands around it must have
 FEWEST_ROWS, FEWEST_COLUMNS = 3, 2  # that are worth comparing
 
 
@@ -85,6 +76,10 @@ class Extreme:
         of = f'"{self.column}"' if self.column else "value"
         return f"Comparing the rows of this table, the {which} {of} is that of {self.label}: {self.value}."
 
+    def answers(self, question: str) -> bool | None:
+        """Return None: the questions that it is found for ask which, not whether."""
+        return None
+
     def said_by(self, sentence: str) -> bool:
         """Return whether a sentence says of this cell that it is the largest or smallest."""
         compared = _COMPARED.search(sentence)
@@ -93,6 +88,10 @@ class Extreme:
         before = _ORDINAL.search(sentence, 0, compared.start())
         order = _ORDINALS[before[1].casefold()] if before else 0
         return (bool(compared["large"] or compared["larger"]), order) == (self.largest, self.order)
+
+    def has_numbers_of(self, sentence: str) -> bool:
+        """Return False: a sentence may have other numbers of the table beside this one."""
+        return False
 
     def denied_by(self, sentence: str, *, short: bool = False) -> bool:
         """Return whether a sentence says of something else, or the other way round, that it is the largest or smallest.
@@ -106,8 +105,8 @@ class Extreme:
     def _named_in(self, sentence: str) -> bool:
         if frozenset(stems(self.name)) <= frozenset(stems(sentence)):
             return True
-        years = frozenset(_YEAR.findall(self.name))
-        if self.across and years and years <= frozenset(_YEAR.findall(sentence)):
+        years = frozenset(YEAR.findall(self.name))
+        if self.across and years and years <= frozenset(YEAR.findall(sentence)):
             return True
         return {number.key for number in numbers(self.value)} <= {number.key for number in numbers(sentence)}
 
@@ -128,15 +127,6 @@ class _Asked:
     strictly: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    row: Row
-    column: str
-    value: str
-    number: float
-    kind: tuple[bool, str]  # percent, unit
-
-
 def extreme(question: str, passage: Passage) -> Extreme | None:
     """Return the cell of a passage's tables that a question asks for, such as the second largest.
 
@@ -146,7 +136,7 @@ def extreme(question: str, passage: Passage) -> Extreme | None:
     asked = _asked(question)
     if asked is None:
         return None
-    found = [one for table, around, whole in _surrounded(passage) for one in _of_table(asked, table, around, whole)]
+    found = [one for table, around, whole in surrounded(passage) for one in _of_table(asked, table, around, whole)]
     best = max(found, key=lambda one: one.share, default=None)
     if best is None or any(one.share == best.share and one.name != best.name for one in found):
         return None
@@ -167,52 +157,37 @@ def _asked(question: str) -> _Asked | None:
     words = frozenset(stems(question))
     largest = bool(match["large"] or match["larger"])
     strictly = bool(match["large"] or match["small"])
-    years = frozenset(_YEAR.findall(question))
+    years = frozenset(YEAR.findall(question))
     order = _ORDINALS[before[1].casefold()] if before else 0
     return _Asked(
         largest, order, words, words - _FREE - years, years, _TIME.search(question) is not None, strictly
     )  # fmt: skip
 
 
-def _surrounded(passage: Passage) -> Iterator[tuple[Table, frozenset[str], bool]]:
-    """Yield each table of a passage with the stems of what names it, and whether none of its rows is missing."""
-    above = 0
-    for table in tables(passage.text):
-        start, end = table.head[0][0], table.rows[-1].end if table.rows else table.head[1][1]
-        place = locate(passage, start, end)
-        around = stems(f"{passage.heading} {passage.text[above:start]} {' '.join(table.columns)}")
-        yield table, frozenset(around), place is not None and place[1:] == (start, end)
-        above = end
-
-
 def _of_table(asked: _Asked, table: Table, around: frozenset[str], whole: bool) -> Iterator[Extreme]:
     rows = [row for row in table.rows if row.values]
-    named = [row for row in rows if (own := _name(row)) and own <= asked.words]
-    longest = max((len(_name(row)) for row in named), default=0)
+    named = [row for row in rows if (own := name_of(row)) and own <= asked.words]
+    longest = max((len(name_of(row)) for row in named), default=0)
     for row in named:
-        if len(_name(row)) == longest:
+        if len(name_of(row)) == longest:
             yield from _across(asked, row, around)
     if not named and whole and asked.strictly:
         yield from _down(asked, table, rows, around)
 
 
-def _name(row: Row) -> frozenset[str]:
-    return frozenset(stems(row.label))
-
-
 def _across(asked: _Asked, row: Row, around: frozenset[str]) -> Iterator[Extreme]:
     """Compare the columns of a row."""
     cells = [
-        cell for cell in _cells(row) if cell.column and not _SUM.match(cell.column) and not _CHANGE.search(cell.column)
+        cell for cell in cells_of(row) if cell.column and not SUM.match(cell.column) and not CHANGE.search(cell.column)
     ]
-    periods = [cell for cell in cells if _PERIOD.search(cell.column)]
+    periods = [cell for cell in cells if PERIOD.search(cell.column)]
     if asked.time:
         cells = periods
-        if len({_YEAR.search(cell.column) is None for cell in cells}) > 1:  # a name was lost
+        if len({YEAR.search(cell.column) is None for cell in cells}) > 1:  # a name was lost
             return
     elif periods:
         return
-    share = _share(asked, around | frozenset(stems(f"{row.under} {row.label}")))
+    share = covered(asked.needed, around | frozenset(stems(f"{row.under} {row.label}")))
     yield from _found(asked, cells, True, share, FEWEST_COLUMNS)
 
 
@@ -224,12 +199,12 @@ def _down(asked: _Asked, table: Table, rows: Sequence[Row], around: frozenset[st
     meant = [under for under in groups if shared[under] == best] if best else [*groups]
     compared = [
         row for row in rows
-        if row.label and row.under in meant and not _SUM.match(row.label) and any(True for _ in _cells(row))
+        if row.label and row.under in meant and not SUM.match(row.label) and any(True for _ in cells_of(row))
     ]  # fmt: skip
-    dated = [row for row in compared if _PERIOD.search(row.label)]
+    dated = [row for row in compared if PERIOD.search(row.label)]
     if bool(dated) != asked.time or (asked.time and len(dated) < len(compared)):
         return
-    cells = [cell for row in compared for cell in _cells(row)]
+    cells = [cell for row in compared for cell in cells_of(row)]
     column = _column(asked, list(dict.fromkeys(cell.column for cell in cells)))
     if column is None:
         return
@@ -240,25 +215,25 @@ def _down(asked: _Asked, table: Table, rows: Sequence[Row], around: frozenset[st
     without = [dict(row.values).get(column, "") for row in compared if all(cell.row is not row for cell in chosen)]
     if any(not asked.largest or value.strip("$€£ ") not in _NOTHING for value in without):  # it could be the one
         return
-    yield from _found(asked, chosen, False, _share(asked, around | labels), FEWEST_ROWS)
+    yield from _found(asked, chosen, False, covered(asked.needed, around | labels), FEWEST_ROWS)
 
 
 def _column(asked: _Asked, columns: Sequence[str]) -> str | None:
     """Return the column that shares most words with the question; of several, for different years, the latest."""
     if asked.years:
-        columns = [column for column in columns if asked.years & frozenset(_YEAR.findall(column))]
+        columns = [column for column in columns if asked.years & frozenset(YEAR.findall(column))]
     if not asked.words & _CHANGES:
-        columns = [column for column in columns if not _CHANGE.search(column)]
+        columns = [column for column in columns if not CHANGE.search(column)]
     shared = [len(asked.words & frozenset(stems(column))) for column in columns]
     best = max(shared, default=0)
     meant = [column for column, count in zip(columns, shared, strict=True) if count == best]
     if len(meant) < 2:
         return meant[0] if meant else None
-    years = [max(_YEAR.findall(column), default="") for column in meant]
+    years = [max(YEAR.findall(column), default="") for column in meant]
     return meant[years.index(max(years))] if all(years) and len(set(years)) == len(years) else None
 
 
-def _found(asked: _Asked, cells: Sequence[_Cell], across: bool, share: float, fewest: int) -> Iterator[Extreme]:
+def _found(asked: _Asked, cells: Sequence[Cell], across: bool, share: float, fewest: int) -> Iterator[Extreme]:
     if len(cells) < max(fewest, asked.order + 1) or share < LEAST or len({cell.kind for cell in cells}) > 1:
         return
     if not asked.strictly and len(cells) > 2:
@@ -277,27 +252,6 @@ def _found(asked: _Asked, cells: Sequence[_Cell], across: bool, share: float, fe
         row.end,
         row.label,
         cell.column,
-        _said(cell, row),
+        cell.said,
         share,
     )
-
-
-def _said(cell: _Cell, row: Row) -> str:
-    return f"{cell.value} {row.scale}".rstrip() if row.scale and not cell.kind[0] else cell.value
-
-
-def _share(asked: _Asked, there: frozenset[str]) -> float:
-    return len(asked.needed & there) / len(asked.needed) if asked.needed else 0.0
-
-
-def _cells(row: Row) -> Iterator[_Cell]:
-    """Yield the cells of a row that hold one number each."""
-    for column, value in row.values:
-        found = numbers(value)
-        if len(found) != 1:
-            continue
-        number = found[0]
-        before, after = value[: number.start], value[number.end :]
-        below = re.search(r"[(−–-]\s*[$€£]?\s*$", before) is not None
-        unit = re.sub(r"[\W\d_]+", " ", f"{before} {after}").strip().casefold()
-        yield _Cell(row, column, value, -number.value if below else number.value, (number.percent, unit))

@@ -15,14 +15,26 @@ from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.best_sentence import best_quote
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
+from pdfqa_core.reading.comparing import first_compared
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather
 from pdfqa_core.reading.extractive import ExtractiveReader
-from pdfqa_core.reading.extremes import first_extreme
 from pdfqa_core.reading.guard import about, counts_else, flaw, plainly
 from pdfqa_core.reading.matching import language_of
 from pdfqa_core.reading.numbers import numbers
-from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, IS_IT_SO, PASSAGE, PLAIN, QUOTE, READ, Form, quoted
+from pdfqa_core.reading.prompts import (
+    EARLIER,
+    EARLIER_WORDS,
+    IS_IT_SO,
+    IT_IS_NOT_SO,
+    IT_IS_SO,
+    PASSAGE,
+    PLAIN,
+    QUOTE,
+    READ,
+    Form,
+    quoted,
+)
 from pdfqa_core.reading.question_type import QuestionType, asks_for_amount, question_type
 from pdfqa_core.reading.writing import write
 from pdfqa_core.reading.yes_or_no import log_odds
@@ -232,6 +244,10 @@ class GenerativeReader:
         if kind != "boolean" or self.instruction or self.form.verdict is None:
             return self.messages(question, evidence, history)
         instruction = self.form.instruction(question, kind) + _in_its_language(question, evidence)
+        compared = first_compared(question, [hit.passage for hit in evidence.hits])
+        so = compared[1].answers(question) if compared is not None else None
+        if so is not None:
+            return self.prompt(question, evidence, history, f"{IT_IS_SO if so else IT_IS_NOT_SO} {instruction}")
         try:
             messages = self.prompt(question, evidence, history, IS_IT_SO)
             odds = yield from log_odds(self.llm, messages, "weighing yes and no", stop=stop)
@@ -318,7 +334,7 @@ def _left_out_amount(question: str, text: str, checked: Checked) -> str:
 def _texts(question: str, evidence: Evidence) -> list[str]:
     """Return the shown text of each passage; a table in which numbers had to be compared says what was found."""
     texts = evidence.texts()
-    found = first_extreme(question, [hit.passage for hit in evidence.in_order()])
+    found = first_compared(question, [hit.passage for hit in evidence.in_order()])
     if found is not None:
         place, extreme = found
         texts[place] += f"\n{extreme.words}"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.reading.alignment import stems
-from pdfqa_core.reading.extremes import first_extreme
+from pdfqa_core.reading.comparing import first_compared
 from pdfqa_core.reading.question_type import asks_for_value
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.types import Passage
@@ -56,7 +56,7 @@ class TableRows:
         smallest value finds the table that has it.
         """
         here = [one for one in self._passages if not document_ids or one.document_id in document_ids]
-        if (compared := first_extreme(question, here)) is not None:
+        if (compared := first_compared(question, here)) is not None:
             return here[compared[0]]
         asked = frozenset(stems(_ABBREVIATION.sub(lambda found: self._meant.get(found[0], found[0]), question)))
         if not asks_for_value(question):

@@ -18,7 +18,7 @@ _IN_SCALE = re.compile(r"\bin\s+(thousand|million|billion)s\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bper\b|\bshares?\b|\bnumber of\b", re.IGNORECASE)  # rows that a scale mostly leaves out
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d$)(?:US)?[$€£]?\s*\(?\s*[$€£]?\s*\d[\d,.]*\s*\)?")
 _CURRENCY = re.compile(r"[$€£]")
-_MONTHS = re.compile(r"\b(three|six|nine|twelve)[ -]months?\b", re.IGNORECASE)
+MONTHS = re.compile(r"\b(three|six|nine|twelve)[ -]months?\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\bquarter(?:ly)?\b|\bQ[1-4]\b|\b10-Q\b", re.IGNORECASE)
 _NOTES = re.compile(r"(?:\s*(?:\(\d{1,2}\)|\[\d{1,2}\]|[*†‡§®™]))+$")  # marks behind a label
 _NOTE_BEHIND = re.compile(r"(?<=[\d%)])\s+\(\d\)$")  # behind a value
@@ -69,12 +69,12 @@ class Row:
 
         All of them where the question names no such time, or no column has it.
         """
-        asked = _MONTHS.search(question)
+        asked = MONTHS.search(question)
         months = asked[1].casefold() if asked else "three" if _QUARTER.search(question) else ""
         kept = tuple(
             (column, value)
             for column, value in self.values
-            if (found := _MONTHS.search(column)) is not None and found[1].casefold() == months
+            if (found := MONTHS.search(column)) is not None and found[1].casefold() == months
         )
         return replace(self, values=kept or self.values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdfqa_core.reading.evidence import Evidence, best, gather
-from tests.reading.helpers import hits
+from tests.reading.helpers import hit, hits
 
 
 def chosen(question: str, text: str, words: int) -> str:
@@ -49,3 +49,43 @@ def test_marks_of_footnotes_do_not_hide_the_row_that_is_asked_for():
     assert chosen("What were the net sales of iPhone?", f"{table}\n\n{prose}", 8).startswith(
         "Net sales:\niPhone: 2022: $ 65"
     )
+
+
+def test_an_item_of_a_list_comes_with_the_line_that_introduces_it():
+    text = (
+        "Lessons are part of the programme. Some things are not covered.\n\nThese include:\n\n• Travel\n\n"
+        "• Food and supplements\n\nGyms have food and supplements of their own brand in their own shops."
+    )
+    shown = chosen("Are food and supplements paid?", text, 12)
+    assert shown == "Some things are not covered.\n\nThese include: … • Food and supplements"
+
+
+def test_the_items_of_a_list_that_is_asked_for_come_before_other_sentences():
+    text = (
+        "Our values guide us.\n\nCompany values:\n\n1. Quality: Parts are made well. Each is measured.\n\n"
+        "2. Honesty.\n\nValues of stocks fall and rise. Our company buys values."
+    )
+    shown = chosen("What are the company's values?", text, 20)
+    assert shown.startswith("Company values:\n\n1. Quality: Parts are made well.")
+    assert "2. Honesty." in shown
+
+
+def test_a_paragraph_ends_a_list():
+    text = "Values:\n\n• Quality\n\nThe canteen opens at noon.\n\n• Coffee"
+    evidence = gather(hits(text), 1)
+    best_of = best("Which values are there?", evidence, lambda part: len(part.places) <= 2)
+    assert best_of is not None
+    assert best_of.texts() == ["Values:\n\n• Quality"]
+    coffee = best("Who drinks coffee?", evidence, lambda part: len(part.places) <= 1)
+    assert coffee is not None
+    assert coffee.texts() == ["• Coffee"]  # without a line that is not its own
+
+
+def test_a_list_goes_on_in_a_passage_that_overlaps():
+    found = [hit("Company values:\n\n• Quality\n\n• Honesty", 1, start=0), hit("• Honesty\n\n• Safety", 2, start=28)]
+    evidence = gather(found, 2)
+    best_of = best("What are the company values?", evidence, lambda part: len(part.places) <= 4)
+    assert best_of is not None
+    assert [quote.text for quote in (best_of.sentences[place] for place in best_of.places)] == [
+        "Company values:", "• Quality", "• Honesty", "• Safety",
+    ]  # fmt: skip

@@ -81,10 +81,13 @@ class Change:
     @property
     def words(self) -> str:
         """The finding in a sentence, for a prompt."""
-        went = (
-            f'Comparing the columns of this table, "{self.label}" went from {self.earlier.said} '
-            f"({self.earlier.column}) to {self.later.said} ({self.later.column})"
-        )
+        return f"Comparing the columns of this table, {self.finding}"
+
+    @property
+    def finding(self) -> str:
+        """What was computed: both numbers, and by how much they differ."""
+        earlier, later = (f"{cell.said} ({cell.column})" for cell in (self.earlier, self.later))
+        went = f'"{self.label}" went from {earlier} to {later}'
         if not self.by:
             return f"{went}: it did not change."
         percent = "" if self.percent is None else f", by {_shown(abs(self.percent), 1)}%"

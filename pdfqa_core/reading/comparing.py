@@ -23,7 +23,12 @@ class Compared(Protocol):
 
     @property
     def words(self) -> str:
-        """The finding in a sentence."""
+        """The finding in a sentence, for a prompt."""
+        ...
+
+    @property
+    def finding(self) -> str:
+        """The finding alone, for a person."""
         ...
 
     def answers(self, question: str) -> bool | None:

@@ -68,13 +68,18 @@ class Extreme:
     @property
     def words(self) -> str:
         """The finding in a sentence, for a prompt."""
+        return f"Comparing the {'columns' if self.across else 'rows'} of this table, {self.finding}"
+
+    @property
+    def finding(self) -> str:
+        """Which cell it is."""
         order = "" if not self.order else f"{next(word for word, n in _ORDINALS.items() if n == self.order)} "
         degree = ("highest", "lowest") if self.strictly else ("higher", "lower")
         which = f"{order}{degree[not self.largest]}"
         if self.across:
-            return f'Comparing the columns of this table, the {which} "{self.label}" is in {self.column}: {self.value}.'
+            return f'the {which} "{self.label}" is in {self.column}: {self.value}.'
         of = f'"{self.column}"' if self.column else "value"
-        return f"Comparing the rows of this table, the {which} {of} is that of {self.label}: {self.value}."
+        return f"the {which} {of} is that of {self.label}: {self.value}."
 
     def answers(self, question: str) -> bool | None:
         """Return None: the questions that it is found for ask which, not whether."""

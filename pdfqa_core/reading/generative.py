@@ -189,6 +189,9 @@ class GenerativeReader:
         refused = kept.declined and not stopped
         if refused and kept.text and kept.text != INSUFFICIENT_CONTEXT:
             notes.append(f"The model declined: {kept.text}")
+        compared = first_compared(question, [hit.passage for hit in evidence.hits])
+        if compared is not None and kept.text and not refused:
+            notes.append(f"Computed from the table: {compared[1].finding}")
         check = sum(attempt.check_seconds for attempt in found)
         seconds = {"read": time.perf_counter() - began - check, "check": check}
         first = next((attempt.first_token for attempt in found if attempt.first_token is not None), None)

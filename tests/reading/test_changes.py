@@ -8,10 +8,11 @@ from pdfqa_core.reading.changes import change, first_change
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.generative import GenerativeReader
+from pdfqa_core.reading.prompts import FORMS, IT_IS_NOT_SO
 from pdfqa_core.reading.table_rows import TableRows
 from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Passage, Span, Support
-from tests.reading.helpers import hits
+from tests.reading.helpers import hits, read
 
 SALES = """Net sales by category (in millions):
 
@@ -146,3 +147,12 @@ def test_yes_or_no_follows_from_the_direction(question, answer):
     found = change(question, passage(SALES))
     assert found is not None
     assert found.answers(question) is answer
+
+
+def test_the_answer_says_what_was_computed(fake_llm):
+    fake_llm.enqueue(["No, net sales of iPad decreased by 12.8%."])
+    reader = GenerativeReader(fake_llm, form=FORMS["qwen2.5-coder-1.5b"])
+    question = "Did the net sales of iPad rise in the second quarter of 2023?"
+    _, answer, _ = read(reader, question, hits(SALES))
+    assert IT_IS_NOT_SO in fake_llm.history[0][0].content
+    assert any(note.startswith('Computed from the table: "iPad" went from 7,646 million') for note in answer.notes)

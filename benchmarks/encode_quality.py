@@ -12,7 +12,7 @@ import sys
 import time
 
 import numpy as np
-from encoder_forms import PADDED, forms
+from encoder_forms import forms
 from northwind import DATA, arguments, items, passages, read
 from retrieval_northwind import mrr, ranks
 from retrieval_scifact import DATA as SCIFACT
@@ -48,7 +48,7 @@ def main() -> None:
     base: dict[str, list[float]] = {}
     vectors: np.ndarray | None = None
     known = forms()
-    chosen = options.forms.split(",") if options.forms else [name for name in known if name != PADDED]
+    chosen = options.forms.split(",") if options.forms else list(known)
     for name in chosen:
         form = known[name]
         began = time.perf_counter()

@@ -16,9 +16,8 @@ from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, Graph
 from pdfqa_core.settings import LLMSettings
 
 BATCH = 8
-TORCH, BF16, GRAPH, CHANNEL, TENSOR, PADDED = (
-    "torch fp32", "torch bf16", "ONNX Runtime fp32", "int8 per channel", "int8 per tensor", "int8 per channel, padded"
-)  # fmt: skip
+TORCH, BF16, GRAPH = "torch fp32", "torch bf16", "ONNX Runtime fp32"
+CHANNEL, TENSOR = "int8 per channel", "int8 per tensor"
 
 
 @dataclass
@@ -41,17 +40,6 @@ class Form:
             rows = order[first : first + BATCH]
             found[rows] = self.run([texts[row] for row in rows], question)
         return found
-
-
-def _padded(graph: Graph, texts: list[str]) -> np.ndarray:
-    """Return the vectors of texts that are run together."""
-    tokens = [graph._tokenizer.encode(text).ids for text in texts]
-    ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
-    mask = np.zeros_like(ids)
-    for row, found in enumerate(tokens):
-        ids[row, : len(found)], mask[row, : len(found)] = found, 1
-    (vectors,) = graph._session.run(None, {"input_ids": ids, "attention_mask": mask})
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def forms() -> dict[str, Form]:
@@ -80,7 +68,6 @@ def forms() -> dict[str, Form]:
         Form(BF16, bf16),
         Form(GRAPH, lambda texts, question: exact.encode(texts, question=question)),
         Form(CHANNEL, lambda texts, question: channel.encode(texts, question=question)),
-        Form(PADDED, lambda texts, _: _padded(channel, texts)),
         Form(TENSOR, lambda texts, question: per_tensor.encode(texts, question=question)),
     ]
     return {form.name: form for form in found}

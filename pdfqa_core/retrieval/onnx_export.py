@@ -25,6 +25,8 @@ from pdfqa_core.whole_files import file_sha256
 LEAST = {EXACT: 0.9999, INT8: 0.97}  # cosine to torch's vector of the same text
 GAIN = 1.1  # a form has to be so many times as fast as the one before it
 ROUNDS = 3
+WHOLE = "one_operator"
+INPUTS = ("input_ids", "attention_mask")
 PARAGRAPH = (
     "The ferry leaves the harbour at seven in the morning and carries at most 240 people, of whom 36 may bring a "
     "bicycle. In 2023 the company counted 181,400 tickets, 4.6 % more than in the year before; a single one costs "
@@ -48,26 +50,67 @@ def odd_samples() -> list[str]:
     return ["", "ferry", "How much is a TICKET?", "Fähre über den Fjord: 12,50 €", "船 паром", PARAGRAPH * 4]
 
 
-def _export(model: Any, file: Path) -> None:
-    """Write the graph of the model from tokens to the vector of the text. Raises what torch raises."""
+def _load(model_folder: Path, **options: Any) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    loading = {**LOADING, "model_kwargs": {**LOADING["model_kwargs"], **options}}
+    return SentenceTransformer(str(model_folder), device="cpu", **loading)
+
+
+def _whole_attention() -> str:
+    """Return the name of attention as one operator of ONNX Runtime, for models in which every token sees every other.
+
+    As torch's exporter writes it, it is fourteen and a mask, which a text that stands alone does not need. A model that
+    masks more than padding (one that looks back only, or nearby) or has biases for distances keeps torch's.
+    """
     import torch
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers.masking_utils import bidirectional_mask_function, sdpa_mask
+
+    def mask(**asked: Any) -> Any:
+        free = asked["mask_function"] is bidirectional_mask_function and asked.get("attention_mask") is None
+        return None if free else sdpa_mask(**asked)
+
+    def attention(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **asked: Any) -> Any:
+        batch, heads, length, size = query.shape
+        plain = attention_mask is None and asked.get("position_bias") is None and not getattr(module, "is_causal", True)
+        if not plain or not query.shape[1::2] == key.shape[1::2] == value.shape[1::2]:
+            return sdpa_attention_forward(module, query, key, value, attention_mask, **asked)
+        rows = [one.transpose(1, 2).reshape(batch, length, heads * size) for one in (query, key, value)]
+        found = torch.onnx.ops.symbolic(
+            "com.microsoft::MultiHeadAttention", rows, {"num_heads": heads, "scale": float(asked["scaling"])},
+            dtype=query.dtype, shape=rows[0].shape, version=1,
+        )  # fmt: skip
+        return found.reshape(batch, length, heads, size), None
+
+    AttentionInterface.register(WHOLE, attention)
+    AttentionMaskInterface.register(WHOLE, mask)
+    return WHOLE
+
+
+def _export(model_folder: Path, file: Path, *, masked: bool) -> None:
+    """Write the graph of the model from the tokens of one text to its vector. Raises what torch raises."""
+    import torch
+
+    model = _load(model_folder) if masked else _load(model_folder, attn_implementation=_whole_attention())
 
     class Whole(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.model = model
 
-        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-            return self.model({"input_ids": input_ids, "attention_mask": attention_mask})["sentence_embedding"]
+        def forward(self, *tokens: Any) -> Any:
+            return self.model(dict(zip(INPUTS, tokens, strict=False)))["sentence_embedding"]
 
-    ids = torch.ones((2, 16), dtype=torch.long)
-    batch, length = torch.export.Dim("batch"), torch.export.Dim("length", min=2, max=model.max_seq_length)
-    shapes = ({0: batch, 1: length}, {0: batch, 1: length})
+    ids = torch.ones((1, 16), dtype=torch.long)
+    given = (ids, torch.ones_like(ids)) if masked else (ids,)
+    length = torch.export.Dim("length", min=2, max=model.max_seq_length)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            Whole().eval(), (ids, torch.ones_like(ids)), str(file), input_names=["input_ids", "attention_mask"],
-            output_names=["sentence_embedding"], dynamic_shapes=shapes, dynamo=True, external_data=False, verbose=False,
+            Whole().eval(), given, str(file), input_names=INPUTS[: len(given)], output_names=["sentence_embedding"],
+            dynamic_shapes=(tuple({1: length} for _ in given),), dynamo=True, external_data=False, verbose=False,
         )  # fmt: skip
 
 
@@ -95,24 +138,33 @@ def _rates(encoders: Mapping[str, Encode]) -> dict[str, float]:
 
 
 def make(model_folder: Path, graphs: GraphFolder) -> Made:
-    """Make the graphs, try them and note what was found. Raises ModelError if the model has no graph."""
-    from sentence_transformers import SentenceTransformer
+    """Make the graphs, try them and note what was found. Raises ModelError if the model has no graph.
 
-    model: Any = SentenceTransformer(str(model_folder), device="cpu", **LOADING)
+    Where attention as one operator cannot be written, or makes other vectors, the graph is what torch's exporter makes.
+    """
     try:
-        _export(model, graphs.file(EXACT))
-        _quantise(graphs.file(EXACT), graphs.file(INT8))
-    except Exception as error:  # torch and onnx raise anything
-        raise ModelError(f"the model cannot be written as a graph ({type(error).__name__}: {error})") from error
-    made = Made(
-        TORCH, made_with(), files={form: file_sha256(graphs.file(form)) for form in (EXACT, INT8)},
-        prompts=prompts(model), max_tokens=int(model.max_seq_length),
-        lower_case=bool(getattr(model[0], "do_lower_case", False)), dimension=int(model.get_embedding_dimension()),
-    )  # fmt: skip
-    graphs.write(made)
-    found = _tried(model, graphs, made)
+        found = _made(model_folder, graphs, masked=False)
+        near = EXACT in found.files
+    except ModelError:
+        near = False
+    found = found if near else _made(model_folder, graphs, masked=True)
     graphs.write(found)
     return found
+
+
+def _made(model_folder: Path, graphs: GraphFolder, *, masked: bool) -> Made:
+    try:
+        _export(model_folder, graphs.file(EXACT), masked=masked)
+        _quantise(graphs.file(EXACT), graphs.file(INT8))
+        model = _load(model_folder)
+        made = Made(
+            TORCH, made_with(), files={form: file_sha256(graphs.file(form)) for form in (EXACT, INT8)},
+            prompts=prompts(model), max_tokens=int(model.max_seq_length),
+            lower_case=bool(getattr(model[0], "do_lower_case", False)), dimension=int(model.get_embedding_dimension()),
+        )  # fmt: skip
+        return _tried(model, graphs, made)
+    except Exception as error:  # torch and onnx raise anything
+        raise ModelError(f"the model cannot be written as a graph ({type(error).__name__}: {error})") from error
 
 
 def _torch(model: Any, *, question: bool) -> Encode:
@@ -129,7 +181,7 @@ def _tried(model: Any, graphs: GraphFolder, made: Made) -> Made:
     """Return what the graphs are worth: how near to torch's their vectors are, how fast they are, which is best."""
     encoders, similarity, why = {TORCH: _torch(model, question=False)}, {}, ""
     for form in (EXACT, INT8):
-        graph = graphs.open(form)
+        graph = graphs.graph(form, made)
         document, query = partial(graph.encode, question=False), partial(graph.encode, question=True)
         similarity[form] = min(
             _similarity(document, encoders[TORCH], samples(4) + odd_samples()),

@@ -32,14 +32,17 @@ EXACT, INT8, TORCH = "exact", "int8", "torch"
 NOTE = "made.json"
 MAKERS = ("torch", "onnx", "onnxscript", "onnxruntime", "sentence-transformers")
 REMAKE = "Remove the folder; the graph is made again."
+WAY = 2  # how graphs are written and run; one more makes graphs, and indexes of 8 bits, again: their vectors change
+# Addition and normalisation in one operator take six times as long as in two (onnxruntime 1.31).
+SLOW_FUSIONS = {"SkipLayerNormFusion"}
 SECONDS = 900.0  # making a graph never takes longer
 _log = logging.getLogger(__name__)
 
 
 def made_with() -> str:
-    """Return the versions of the libraries that graphs are made and run with; "" if one is missing."""
+    """Return the versions of the libraries that graphs are made and run with, and ours; "" if one is missing."""
     try:
-        return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in MAKERS)
+        return ", ".join((*(f"{name} {importlib.metadata.version(name)}" for name in MAKERS), f"way {WAY}"))
     except importlib.metadata.PackageNotFoundError:
         return ""
 
@@ -132,6 +135,10 @@ class GraphFolder:
         if file_sha256(self.file(form)) != made.files[form]:
             (self.path / NOTE).unlink(missing_ok=True)
             raise ModelError(f"{self.file(form)} is damaged.", "Start the program again: the graph is made again.")
+        return self.graph(form, made)
+
+    def graph(self, form: str, made: Made) -> Graph:
+        """Return the graph of this form, whatever its file holds."""
         return Graph(self.file(form), self.model / "tokenizer.json", made)
 
 
@@ -142,7 +149,7 @@ def folder_of(graphs: Path, model_hash: str, model: Path) -> GraphFolder:
 
 def form_hash(model_hash: str, form: str) -> str:
     """Return the hash of a model in this form; exact graphs make the vectors that torch makes."""
-    return hashlib.sha256(f"{model_hash} {form}".encode()).hexdigest()[:16] if form == INT8 else model_hash
+    return hashlib.sha256(f"{model_hash} {form} {WAY}".encode()).hexdigest()[:16] if form == INT8 else model_hash
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +172,9 @@ class Graph:
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
         try:
-            return onnxruntime.InferenceSession(str(self.path), options, providers=["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(
+                str(self.path), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_FUSIONS
+            )
         except Exception as error:  # its errors have no common class
             raise ModelError(f"{self.path} does not load: {error}.", REMAKE) from error
 
@@ -186,11 +195,13 @@ class Graph:
         """Return one vector of length 1 per text; `question` chooses the prompt."""
         prompt = self.made.prompts.get("question" if question else "document", "")
         session, tokenizer = self._session, self._tokenizer  # loaded here, once for all threads
+        names = [each.name for each in session.get_inputs()]
 
         def vector_of(text: str) -> npt.NDArray[np.float32]:
             found = tokenizer.encode((prompt + text).lower() if self.made.lower_case else prompt + text)
             ids = np.asarray([found.ids], dtype=np.int64)
-            (vectors,) = session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
+            given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+            (vectors,) = session.run(None, {name: given[name] for name in names})
             vector = np.asarray(vectors[0], dtype=np.float32)
             return vector / max(float(np.linalg.norm(vector)), 1e-12)
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.retrieval import Encoder, onnx_graph
-from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, NOTE, TORCH, GraphFolder, made_with
-from tests.retrieval.tiny_models import sentence_transformer
+from pdfqa_core.retrieval import Encoder, onnx_export, onnx_graph
+from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, NOTE, TORCH, GraphFolder, form_hash, made_with
+from tests.retrieval.tiny_models import causal_sentence_transformer, sentence_transformer
 
 TEXTS = ["the plan deductible", "", "a copay of the office visit is paid in the month", "vaccine " * 200]
 
@@ -50,6 +50,39 @@ def test_what_was_found_is_noted(graphs):
     assert found["similarity"][EXACT] > 0.9999
     assert set(found["rates"]) == {TORCH, *found["files"]}
     assert found["prompts"] == {"question": "Ask: ", "document": "Text: "}
+
+
+def test_attention_is_one_operator_and_the_graph_takes_no_mask(graphs):
+    import onnx
+
+    graph = onnx.load(next(graphs.glob(f"*/{EXACT}.onnx"))).graph
+    assert [given.name for given in graph.input] == ["input_ids"]
+    assert [node.op_type for node in graph.node].count("MultiHeadAttention") == 2
+
+
+def test_attention_that_cannot_be_one_operator_is_written_as_torch_has_it(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_export, "_whole_attention", lambda: "no such attention")
+    graphs = GraphFolder(tmp_path, model)
+    found = onnx_export.make(model, graphs)
+    assert found.similarity[EXACT] > 0.9999
+    graph = graphs.open(EXACT)
+    assert [given.name for given in graph._session.get_inputs()] == ["input_ids", "attention_mask"]
+    assert np.allclose(graph.encode(TEXTS, question=True), Encoder(model).encode(TEXTS, question=True), atol=1e-4)
+
+
+def test_a_model_that_looks_back_only_keeps_its_mask(tmp_path):
+    model = causal_sentence_transformer(tmp_path)
+    found = onnx_export.make(model, GraphFolder(tmp_path, model))
+    assert found.similarity[EXACT] > 0.9999
+
+
+def test_another_way_of_making_graphs_makes_other_vectors_of_8_bits_only(monkeypatch):
+    before = {form: form_hash("0123", form) for form in (EXACT, INT8)}
+    versions = made_with()
+    monkeypatch.setattr(onnx_graph, "WAY", onnx_graph.WAY + 1)
+    assert form_hash("0123", EXACT) == before[EXACT] == "0123"
+    assert form_hash("0123", INT8) != before[INT8]
+    assert made_with() != versions
 
 
 def test_weights_of_8_bits_are_another_model(model, graphs):

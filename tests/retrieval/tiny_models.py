@@ -63,6 +63,26 @@ def sentence_transformer(folder, seed=0, **options):
     return folder / "model"
 
 
+def causal_sentence_transformer(folder):
+    """Save one with a Qwen3: a token sees only those before it, and there are fewer keys than queries."""
+    import torch
+    import transformers
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    torch.manual_seed(0)
+    config = transformers.Qwen3Config(
+        vocab_size=tokenizer(folder / "qwen"), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, head_dim=16, intermediate_size=64, max_position_embeddings=64, initializer_range=0.5,
+    )  # fmt: skip
+    transformers.Qwen3Model(config).eval().save_pretrained(folder / "qwen")
+    transformer = Transformer(str(folder / "qwen"))
+    modules = [transformer, Pooling(transformer.get_embedding_dimension())]
+    SentenceTransformer(modules=modules, device="cpu").save_pretrained(str(folder / "model"))
+    return folder / "model"
+
+
 def multi_vector_encoder(folder):
     """Save a ColBERT with a projection to 16 dimensions."""
     import torch

@@ -15,7 +15,7 @@ from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
 
 KNOWN_AFTER = 0.5  # seconds of work here, after which it is told how many are left
-WORTH = 8.0  # seconds of work left from which on it is shared out: other processes take two or three to begin
+WORTH = 10.0  # seconds of work left from which on it is shared out: other processes take three or four to begin
 PER_PART = 0.3  # seconds of work that a process is given at a time
 IDLE = 60  # seconds after which a process that has nothing to do ends
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.comparing import first_compared
-from pdfqa_core.reading.matching import Quote, quotes
+from pdfqa_core.reading.matching import Quote, language_of, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import stated
 from pdfqa_core.reading.question_type import asks_for_value
@@ -23,6 +23,7 @@ LABEL = 0.5  # what a heading or label weighs beside a sentence
 ROW = 1.0  # more for a row of a table whose whole label the question has: it asks for that row
 LEANING = 0.9  # of the score of the sentence before, for one that leans on it ("That is less than promised.")
 LISTED = 0.9  # of the score of the line that introduces a list, for its items
+OF_LIST = 0.6  # share of a question's words that such a line has where its items are asked for
 TWIN = 0.9  # share of the words of the shorter of two passages from which on they say the same
 
 _SAID = (".", "!", ";", ":", '"', "”", ")", "…")
@@ -234,6 +235,21 @@ def _introduced(evidence: Evidence) -> dict[int, tuple[int, ...]]:
             lines = ()
         before = place
     return found
+
+
+def list_asked_for(question: str, evidence: Evidence) -> bool:
+    """Return whether a question asks for the items of a list of which several are shown.
+
+    That is so where the lines that introduce them have most of its words.
+    """
+    whole = Evidence(evidence.sentences, tuple(range(len(evidence.sentences))))
+    items = Counter(lines[0] for place, lines in _introduced(whole).items() if place in evidence.places)
+    language = language_of(evidence.hits)
+    asked = set(stems(question, language))
+    return any(
+        count > 1 and len(asked & set(stems(evidence.sentences[line].text, language))) >= OF_LIST * len(asked)
+        for line, count in items.items()
+    )
 
 
 def _new_paragraph(last: Quote | None, quote: Quote) -> bool:

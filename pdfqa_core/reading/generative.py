@@ -17,17 +17,19 @@ from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.comparing import first_compared
 from pdfqa_core.reading.declining import declines
-from pdfqa_core.reading.evidence import Evidence, best, gather
+from pdfqa_core.reading.evidence import Evidence, best, gather, list_asked_for
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.guard import about, counts_else, flaw, plainly
 from pdfqa_core.reading.matching import language_of
 from pdfqa_core.reading.numbers import numbers
 from pdfqa_core.reading.prompts import (
+    COMPUTED,
     EARLIER,
     EARLIER_WORDS,
     IS_IT_SO,
     IT_IS_NOT_SO,
     IT_IS_SO,
+    ITEMS,
     PASSAGE,
     PLAIN,
     QUOTE,
@@ -104,6 +106,8 @@ class GenerativeReader:
         """Return the prompt for the question: evidence, the turn before, question, instruction, in this order."""
         kind = self.type_of or question_type(question)
         instruction = self.instruction or self.form.instruction(question, kind) + _in_its_language(question, evidence)
+        if not self.instruction and kind != "boolean" and evidence is not None and list_asked_for(question, evidence):
+            instruction = f"{instruction} {ITEMS}"
         return self.prompt(question, evidence, history, instruction)
 
     def prompt(self, question: str, evidence: Evidence | None, history: History, instruction: str) -> list[Message]:
@@ -249,8 +253,9 @@ class GenerativeReader:
         instruction = self.form.instruction(question, kind) + _in_its_language(question, evidence)
         compared = first_compared(question, [hit.passage for hit in evidence.hits])
         so = compared[1].answers(question) if compared is not None else None
-        if so is not None:
-            return self.prompt(question, evidence, history, f"{IT_IS_SO if so else IT_IS_NOT_SO} {instruction}")
+        if compared is not None and so is not None:
+            told = COMPUTED.fill(verdict=IT_IS_SO if so else IT_IS_NOT_SO, finding=compared[1].finding)
+            return self.prompt(question, evidence, history, f"{told} {instruction}")
         try:
             messages = self.prompt(question, evidence, history, IS_IT_SO)
             odds = yield from log_odds(self.llm, messages, "weighing yes and no", stop=stop)

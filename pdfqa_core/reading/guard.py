@@ -35,6 +35,12 @@ _SOURCE = re.compile(
     r"\s+(?P<first>\w)",
     re.IGNORECASE,
 )
+# 'The passage states that "the pump ran".'
+_SAID_BY_IT = re.compile(
+    rf"(?:(?<=^)|(?<=[.!?]\s)){_PASSAGES} (?:also |clearly |explicitly )?(?:states?|says?|mentions?|notes?)(?: that)?"
+    r",? [\"“](?P<said>(?-i:[A-Z])[^\"“”]+[.!?])[\"”]\.?",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(r"\W*(?:yes|no|not)\b", re.IGNORECASE)
 _VERBS = (
     "is are was were do does did can could will would shall should has have had may might must live lives work works "
@@ -58,6 +64,7 @@ def plainly(text: str) -> str:
     Passages have other numbers on the page than in a prompt.
     """
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+    text = _SAID_BY_IT.sub(lambda found: found["said"], text)
     return _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))
 
 

@@ -47,6 +47,9 @@ IS_IT_SO = "Answer the question with Yes or No, by what the passages above say."
 # Behind the instruction where a question asks for several things.
 PARTS = "Answer every part of the question."
 
+# Behind it where the items of a list are asked for.
+ITEMS = "Name every item of the list that the question asks for."
+
 # A second try, where the first said nothing that the passages say.
 QUOTE = "Copy the one or two sentences of the passages above that answer the question, word for word."
 
@@ -54,6 +57,8 @@ QUOTE = "Copy the one or two sentences of the passages above that answer the que
 # Before the instruction of a yes-or-no question, where the probabilities of the two are clear.
 IT_IS_SO = 'The answer is yes: begin with "Yes" and give the reason.'
 IT_IS_NOT_SO = 'The answer is no: begin with "No" and say what the passages say instead.'
+# Or where the numbers of a table decide it; `finding` says how.
+COMPUTED = Prompt("{verdict} The numbers are these: {finding}", "verdict", "finding")
 # And where they are not: asked at once, the model says yes to nearly everything.
 FACTS_FIRST = "Weigh what the passages say before you decide: first write the facts that decide it."
 

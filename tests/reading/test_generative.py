@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Usage
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
+from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.guard import plainly
 from pdfqa_core.reading.prompts import (
     FACTS_FIRST,
@@ -15,6 +16,7 @@ from pdfqa_core.reading.prompts import (
     IS_IT_SO,
     IT_IS_NOT_SO,
     IT_IS_SO,
+    ITEMS,
     PARTS,
     PLAIN,
     Form,
@@ -402,3 +404,15 @@ def test_an_error_of_the_engine_comes_through_and_ends_the_stream(fake_llm):
 
 def test_a_passage_that_a_text_is_about_stays():
     assert plainly("In the north of the passage, ice forms.") == "In the north of the passage, ice forms."
+
+
+def test_a_question_for_the_items_of_a_list_asks_for_all_of_them(fake_llm):
+    text = "Company values:\n\n• Quality\n\n• Honesty\n\nThe canteen opens at noon."
+    reader = GenerativeReader(fake_llm)
+
+    def asked(question):
+        return reader.messages(question, gather(hits(text), 1, question))[0].content
+
+    assert ITEMS in asked("What are the company values?")
+    assert ITEMS not in asked("When does the canteen open?")
+    assert ITEMS not in asked("Is honesty one of the company values?")

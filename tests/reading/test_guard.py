@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.reading import GenerativeReader
-from pdfqa_core.reading.guard import counts_else, flaw
+from pdfqa_core.reading.guard import counts_else, flaw, plainly
 from pdfqa_core.reading.prompts import QUOTE
 from pdfqa_core.types import Progress
 from tests.reading.helpers import hits, read
@@ -93,3 +93,16 @@ def test_what_the_numbers_of_an_answer_count(question, text, otherwise):
 )
 def test_an_abbreviation_of_the_question_is_no_answer(question, text, wrong):
     assert flaw(text, question) == wrong
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ('The passage states that "The pump ran all winter."', "The pump ran all winter."),
+        ("No. Passage 2 says that “Sales fell.” Costs rose.", "No. Sales fell. Costs rose."),
+        ('The passages say that "cold water" is best.', 'The passages say that "cold water" is best.'),
+        ('The north passage states that "It is deep."', 'The north passage states that "It is deep."'),
+    ],
+)
+def test_a_quoted_sentence_stands_without_the_words_that_it_is_one(written, plain):
+    assert plainly(written) == plain

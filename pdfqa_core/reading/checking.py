@@ -106,7 +106,7 @@ class Checker:
         cell = first_compared(question, [hit.passage for hit in hits]) if english else None
         claims = [_claim(text[a:b], question, language) for a, b in bounds]
         compared = self._matches(claims, candidates)
-        citations, supports = [], []
+        citations, supports, computed = [], [], []
         for (start, end), claim, matches in zip(bounds, claims, compared, strict=True):
             sentence = text[start:end]
             named = frozenset(number for place, number in markers if start < place <= end)
@@ -116,6 +116,7 @@ class Checker:
             known_too = [(cell[1].words, "")] if cell is not None and cell[1].said_by(own) else []
             aligned = align(own, [*passages, *known_too], question, short=short) if english else []
             aligned = [one for one in aligned if one.own is not None or not self._names_document(one.fact, passages)]
+            computed.append(frozenset[tuple[float, bool]]().union(*(stated(words) for words, _ in known_too)))
             if cell is not None and known_too and cell[1].has_numbers_of(own):
                 aligned = [one for one in aligned if one.fact.kind == "name"]
             fitting = [_in_row(found, hits, aligned, own) for found in (single if short else matches)]
@@ -144,8 +145,8 @@ class Checker:
             *(_stated(hit.passage.text) for hit in hits if hit.passage.id in cited)
         )
         checked = tuple(
-            CheckedSentence(start, end, support, _places(text, start, end, known))
-            for (start, end), support in zip(bounds, supports, strict=True)
+            CheckedSentence(start, end, support, _places(text, start, end, known | own))
+            for (start, end), support, own in zip(bounds, supports, computed, strict=True)
         )
         return Checked(tuple(citations), checked)
 

@@ -156,3 +156,11 @@ def test_the_answer_says_what_was_computed(fake_llm):
     _, answer, _ = read(reader, question, hits(SALES))
     assert IT_IS_NOT_SO in fake_llm.history[0][0].content
     assert any(note.startswith('Computed from the table: "iPad" went from 7,646 million') for note in answer.notes)
+
+
+def test_computed_numbers_are_not_said_to_be_missing():
+    question = "By how much did net sales of Mac change in the second quarter of 2023?"
+    told = "Net sales of Mac decreased by $3,267 million or 31.3%."
+    assert result_of(Checker().check(told, hits(SALES), (), question)).sentences[0].numbers == ()
+    wrong = "Net sales of Mac decreased by $3,268 million."
+    assert len(result_of(Checker().check(wrong, hits(SALES), (), question)).sentences[0].numbers) == 1

@@ -79,9 +79,7 @@ class CachedLLM:
     def __init__(self, llm: LLM, replies: MutableMapping[str, str], *, model: str = "", mark: str = "") -> None:
         self._llm = llm
         self._replies = replies
-        self.mark = (
-            mark or f"{llm.name} {model}"
-        )  # some engines learn their model's name at the first contact
+        self.mark = mark or f"{llm.name} {model}"  # some engines learn their model's name at the first contact
         self.asked = 0
         self.remembered = 0
 

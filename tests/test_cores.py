@@ -36,7 +36,7 @@ def square(number: int, seconds: float = 0.0, folder: str = "") -> tuple[int, in
 
 
 def refuse(number: int) -> int:
-    if number > 30:
+    if number == 31:
         raise UsageError(f"{number} is too much.", "Take less.")
     time.sleep(0.02)
     return number

@@ -8,19 +8,21 @@ from typing import Any
 
 from pdfqa_core.evaluation_types import Evaluation, Run, RunSystem
 from pdfqa_core.exports.table import measure_of
+from pdfqa_core.metrics.statistics import LARGE
 
 _EVIDENCE = {
     "search": "searched for its evidence", "given": "read the passages that the data set gives",
     "none": "answered closed book", "recorded": "had answered before; its answers stand in the data",
 }  # fmt: skip
 
+_HISTORY = {"gold": "with the answers of the data", "predicted": "with the system's own answers"}
 _SET = ("BERTScore", "judge", "judge’s threshold", "tagged by", "entities", "Disambig-F1")  # how measures were set
 
 
 def methods_text(run: Run) -> str:
     """Return paragraphs on data, systems, measures, statistics and software, with nothing left to guess."""
     results = run.results
-    parts = [f"# {_plain(run.name)}", _data(run, results), *_systems(run.plan.systems)]
+    parts = [f"# {_plain(run.name)}", _data(run, results), *_systems(run.plan.systems, results)]
     if results is not None:
         parts += [_measures(results), _statistics(results), *_notes(results.notes)]
     parts.append(_software(run, results))
@@ -38,13 +40,16 @@ def _data(run: Run, results: Evaluation | None) -> str:
     )
 
 
-def _systems(systems: Sequence[RunSystem]) -> list[str]:
+def _systems(systems: Sequence[RunSystem], results: Evaluation | None) -> list[str]:
     found = ["**Systems.**"]
+    talks = results is not None and any(item.conversation for item in results.systems[0].items)
     for system in systems:
         settings: Mapping[str, Any] = json.loads(system.settings)
         said = f"- *{_plain(system.name)}* {_EVIDENCE.get(system.evidence, system.evidence)}"
         if settings:
             said += _recipe(system, settings)
+        if talks and system.evidence != "recorded":
+            said += f"; earlier turns: {_HISTORY[system.history]}"
         found.append(said + ".")
     return ["\n".join(found)]
 
@@ -58,7 +63,8 @@ def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
         encoder = retrieval["embedding_model"] or "the bundled all-MiniLM-L6-v2"
         headed = ", indexed with title and heading" if chunking["headings"] else ""
         words += (
-            f"; passages: {chunking['chunker']}{size}{headed}; retriever: {retrieval['retriever']} (encoder {encoder}, "
+            f"; pages read by: {settings['extraction']['extractor']}; passages: {chunking['chunker']}{size}{headed}; "
+            f"retriever: {retrieval['retriever']} (encoder {encoder}, "
             f"BM25 k1 = {retrieval['k1']}, b = {retrieval['b']}), k = {retrieval['k']}; follow-up questions: "
             f"{settings['conversation']['rewriter']}"
         )
@@ -89,16 +95,20 @@ def _measures(results: Evaluation) -> str:
 
 
 def _statistics(results: Evaluation) -> str:
+    items = results.systems[0].items
     several = (
         " Systems are compared on the same questions: paired bootstrap intervals of the differences, two-sided paired "
         "permutation tests (9,999 resamples), p-values adjusted by Holm's method, α = .05."
         if len(results.systems) > 1 else ""
     )  # fmt: skip
-    talks = " Questions of one conversation are resampled together where there are ten or more conversations."
-    talks = talks if any(item.conversation for item in results.systems[0].items) else ""
+    if any(item.conversation for item in items):
+        several = f" Questions of one conversation are resampled together where there are ten or more of them.{several}"
+    intervals = "bias-corrected and accelerated bootstrap intervals over questions (9,999 resamples, seeded)"
+    if len(items) >= LARGE:
+        intervals = "intervals by the normal limit"
     return (
-        "**Statistics.** Means with 95 % bias-corrected and accelerated bootstrap intervals over questions (9,999 "
-        f"resamples, seeded); questions that could not be scored are left out and counted.{talks}{several}"
+        f"**Statistics.** Means with 95 % {intervals}, exact ones where all are 0 or all are 1; questions "
+        f"that could not be scored are left out and counted.{several}"
     )
 
 

@@ -10,7 +10,7 @@ from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.models.metrics import entity_finder, nli_tagger, span_reader
 from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
-from pdfqa_core.protocols.runs import EVIDENCE, RECORDED, SEARCH, CaseFile, RunProtocol, Tools
+from pdfqa_core.protocols.runs import EVIDENCE, PREDICTED, RECORDED, SEARCH, CaseFile, RunProtocol, Tools
 from pdfqa_core.protocols.runs.profile import deviations, profile_named, search_deviations
 from pdfqa_core.services.run_systems import load_settings
 from pdfqa_core.services.systems import shared_words
@@ -96,7 +96,8 @@ def _settings(run: Run) -> dict[str, str]:
     for system in plan.systems:
         hashed = f", SHA-256 {system.model_hash}" if system.model_hash else ""
         model = f"{system.model}{hashed}; " if system.model else ""
-        found[f"system, {system.name}"] = f"{model}reads: {EVIDENCE[system.evidence]}"
+        own = "; earlier turns with its own answers" if system.history == PREDICTED else ""
+        found[f"system, {system.name}"] = f"{model}reads: {EVIDENCE[system.evidence]}{own}"
         found[f"settings fingerprint, {system.name}"] = system.settings_fingerprint
     return found
 

@@ -45,7 +45,7 @@ def test_the_methods_of_a_run_say_everything(services, write):
     for words in (
         run.plan.data_hash, "2 questions, drawn at random with seed 4", "one\\*", "windows of 120 words, step 60",
         "k = 3", "retriever: bm25", "Answer F1: 2PR / (P + R)", "Holm", f"pdfqa {run.versions['pdfqa']}",
-        "word for word",
+        "word for word", "pages read by: direct", "bias-corrected",
         run.plan.systems[1].settings_fingerprint,
     ):  # fmt: skip
         assert words in said, words

@@ -16,6 +16,7 @@ import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, RunState
+from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.llm.catalogue import default_model
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.metrics.groups import grouped
@@ -257,9 +258,13 @@ def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
     wanted = RunRequest(
         "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted")
     )
-    _, found = done(services, wanted)
+    run_id, found = done(services, wanted)
     names = [system.name for system in found.systems]
     assert names == ["model · gold answers so far", "model · own answers so far"]
+    assert [found.settings[f"system, {name}"].endswith("with its own answers") for name in names] == [False, True]
+    methods = methods_text(services.runs.get(LOCAL_OWNER, run_id))
+    assert "earlier turns: with the answers of the data" in methods
+    assert "earlier turns: with the system's own answers" in methods
     assert found.measures[0] == "bertscore_f1"
     assert found.settings["BERTScore"] == "word lengths, no idf"
     assert any("plain inner products" in note for note in found.notes)

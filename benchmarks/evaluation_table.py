@@ -123,6 +123,7 @@ def table(lines: Sequence[Sequence[str]]) -> str:
 def main() -> None:
     """Run what was asked for and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="three questions of Northwind, by quotes and SmolLM2")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the data sets")
     parser.add_argument("--limit", type=int, default=0, help="at most so many questions of each")
     parser.add_argument("--only", default="", metavar="A,B", help=f"of {','.join(part.name for part in PARTS)}")
@@ -131,6 +132,8 @@ def main() -> None:
     parser.add_argument("--workspace", type=Path, help="keep runs there and go on with them")
     parser.add_argument("--out", type=Path, help="write the table there as well")
     given = parser.parse_args()
+    if given.quick:
+        given.limit, given.only, given.model = 3, "northwind", "smollm2-135m"
     chosen = [part for part in PARTS if not given.only or part.name in given.only.split(",")]
     missing = [part.file for part in chosen if not (given.data / part.file).is_file()]
     if missing or not chosen:

@@ -32,6 +32,11 @@ _REASON = re.compile(
     r"average (?:annual )?(?:change|increase|decrease|growth|rate)|annuali[sz]ed|compound)\b",
     re.IGNORECASE,
 )
+# "rise faster than costs", not "higher than in 2022".
+_THAN_ANOTHER = re.compile(
+    r"\bthan\b(?! (?:(?:in|for|at|during|on) |(?:a|one|the) (?:year|quarter|same)\b|last\b|(?:19|20)\d\d\b))",
+    re.IGNORECASE,
+)
 _NOTHING_BUT_TIME = re.compile(
     r"\b(?:(?:19|20)\d\d|january|february|march|april|may|june|july|august|september|october|november|december|FY|as|at|of|"
     r"\d{1,2})\b|[^\w\s]",
@@ -103,7 +108,12 @@ class Change:
         return f"{sign}{number} {self.later.row.scale}".rstrip()
 
     def answers(self, question: str) -> bool | None:
-        """Return whether the change has the direction that is asked for; None where an amount is asked for as well."""
+        """Return whether the change has the direction that is asked for.
+
+        None where it is to be more or less than something: an amount, or the change of another row.
+        """
+        if _THAN_ANOTHER.search(question):
+            return None
         named = numbers(f"{self.earlier.column} {self.later.column} {self.label}")
         if {one.value for one in numbers(question)} - {one.value for one in named}:
             return None

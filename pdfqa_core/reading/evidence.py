@@ -170,7 +170,7 @@ def _scores(
 
 
 def _of_comparison(question: str, evidence: Evidence) -> list[int]:
-    """Return the place of the row with the largest or smallest value that is asked for."""
+    """Return the place of the row with the largest or smallest value, or the change, that is asked for."""
     hits = list({id(quote.hit): quote.hit for quote in evidence.sentences}.values())
     found = first_compared(question, [hit.passage for hit in hits])
     if found is None:

@@ -15,7 +15,7 @@ from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.best_sentence import best_quote
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
-from pdfqa_core.reading.comparing import first_compared
+from pdfqa_core.reading.comparing import Compared, first_compared
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.evidence import Evidence, best, gather, list_asked_for
 from pdfqa_core.reading.extractive import ExtractiveReader
@@ -193,7 +193,7 @@ class GenerativeReader:
         refused = kept.declined and not stopped
         if refused and kept.text and kept.text != INSUFFICIENT_CONTEXT:
             notes.append(f"The model declined: {kept.text}")
-        compared = first_compared(question, [hit.passage for hit in evidence.hits])
+        compared = _compared(question, evidence)
         if compared is not None and kept.text and not refused:
             notes.append(f"Computed from the table: {compared[1].finding}")
         check = sum(attempt.check_seconds for attempt in found)
@@ -251,7 +251,7 @@ class GenerativeReader:
         if kind != "boolean" or self.instruction or self.form.verdict is None:
             return self.messages(question, evidence, history)
         instruction = self.form.instruction(question, kind) + _in_its_language(question, evidence)
-        compared = first_compared(question, [hit.passage for hit in evidence.hits])
+        compared = _compared(question, evidence)
         so = compared[1].answers(question) if compared is not None else None
         if compared is not None and so is not None:
             told = COMPUTED.fill(verdict=IT_IS_SO if so else IT_IS_NOT_SO, finding=compared[1].finding)
@@ -342,11 +342,16 @@ def _left_out_amount(question: str, text: str, checked: Checked) -> str:
 def _texts(question: str, evidence: Evidence) -> list[str]:
     """Return the shown text of each passage; a table in which numbers had to be compared says what was found."""
     texts = evidence.texts()
-    found = first_compared(question, [hit.passage for hit in evidence.in_order()])
+    found = _compared(question, evidence)
     if found is not None:
-        place, extreme = found
-        texts[place] += f"\n{extreme.words}"
+        place, compared = found
+        texts[place] += f"\n{compared.words}"
     return texts
+
+
+def _compared(question: str, evidence: Evidence) -> tuple[int, Compared] | None:
+    """Return what comparing numbers of the shown passages says, with the place of its passage in their order."""
+    return first_compared(question, [hit.passage for hit in evidence.in_order()])
 
 
 def _in_its_language(question: str, evidence: Evidence | None) -> str:

@@ -141,6 +141,7 @@ def test_only_the_right_change_gets_a_tick(sentence, ticked):
         ("Did the net sales of Services grow in the second quarter of 2023?", True),
         ("Did the net sales of Services change in the second quarter of 2023?", None),  # no direction
         ("Did the net sales of iPad fall by 20 percent in the second quarter of 2023?", None),
+        ("Were the net sales of Services higher than in 2022 in the second quarter of 2023?", True),
     ],
 )
 def test_yes_or_no_follows_from_the_direction(question, answer):
@@ -164,3 +165,11 @@ def test_computed_numbers_are_not_said_to_be_missing():
     assert result_of(Checker().check(told, hits(SALES), (), question)).sentences[0].numbers == ()
     wrong = "Net sales of Mac decreased by $3,268 million."
     assert len(result_of(Checker().check(wrong, hits(SALES), (), question)).sentences[0].numbers) == 1
+
+
+def test_nothing_is_decided_against_something_else_than_an_earlier_time():
+    found = change("Did the net sales of Services grow in the second quarter of 2023?", passage(SALES))
+    assert found is not None
+    assert found.answers("Did Services grow faster than costs?") is None
+    assert found.answers("Did Services grow less than expected?") is None
+    assert found.answers("Were Services higher than in the year before?") is True

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
 from pdfqa_core.llm.catalogue import entry, is_path
+from pdfqa_core.protocols.gold import packed_folder
 from pdfqa_core.settings import LLMSettings
 
 
@@ -20,10 +21,15 @@ class RunFiles:
         self._folder = folder
 
     def kept(self, path: Path) -> tuple[Path, str, str]:
-        """Return where a file is kept, its SHA-256 and its name. Raises UsageError, StorageError."""
+        """Return where a file is kept, its SHA-256 and its name; of a folder, those of the ZIP that is made of it.
+
+        Raises UsageError, StorageError.
+        """
+        if path.is_dir():
+            kept = self.put(f"{path.name}.zip", packed_folder(path))
+            return kept, _hashed(kept, kept.stat().st_mtime_ns, kept.stat().st_size), path.name
         if not path.is_file():
-            what = "a folder" if path.is_dir() else "not there"
-            raise UsageError(f"{path} is {what}.", "Name a file of questions.")
+            raise UsageError(f"{path} is not there.", "Name a file of questions.")
         digest = _hashed(path, path.stat().st_mtime_ns, path.stat().st_size)
         target = self._folder / f"{digest[:16]}{path.suffix.lower()}"
         if not target.is_file():

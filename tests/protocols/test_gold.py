@@ -89,7 +89,7 @@ def test_what_is_wrong_is_named_with_its_row(tmp_path, name, text, message):
 def test_what_cannot_be_read_is_said(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
         read_gold(tmp_path / "none.jsonl")
-    with pytest.raises(UsageError, match=r"corpus\.jsonl, queries\.jsonl, qrels/test\.tsv is missing"):
+    with pytest.raises(UsageError, match=r"missing: corpus\.jsonl, queries\.jsonl, qrels/test\.tsv"):
         read_gold(tmp_path)
     (tmp_path / "x.jsonl").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not UTF-8"):

@@ -29,9 +29,10 @@ from pdfqa_core.protocols.gold.base import (
     read_gold,
     suffixes,
 )
+from pdfqa_core.protocols.gold.beir import packed, packed_folder
 from pdfqa_core.protocols.gold.texts import corpus_passage
 
 __all__ = [
-    "GoldFile", "GoldPlace", "GoldQuestion", "corpus_passage", "file_readers", "forms", "place_readers",
-    "read_gold", "suffixes",
+    "GoldFile", "GoldPlace", "GoldQuestion", "corpus_passage", "file_readers", "forms", "packed",
+    "packed_folder", "place_readers", "read_gold", "suffixes",
 ]  # fmt: skip

@@ -40,6 +40,7 @@ from pdfqa_core.training import (
     State,
     TrainingData,
     TrainingSettings,
+    distractors,
     mine,
     said,
     split_by_documents,
@@ -144,7 +145,11 @@ def main() -> None:
         split = split_by_documents(pairs, corpus, 0.2, training.seed)
         ids = {one.id for one in split.training_passages}
         examples = tuple(mine(pair, hybrid.search(pair.question, 100), AMONG, ids) for pair in split.training)
-        data = TrainingData(examples, split.training_passages, split.held_out, split.held_out_passages, AMONG)
+        unseen = (mine(pair, hybrid.search(pair.question, 100), AMONG, ids) for pair in split.held_out)
+        data = TrainingData(
+            examples, split.training_passages, split.held_out, split.held_out_passages, AMONG,
+            distractors(unseen, training.k),
+        )  # fmt: skip
         ratios = {}
         for kind in chosen.models:
             trained(kind, data, training, folder / kind)

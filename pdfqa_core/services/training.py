@@ -47,6 +47,7 @@ from pdfqa_core.training import (
     check_leakage,
     compared,
     disk_bytes,
+    distractors,
     estimate,
     evaluation_section,
     mine,
@@ -239,11 +240,13 @@ class TrainingService:
         for done, pair in enumerate(split.training):
             yield Progress("looking for hard negatives", done, len(split.training))
             examples.append(self._example(pair, index, plan, plain, documents, usable))
+        unseen = (self._example(pair, index, plan, plain, documents, usable) for pair in split.held_out)
         notes = [split.note] if split.note else []
         if lost:
             notes.append(f"{lost} questions are of passages that the recipe does not make any more: left out.")
         data = TrainingData(
-            tuple(examples), split.training_passages, split.held_out, split.held_out_passages, plan.k
+            tuple(examples), split.training_passages, split.held_out, split.held_out_passages, plan.k,
+            distractors(unseen, plan.settings.k),
         )  # fmt: skip
         return data, tuple(notes)
 
@@ -270,7 +273,9 @@ class TrainingService:
     def _prepared(
         self, name: str, plan: TrainingPlan, data: TrainingData, notes: tuple[str, ...], trainee: Trainee
     ) -> Prepared:
-        found = estimate(trainee, data.examples, len(data.held_out_passages), plan.settings, index_text)
+        found = estimate(
+            trainee, data.examples, len(data.held_out_passages) + len(data.distractors), plan.settings, index_text
+        )
         free = memory().free
         if found.memory > free:
             said = f"Training takes about {found.memory / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"

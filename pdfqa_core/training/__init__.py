@@ -18,7 +18,7 @@ from pdfqa_core.training.late_interaction import LateInteraction
 from pdfqa_core.training.leakage import TrainedOn, check_leakage, leaked, question_hash
 from pdfqa_core.training.loop import Step, TrainingEvent
 from pdfqa_core.training.loss import in_batch_loss, inner_products, margin_loss, maxsim
-from pdfqa_core.training.negatives import MARGIN, Split, Teacher, mine, split_by_documents
+from pdfqa_core.training.negatives import MARGIN, Split, Teacher, distractors, mine, split_by_documents
 from pdfqa_core.training.ranks import Compared, RankedPairs, compared
 from pdfqa_core.training.record import RECORD, TrainingRecord, read_record
 from pdfqa_core.training.rounds import TrainingData, train_in_rounds
@@ -31,6 +31,6 @@ __all__ = [
     "Checkpoint", "Compared", "Estimate", "Example", "LateInteraction", "Pair", "Precision", "RankedPairs",
     "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee", "TrainingData",
     "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared", "disk_bytes",
-    "estimate", "evaluation_section", "in_batch_loss", "inner_products", "leaked", "margin_loss", "maxsim", "mine",
-    "question_hash", "read_record", "said", "split_by_documents", "train_in_rounds",
+    "distractors", "estimate", "evaluation_section", "in_batch_loss", "inner_products", "leaked", "margin_loss", "maxsim",
+    "mine", "question_hash", "read_record", "said", "split_by_documents", "train_in_rounds",
 ]  # fmt: skip

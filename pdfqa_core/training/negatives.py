@@ -6,7 +6,7 @@ filter: Moreira et al. 2024, "NV-Retriever", TopK-PercPos.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias
@@ -41,6 +41,11 @@ def mine(
             if not margin or score <= margin * best]  # fmt: skip
     margins = tuple(by for _, by in kept) if teacher is not None else ()
     return Example(pair, tuple(passage for passage, _ in kept), found, margins)
+
+
+def distractors(held_out: Iterable[Example], each: int) -> tuple[Passage, ...]:
+    """Return the `each` best hard negatives of held-out questions, every passage once."""
+    return tuple({one.id: one for example in held_out for one in example.negatives[:each]}.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,12 @@ FEWEST_PASSAGES, FEWEST_QUESTIONS, FEWEST_HELD_OUT = 8, 4, 2
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """What is trained on, and what the model is scored on: held-out pairs among all passages they may come from.
+    """What is trained on, and what the model is scored on: held-out pairs among passages of held-out documents.
 
     `examples` are those of training documents; `passages` are all of the training documents', which the filter looks
-    among; the first `k` passages count there as found.
+    among; the first `k` passages count there as found. `distractors` are passages of training documents that come
+    near to held-out questions without answering them: short held-out documents alone are too easy to tell apart for any
+    step of the training to look better than another.
     """
 
     examples: tuple[Example, ...]
@@ -37,6 +39,7 @@ class TrainingData:
     held_out: tuple[Pair, ...]
     held_out_passages: tuple[Passage, ...]
     k: int
+    distractors: tuple[Passage, ...] = ()
 
     def check(self) -> None:
         """Raise PdfQAError where it is too little to train on."""
@@ -62,7 +65,7 @@ class TrainingData:
             digest.update(encode([*said, example.margins] if example.margins else said).encode())
         for pair in self.held_out:
             digest.update(encode([pair.id, pair.question, pair.positive.text]).encode())
-        for one in (*self.passages, *self.held_out_passages):
+        for one in (*self.passages, *self.held_out_passages, *self.distractors):
             digest.update(encode([one.id, one.text, one.heading]).encode())
         return digest.hexdigest()[:16]
 
@@ -80,7 +83,7 @@ def train_in_rounds(
     """
     data.check()
     settings.check()
-    held_out = RankedPairs(data.held_out, data.held_out_passages, text_of)
+    held_out = RankedPairs(data.held_out, (*data.held_out_passages, *data.distractors), text_of)
     everywhere = RankedPairs(data.held_out, (*data.passages, *data.held_out_passages), text_of)
     examples = RankedPairs(tuple(one.pair for one in data.examples), data.passages, text_of)
     state = checkpoint.read_state()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdfqa_core.training import Pair, mine, split_by_documents
+from pdfqa_core.training import Example, Pair, distractors, mine, split_by_documents
 from pdfqa_core.training.negatives import ONE_DOCUMENT
 from pdfqa_core.types import Passage, Span
 from tests.retrieval.fakes import passage
@@ -103,3 +103,10 @@ def test_a_teachers_margins_are_kept_for_distillation():
     everything = mine(PAIR, found, 5, ALL, teacher=teacher, margin=0)
     assert everything.margins == (3.0, 4.0 - 3.9)
     assert mine(PAIR, found, 5, ALL).margins == ()
+
+
+def test_distractors_are_the_first_of_each_question_once():
+    one, other, third = OTHERS[:3]
+    unseen = [Example(PAIR, (one, other)), Example(PAIR, (one, third)), Example(PAIR)]
+    assert distractors(unseen, 1) == (one,)
+    assert distractors(unseen, 2) == (one, other, third)

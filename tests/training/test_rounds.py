@@ -23,6 +23,7 @@ from pdfqa_core.training import (
     compared,
     train_in_rounds,
 )
+from pdfqa_core.types import Span
 from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transformer
 from tests.training.corpus import corpus, examples, pairs
 
@@ -171,3 +172,13 @@ def test_before_and_after_are_compared_on_the_same_questions():
     assert found["HR@1"].difference.mean == pytest.approx(2 / 6)
     assert found["MRR"].difference.mean == pytest.approx((1 + 2 / 3 + 0 + 0 + 0 + (1 / 2 - 1 / 9)) / 6)
     assert found["MRR"].difference.low < found["MRR"].difference.mean < found["MRR"].difference.high
+
+
+def test_held_out_questions_are_sought_among_distractors_too(run):
+    plain = of(run(), Scored)[0]
+    elsewhere = (Span("elsewhere", 1, 0, 9),)
+    twins = tuple(replace(pair.positive, id=f"twin {pair.id}", spans=elsewhere) for pair in DATA.held_out)
+    harder = of(run(data=replace(DATA, distractors=twins), folder="other"), Scored)[0]
+    assert harder.mrr < plain.mrr
+    assert harder.mrr <= 0.5  # each has a twin, and of equal scores the worse order counts
+    assert replace(DATA, distractors=twins).hash != DATA.hash

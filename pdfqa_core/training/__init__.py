@@ -31,6 +31,6 @@ __all__ = [
     "Checkpoint", "Compared", "Estimate", "Example", "LateInteraction", "Pair", "Precision", "RankedPairs",
     "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee", "TrainingData",
     "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared", "disk_bytes",
-    "distractors", "estimate", "evaluation_section", "in_batch_loss", "inner_products", "leaked", "margin_loss", "maxsim",
-    "mine", "question_hash", "read_record", "said", "split_by_documents", "train_in_rounds",
+    "distractors", "estimate", "evaluation_section", "in_batch_loss", "inner_products", "leaked", "margin_loss",
+    "maxsim", "mine", "question_hash", "read_record", "said", "split_by_documents", "train_in_rounds",
 ]  # fmt: skip

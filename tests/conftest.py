@@ -47,9 +47,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what asks for `database_kind` on both databases, but for modules that are SQLITE_ONLY."""
+    """Run what asks for `database_kind` on both databases, but for tests that are marked as `sqlite_only`."""
     if "database_kind" in metafunc.fixturenames:
-        only = getattr(metafunc.module, "SQLITE_ONLY", False)
+        only = metafunc.definition.get_closest_marker("sqlite_only") is not None
         metafunc.parametrize("database_kind", [SQLITE] if only else [SQLITE, POSTGRESQL], indirect=True)
 
 

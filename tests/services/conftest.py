@@ -12,6 +12,7 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
 from tests.conftest import POSTGRESQL
+from tests.services.answering_server import opened_with
 from tests.services.helpers import BM25
 from tests.serving_fakes import PDF, FakeModels
 
@@ -49,16 +50,31 @@ def studies(store):
 
 
 @pytest.fixture
-def open_services(tmp_path, read_workspace, database_kind, request, monkeypatch):
+def new_database(database_kind, request, monkeypatch):
+    """Name a new database in the environment, for workspaces that are opened from now on; none for SQLite.
+
+    It is empty, or the sample report has been read in it.
+    """
+    with ExitStack() as end:
+
+        def name(*, empty=True):
+            if database_kind == POSTGRESQL:
+                template = request.getfixturevalue("newest_tables" if empty else "read_database")
+                url = end.enter_context(request.getfixturevalue("postgres").database(template))
+                monkeypatch.setenv("PDFQA_DATABASE_URL", url)
+
+        yield name
+
+
+@pytest.fixture
+def open_services(tmp_path, read_workspace, new_database):
     """Open services on a copy of the read workspace, or on an empty one."""
-    opened, end = [], ExitStack()
+    opened = []
 
     def build(settings=BM25, llm=None, *, empty=False, **models):
         folder = tmp_path / "workspace"
-        if not opened and database_kind == POSTGRESQL:
-            template = request.getfixturevalue("newest_tables" if empty else "read_database")
-            url = end.enter_context(request.getfixturevalue("postgres").database(template))
-            monkeypatch.setenv("PDFQA_DATABASE_URL", url)
+        if not opened:
+            new_database(empty=empty)
         if not empty and not folder.exists():
             shutil.copytree(read_workspace, folder)
         opened.append(Services.open(folder, settings, FakeModels(llm, settings.llm, **models)))
@@ -67,7 +83,23 @@ def open_services(tmp_path, read_workspace, database_kind, request, monkeypatch)
     yield build
     for services in opened:
         services.close()
-    end.close()
+
+
+@pytest.fixture
+def opened(tmp_path, read_workspace, new_database):
+    """Open services, perhaps with a cluster, on copies of the read workspace that know nothing of each other."""
+    services = []
+
+    def build(settings, cluster=None):
+        folder = tmp_path / f"workspace {len(services)}"
+        shutil.copytree(read_workspace, folder)
+        new_database(empty=False)
+        services.append(opened_with(folder, settings, cluster))
+        return services[-1]
+
+    yield build
+    for one in services:
+        one.close()
 
 
 @pytest.fixture

@@ -28,8 +28,6 @@ from tests.services.helpers import (
 )
 from tests.serving_fakes import QUESTIONS
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 
 def test_an_answer_is_told_and_stored(open_services, fake_llm):
     services = open_services(llm=fake_llm)

@@ -13,7 +13,6 @@ from pdfqa_core.settings import ExtractionSettings
 from tests.cluster.fakes import FakeCluster
 from tests.services.helpers import BM25, built
 
-SQLITE_ONLY = True  # about reading more than about what the database keeps
 CHOSEN = ExtractionSettings(workers=1)
 
 

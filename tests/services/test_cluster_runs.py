@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import closing
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.cluster_runs import _benches
 from pdfqa_core.storage.document_copies import CopiedDocuments
 from tests.cluster.fakes import FakeCluster
-from tests.services.answering_server import answering, opened_with, without_seconds
+from tests.services.answering_server import answering, without_seconds
 from tests.services.helpers import store_of
 from tests.services.test_runs import QUESTIONS, SQUAD
 
@@ -29,20 +28,10 @@ def server():
         yield one
 
 
-@pytest.fixture
-def opened(tmp_path, read_workspace):
-    """Open services on copies of the read workspace."""
-    services = []
-
-    def build(settings, cluster=None):
-        folder = tmp_path / f"workspace {len(services)}"
-        shutil.copytree(read_workspace, folder)
-        services.append(opened_with(folder, settings, cluster))
-        return services[-1]
-
-    yield build
-    for one in services:
-        one.close()
+@pytest.fixture(autouse=True)
+def closed_benches():
+    """Close what the tasks of a fake cluster opened in this process."""
+    yield
     while _benches:
         _benches.pop()[1].close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 
 import pytest
 
@@ -13,7 +12,7 @@ from pdfqa_core.services.cluster_synthesis import BY_RULES
 from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT, Example
 from tests.cluster.fakes import FakeCluster
-from tests.services.answering_server import answering, opened_with
+from tests.services.answering_server import answering
 
 SHOWN = (Example("Who reads the meters?", "The meters are read by the harbour master."),)
 
@@ -29,21 +28,6 @@ def server():
     with answering() as one:
         one.said = asking
         yield one
-
-
-@pytest.fixture
-def opened(tmp_path, read_workspace):
-    services = []
-
-    def build(settings, cluster=None):
-        folder = tmp_path / f"workspace {len(services)}"
-        shutil.copytree(read_workspace, folder)
-        services.append(opened_with(folder, settings, cluster))
-        return services[-1]
-
-    yield build
-    for one in services:
-        one.close()
 
 
 def made(services, plan):

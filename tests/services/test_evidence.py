@@ -10,8 +10,6 @@ from pdfqa_core.ui.page_view import show_page
 from tests.services.helpers import BM25, HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
 from tests.serving_fakes import QUESTIONS
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 
 def test_a_selection_finds_its_sentence_in_the_evidence(open_services):
     services = open_services(LITERAL)

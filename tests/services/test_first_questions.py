@@ -9,8 +9,6 @@ from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.synthesis import RULES
 from tests.services.helpers import BM25, LITERAL, asked, only, only_id, stored_of
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 LONG = "Whoever wants it writes to the harbour office before the first of May and says how long the boat is and whose. "
 
 

@@ -11,8 +11,6 @@ from pdfqa_core.retrieval.lance import installed
 from pdfqa_core.services import LOCAL_OWNER, indexes
 from tests.services.helpers import BM25, HYBRID, METERS, built, only
 
-SQLITE_ONLY = True  # about indexes, not about what the database keeps
-
 needs_lance = pytest.mark.skipif(not installed(), reason="needs lancedb and pylance (requirements-lance.txt)")
 
 

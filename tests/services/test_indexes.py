@@ -18,8 +18,6 @@ from tests.services.helpers import (
 )
 from tests.serving_fakes import QUESTIONS
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 
 @pytest.mark.parametrize(
     "chunking",

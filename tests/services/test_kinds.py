@@ -8,8 +8,6 @@ from pdfqa_core.types import Progress, Retrieved
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
 from tests.serving_fakes import WordEncoder
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 
 def test_a_document_is_summarised_section_by_section_without_being_judged(open_services):
     services = open_services(LITERAL.changed("reading", confidence_threshold=1))

@@ -12,8 +12,6 @@ from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.types import Done, Support
 from tests.services.helpers import BM25, LITERAL, METERS, asked, built, only, store_of
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 LEASE = (
     [
         "Die Kaution der Wohnung beträgt drei Monatsmieten, d. h. 2.100 Euro. Sie ist vor dem Einzug zu zahlen.",

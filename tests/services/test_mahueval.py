@@ -22,7 +22,8 @@ PLAN = Plan((ADA, BEN), conversations=2, least=2, most=3, questions=("One?", "Tw
 
 
 @pytest.fixture
-def services(tmp_path):
+def services(tmp_path, new_database):
+    new_database()
     with Services.open(tmp_path / "workspace", Settings(), FakeModels()) as opened:
         yield opened
 
@@ -217,11 +218,12 @@ def test_an_invited_evaluator_asks_the_owners_documents(open_services):
     assert [one.title for one in services.conversations.list(LOCAL_OWNER)] == ["MaHuEval: Ada, round 1, 1"]
 
 
-def test_a_study_goes_elsewhere_with_its_roster_and_goes_on_there(services, study, play, tmp_path):
+def test_a_study_goes_elsewhere_with_its_roster_and_goes_on_there(services, study, play, tmp_path, new_database):
     play.hold(ADA, "How many?")
     play.rate(ADA)
     play.ask(BEN, "Begun, not finished?")
     packed = services.study_files.file(LOCAL_OWNER, study.id, None)
+    new_database()
     with Services.open(tmp_path / "elsewhere", Settings(), FakeModels()) as other:
         other.study_files.take_in(LOCAL_OWNER, packed.data, packed.name)
         here, there = (one.mahueval.roster(LOCAL_OWNER, study.id) for one in (services, other))

@@ -24,7 +24,8 @@ def numbers(services: Services) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_answers_phases_tokens_documents_and_memory_are_counted(tmp_path, fake_llm):
+def test_answers_phases_tokens_documents_and_memory_are_counted(tmp_path, fake_llm, new_database):
+    new_database()
     fake_llm.enqueue([WORDS])
     settings = BM25.changed("reading", refusal="none")
     with Services.open(tmp_path, settings, FakeModels(fake_llm)) as services:
@@ -43,7 +44,8 @@ def test_answers_phases_tokens_documents_and_memory_are_counted(tmp_path, fake_l
         assert METERS not in str(found)
 
 
-def test_refusals_stops_failures_and_what_is_logged_are_counted(tmp_path):
+def test_refusals_stops_failures_and_what_is_logged_are_counted(tmp_path, new_database):
+    new_database()
     with Services.open(tmp_path, LITERAL, FakeModels()) as services:
         services.meters.start()
         services.meters.start()  # counts once all the same

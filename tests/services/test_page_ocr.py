@@ -15,8 +15,6 @@ from pdfqa_core.types import Document, DocumentState, Progress
 from tests.cluster.fakes import FakeCluster
 from tests.services.helpers import BM25, built, only
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 pytest.importorskip("rapidocr")
 
 TEXT = ("The quarry sells granite by the tonne.", "It is blasted on Tuesdays.")

@@ -10,8 +10,6 @@ from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.types import DocumentState
 from tests.services.helpers import documents
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 SECRET = "granite-and-tide-1871"
 
 

@@ -15,8 +15,6 @@ from pdfqa_core.types import DocumentState
 from tests.services.helpers import BM25, built, documents, only
 from tests.serving_fakes import FakeModels
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 FOLDERS = (
     "My Documents (2026) & more",
     "Müller/日本語/Ελλάδα",
@@ -38,7 +36,8 @@ def test_a_workspace_on_a_drive_has_its_database_there():
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_whole_job_in_a_folder_of_any_name(tmp_path, letter, folder):
+def test_a_whole_job_in_a_folder_of_any_name(tmp_path, letter, folder, new_database):
+    new_database()
     place = tmp_path / folder
     place.mkdir(parents=True)
     pdf = letter.rename(place / f"{'Ordner mit ü ' * 15}.pdf")

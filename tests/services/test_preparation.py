@@ -11,8 +11,6 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.types import Stored
 from tests.serving_fakes import FakeModels, WordEncoder
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 SETTINGS = Settings().changed("reading", reader="extractive", refusal="none")
 
 
@@ -41,9 +39,10 @@ def encoder():
 
 
 @pytest.fixture
-def opened(tmp_path, encoder, make_pdf):
+def opened(tmp_path, encoder, make_pdf, new_database):
     """Services over a workspace with two documents, whose encoder waits for permits."""
     made = []
+    new_database()
 
     def open_again():
         models = FakeModels()

@@ -21,8 +21,9 @@ DIRECT = Settings().extraction
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(tmp_path, new_database):
     made = []
+    new_database()
 
     def open_again():
         services = Services.open(tmp_path / "workspace", Settings(), FakeModels())

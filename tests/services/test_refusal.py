@@ -13,8 +13,6 @@ from pdfqa_core.types import Document
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
 from tests.serving_fakes import QUESTIONS
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 NEEDED = {"confidence_threshold": 0.4}
 UNKNOWN = "Who won the football match against manchester?"
 

@@ -8,8 +8,6 @@ from pdfqa_core.services import LOCAL_OWNER
 from tests.services.helpers import HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
 from tests.serving_fakes import QUESTIONS
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 FISH, NOISE = QUESTIONS["q06"]["question"], QUESTIONS["q09"]["question"]
 LLM = LITERAL.changed("conversation", rewriter="llm")
 

@@ -12,13 +12,13 @@ from tests.services.test_runs import QUESTIONS, SQUAD, done, request
 from tests.serving_fakes import FakeModels
 
 
-def test_a_run_goes_to_another_workspace_and_is_scored_there_as_here(services, write, tmp_path, monkeypatch):
+def test_a_run_goes_to_another_workspace_and_is_scored_there_as_here(services, write, tmp_path, new_database):
     run_id, found = done(services, request("answers", write(SQUAD), evidence=("given",)))
     data = services.run_copies.file(LOCAL_OWNER, run_id)
     assert data == services.run_copies.file(LOCAL_OWNER, run_id)
     with pytest.raises(UsageError, match="here already"):
         services.run_copies.take_in(LOCAL_OWNER, data, "run.zip")
-    monkeypatch.delenv("PDFQA_DATABASE_URL", raising=False)
+    new_database()
     with Services.open(tmp_path / "other", LITERAL, FakeModels()) as other:
         taken = other.run_copies.take_in(LOCAL_OWNER, data, "run.zip")
         assert (taken.id, taken.results) == (run_id, found)

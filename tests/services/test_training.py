@@ -20,8 +20,6 @@ from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transform
 from tests.services.helpers import BM25
 from tests.serving_fakes import QUESTIONS
 
-SQLITE_ONLY = True  # about models, passages and pages more than about what the database keeps
-
 pytest.importorskip("sentence_transformers")
 SHORT = TrainingSettings(steps=3, batch=4, learning_rate=1e-3, evaluate_every=3, patience=0)
 SPLIT = BM25.changed("chunking", size=60, step=30)

@@ -9,14 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.failures import file_failures
+from pdfqa_core.storage.tables import pages
 from tests.storage.conftest import document, pages_of, rating, rating_history
 
-SQLITE_ONLY = True
 Build = Callable[[], tuple[str, str]]
+
+
+in_a_file = pytest.mark.sqlite_only("about the file of the database: its lock, its size, its rights, its settings")
 
 
 def integrity(store: Store) -> str:
@@ -24,6 +28,7 @@ def integrity(store: Store) -> str:
         return str(connection.exec_driver_sql("PRAGMA integrity_check").scalar())
 
 
+@in_a_file
 def test_a_locked_database_says_so_and_works_afterwards(store: Store, study_with_turn: Build) -> None:
     study_id, _ = study_with_turn()
     other = sqlite3.connect(store.workspace / DATABASE_FILE, isolation_level=None)
@@ -38,6 +43,7 @@ def test_a_locked_database_says_so_and_works_afterwards(store: Store, study_with
     assert len(rating_history(store, study_id)) == 1
 
 
+@in_a_file
 def test_a_full_disk_keeps_what_was_confirmed(store: Store, study_with_turn: Build) -> None:
     study_id, _ = study_with_turn()
     store.studies.save_ratings([rating(study_id, "t1")])
@@ -58,6 +64,7 @@ def test_a_full_disk_keeps_what_was_confirmed(store: Store, study_with_turn: Bui
     assert len(store.documents.pages("me", document(content).id, "direct")) == 50
 
 
+@in_a_file
 def test_a_read_only_database_can_be_read(store: Store, study_with_turn: Build) -> None:
     study_id, _ = study_with_turn()
     store.studies.save_ratings([rating(study_id, "t1")])
@@ -115,7 +122,7 @@ def test_a_damaged_page_is_reported(store: Store) -> None:
     document_id = document(b"x").id
     store.documents.add(document(b"x"), "direct", pages_of(document_id, "one"))
     with store.database.write() as connection:
-        connection.exec_driver_sql("UPDATE pages SET content = x'0102'")
+        connection.execute(update(pages).values(content=b"\1\2"))
     with pytest.raises(StorageError, match="damaged"):
         store.documents.pages("me", document_id, "direct")
 
@@ -142,6 +149,7 @@ def test_readers_see_one_moment(store: Store) -> None:
     assert store.owners.preference("me", "theme") == "after"
 
 
+@in_a_file
 def test_sqlite_is_set_up_for_durability(store: Store) -> None:
     for block in (store.database.read, store.database.write):
         with block() as connection:

@@ -12,7 +12,6 @@ from pdfqa_core.errors import StorageError, UsageError
 from pdfqa_core.storage import DATABASE_FILE, Store
 from tests.storage.conftest import document, pages_of
 
-SQLITE_ONLY = True
 DAY = 24 * 3600
 
 

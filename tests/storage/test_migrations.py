@@ -29,8 +29,6 @@ from pdfqa_core.study_types import ItemDetails
 from pdfqa_core.types import Block, Box, DocumentState, Line, Page, Thumb
 from tests.storage.conftest import document, turn
 
-SQLITE_ONLY = True
-
 
 def scripts() -> ScriptDirectory:
     return ScriptDirectory(str(MIGRATIONS))
@@ -145,18 +143,18 @@ def test_documents_of_version_0_1_keep_their_pages_and_get_their_one_reading(tmp
         assert store.documents.pages("you", known.id, "direct") == ()
 
 
-def test_opening_again_changes_nothing(store: Store) -> None:
+def test_opening_again_changes_nothing(store: Store, database_url: str) -> None:
     store.owners.set_preference("me", "theme", "dark")
-    with Store.open(store.workspace) as again:
+    with Store.open(store.workspace, database_url) as again:
         assert_newest(again)
         assert again.owners.preference("me", "theme") == "dark"
 
 
-def test_a_newer_workspace_is_refused_and_left_alone(store: Store) -> None:
+def test_a_newer_workspace_is_refused_and_left_alone(store: Store, database_url: str) -> None:
     with store.database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StorageError, match="newer version of this program") as caught:
-        Store.open(store.workspace)
+        Store.open(store.workspace, database_url)
     assert "Update the program" in caught.value.hint
     with store.database.read() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "9999"

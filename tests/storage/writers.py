@@ -41,8 +41,8 @@ def acknowledge(what: str) -> None:
 
 
 if __name__ == "__main__":
-    kind, workspace, study_id, first = sys.argv[1:]
-    with Store.open(Path(workspace)) as opened:
+    kind, workspace, url, study_id, first = sys.argv[1:]
+    with Store.open(Path(workspace), url) as opened:
         {"ratings": write_ratings, "documents": write_documents, "uploads": write_uploads}[kind](
             opened, study_id, int(first)
         )

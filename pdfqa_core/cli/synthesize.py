@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -18,9 +19,9 @@ from pdfqa_core.cli.review import review
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.examples import read_pairs
 from pdfqa_core.services import LOCAL_OWNER, Outcome, Services, SyntheticQuestion
-from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
+from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES, Advice, Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.settings import Settings
-from pdfqa_core.synthesis import FEW_SHOT, KINDS, Example
+from pdfqa_core.synthesis import FEW_SHOT, KINDS, RULES, Example
 from pdfqa_core.types import Progress
 
 FORMS = ("jsonl", "beir")
@@ -45,7 +46,13 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )  # fmt: skip
     command.add_argument(
         "--examples", type=Path, metavar="FILE",
-        help='for few-shot: JSON lines {"question", "passage"} (default: the questions accepted first)',
+        help='for few-shot: JSON lines {"question", "passage"} (default: the questions accepted first, then examples '
+        "that come with the program)",
+    )  # fmt: skip
+    command.add_argument(
+        "--shots", type=int, metavar="K",
+        help=f"for few-shot: how many examples are shown, at most {MOST_EXAMPLES} (default: {USUAL_EXAMPLES}, or all "
+        "of --examples)",
     )  # fmt: skip
     command.add_argument(
         "--output", type=Path, metavar="PATH", help="write the questions: a file, or a folder with --format beir"
@@ -76,15 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
                 raise UsageError("--review asks questions, --json prints one object.", "Leave one of the two out.")
             return review(services)
         if not arguments.accepted:
-            with stopping(services):
-                for event in services.synthesis.make(LOCAL_OWNER, _plan(services, arguments, settings), settings):
-                    if isinstance(event, Progress):
-                        progress.show(event)
-                    elif isinstance(event, Made):
-                        made += event.questions
-                    else:
-                        result = event
-            progress.clear()
+            made, result = _made(services, _plan(services, arguments, settings), settings)
         outcomes = (Outcome.ACCEPTED,) if arguments.accepted else LIVING
         written = _write(services, arguments, outcomes) if arguments.output else None
         names = services.documents.filenames(LOCAL_OWNER)
@@ -110,18 +109,52 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _made(
+    services: Services, plan: SynthesisPlan, settings: Settings
+) -> tuple[list[SyntheticQuestion], SynthesisResult | None]:
+    """Make questions, tell how far that is and what is advised; return them and what came of all."""
+    made: list[SyntheticQuestion] = []
+    result: SynthesisResult | None = None
+    with stopping(services):
+        for event in services.synthesis.make(LOCAL_OWNER, plan, settings):
+            if isinstance(event, Progress):
+                progress.show(event)
+            elif isinstance(event, Made):
+                made += event.questions
+            elif isinstance(event, Advice):
+                progress.clear()
+                print(f"{event.words} (--kind {RULES})", file=sys.stderr)
+            else:
+                result = event
+    progress.clear()
+    return made, result
+
+
 def _plan(services: Services, arguments: argparse.Namespace, settings: Settings) -> SynthesisPlan:
-    examples: tuple[Example, ...] = ()
-    if arguments.examples is not None:
-        if arguments.kind != FEW_SHOT:
-            raise UsageError("--examples are for --kind few-shot.", "Leave one of the two out.")
-        examples = tuple(Example(*pair) for pair in read_pairs(arguments.examples))
-    elif arguments.kind == FEW_SHOT:
-        examples = services.synthesis.examples(LOCAL_OWNER)
+    examples = _examples(services, arguments)
     scope = services.collections.searched(LOCAL_OWNER, scope_of(services, arguments)).document_ids
     return SynthesisPlan(
         arguments.kind, arguments.passages, arguments.questions, settings.llm.seed, examples, tuple(scope)
     )  # fmt: skip
+
+
+def _examples(services: Services, arguments: argparse.Namespace) -> tuple[Example, ...]:
+    """Return what few-shot prompts show. Raises UsageError."""
+    file, k = arguments.examples, arguments.shots
+    if arguments.kind != FEW_SHOT:
+        if file is None and k is None:
+            return ()
+        raise UsageError("--examples and --shots are for --kind few-shot.", "Leave them out, or choose that kind.")
+    if k is not None and not 1 <= k <= MOST_EXAMPLES:
+        raise UsageError(f"--shots is {k}.", f"Give a number from 1 to {MOST_EXAMPLES}.")
+    if file is None:
+        return services.synthesis.examples(LOCAL_OWNER, k or USUAL_EXAMPLES)
+    pairs = read_pairs(file)
+    if k is not None and k > len(pairs):
+        raise UsageError(
+            f"{file} has {len(pairs)} examples, --shots asks for {k}.", "Add some to it, or give a smaller number."
+        )
+    return tuple(Example(*pair) for pair in pairs[:k])
 
 
 def _write(services: Services, arguments: argparse.Namespace, outcomes: tuple[Outcome, ...]) -> int:

@@ -164,6 +164,16 @@ def title_of(name_or_path: str) -> str:
     return entry(name_or_path).title
 
 
+def parameters_of(name_or_path: str) -> float | None:
+    """Return how many billion parameters a model has: of the catalogue, or as its file says; None where none does."""
+    if not is_path(name_or_path):
+        return entry(name_or_path).parameters
+    try:
+        return read_header(Path(name_or_path).expanduser()).parameters
+    except ModelError:
+        return None
+
+
 def is_path(name_or_path: str) -> bool:
     """Whether a model is named by a path, not by its name in the catalogue."""
     return name_or_path.endswith(".gguf") or "/" in name_or_path or "\\" in name_or_path

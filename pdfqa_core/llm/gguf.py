@@ -6,6 +6,7 @@ Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ QUANTISATIONS = {
     29: "IQ2_M", 30: "IQ4_XS", 31: "IQ1_M", 32: "BF16",
 }  # fmt: skip
 
+_SIZE, _BILLIONS = re.compile(r"(?:(\d+)x)?(\d+(?:\.\d+)?)([MBT])"), {"M": 1e-3, "B": 1.0, "T": 1e3}
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -72,6 +75,12 @@ class Header:
     def quantisation(self) -> str:
         """The form of most of its weights ("Q4_K_M", "F16", …), "" if the file does not say."""
         return QUANTISATIONS.get(self.values.get("general.file_type", -1), "")
+
+    @property
+    def parameters(self) -> float | None:
+        """The number of its parameters in billions ("135M" is 0.135, "8x7B" 56); None where the file does not say."""
+        label = _SIZE.fullmatch(str(self.values.get("general.size_label", "")))
+        return int(label[1] or 1) * float(label[2]) * _BILLIONS[label[3]] if label else None
 
     def number(self, name: str, default: int = 0) -> int:
         """Return a whole number that is filed under the architecture's name."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.exports.synthetic_questions import write_beir, write_questions
 from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.llm.catalogue import parameters_of
 from pdfqa_core.models import Models
 from pdfqa_core.models.language import api_key
 from pdfqa_core.retrieval import SearchIndex
@@ -30,11 +31,15 @@ from pdfqa_core.synthesis import (
     FEW_SHOT,
     KINDS,
     RULES,
+    Asked,
     Example,
     Reason,
+    filled_up,
     nearly_there,
     objection,
+    origin,
     sample_passages,
+    weakness,
 )
 from pdfqa_core.synthesis import (
     Generator as Asker,
@@ -45,6 +50,7 @@ from pdfqa_core.types import Passage, Progress
 
 MOST_A_PASSAGE = 10
 MOST_EXAMPLES = 8  # more do not fit beside a passage in a small model's context
+USUAL_EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class SynthesisPlan:
         if self.kind == FEW_SHOT and not 1 <= len(self.examples) <= MOST_EXAMPLES:
             raise UsageError(
                 f"Few-shot prompts need 1 to {MOST_EXAMPLES} examples, there are {len(self.examples)}.",
-                "Accept some questions first, give a file with examples, or choose zero-shot.",
+                f"Give k from 1 to {MOST_EXAMPLES}, or choose zero-shot.",
             )
         if self.per_document < 0 or not 1 <= self.per_passage <= MOST_A_PASSAGE:
             raise UsageError(
@@ -84,6 +90,13 @@ class Made:
     """What came of a passage, stored already."""
 
     questions: tuple[SyntheticQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Why another kind of question may be better than the one that is being made; said once in a run."""
+
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +171,28 @@ class SynthesisService:
         chosen = self._chosen(owner, outcomes)
         return write_beir(chosen, self._indexes.passages(owner, settings)), len(chosen)
 
-    def examples(self, owner: str, most: int = 3) -> tuple[Example, ...]:
-        """Return the questions that were accepted first as examples for few-shot prompts."""
+    def examples(self, owner: str, k: int = USUAL_EXAMPLES) -> tuple[Example, ...]:
+        """Return k examples for few-shot prompts: questions accepted first, filled up with those of the program."""
         accepted = self._kept.list(owner, [Outcome.ACCEPTED])
-        return tuple(Example(one.text, one.passage) for one in accepted[:most])
+        return filled_up([Example(one.text, one.passage) for one in accepted], max(0, k))
+
+    def advice(self, owner: str, kind: str) -> str:
+        """Return why the language model seems too weak for questions of this kind; "" where nothing says so."""
+        if kind == RULES:
+            return ""
+        try:
+            model = self._models.language.llm().name
+        except ModelError:
+            return "There is no language model to ask. Rules need none: make questions by rules instead."
+        return self._weakness(model, self._asked(owner, kind, model))
+
+    def _weakness(self, model: str, asked: Asked) -> str:
+        used = self._models.language.settings
+        return weakness(model, parameters_of(used.model) if used.engine != "openai" else None, asked)
+
+    def _asked(self, owner: str, kind: str, model: str) -> Asked:
+        """Return what came of the questions that a model wrote."""
+        return _asked([one for one in self._kept.list(owner) if (one.kind, one.model) == (kind, model)])
 
     def _chosen(self, owner: str, outcomes: Sequence[Outcome]) -> tuple[SyntheticQuestion, ...]:
         chosen = self._kept.list(owner, outcomes)
@@ -178,8 +209,10 @@ class SynthesisService:
 
     def make(
         self, owner: str, plan: SynthesisPlan, settings: Settings, *, task: str = ""
-    ) -> Iterator[Progress | Made | SynthesisResult]:
+    ) -> Iterator[Progress | Made | Advice | SynthesisResult]:
         """Make questions, passage by passage, each stored before it is yielded; the result comes last.
+
+        Where the language model seems too weak, by its size or by what came of its questions, advice is yielded once.
 
         Passages of which questions were made in the same way (kind, model, seed) are left out, so that a run that was
         stopped goes on. A question is dropped where a guard objects, where the search of `settings` does not find its
@@ -192,7 +225,7 @@ class SynthesisService:
 
     def _make(
         self, owner: str, plan: SynthesisPlan, settings: Settings, stop: StopSignal
-    ) -> Iterator[Progress | Made | SynthesisResult]:
+    ) -> Iterator[Progress | Made | Advice | SynthesisResult]:
         drawn = sample_passages(
             self._indexes.passages(owner, settings, plan.document_ids), plan.per_document, plan.seed
         )
@@ -209,11 +242,15 @@ class SynthesisService:
         titles = {document.id: document.title or document.filename for document in self._documents.list(owner)}
         outcomes: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
+        notes = [note, f"Shown as examples: {origin(plan.examples)}." if plan.kind == FEW_SHOT else ""]
+        asked, advice = self._asked(owner, plan.kind, model), ""
         pace = TimeLeft([1])
         pace.begin()
         subjects = [(passage, titles.get(passage.document_id, "")) for passage in waiting]
         with closing(self._written(subjects, plan, asker, stop)) as all_written:
             for done, passage in enumerate(waiting):
+                if model and not advice and (advice := self._weakness(model, asked)):
+                    yield Advice(advice)
                 pace.step(0, done, len(waiting))
                 yield Progress("making questions", done, len(waiting), pace.seconds())
                 try:
@@ -225,12 +262,13 @@ class SynthesisService:
                     raise StoppedError(words) from None
                 made = self._judged(written, passage, plan, model, index, settings, known)
                 self._kept.add(owner, made)
+                asked += _asked(made)
                 outcomes.update(one.outcome.value for one in made)
                 reasons.update(one.reason for one in made if one.reason)
                 yield Made(tuple(made))
         yield Progress("making questions", len(waiting), len(waiting))
-        notes = (note,) if note else ()
-        yield SynthesisResult(len(drawn), len(drawn) - len(waiting), dict(outcomes), dict(reasons), notes)
+        told = tuple(one for one in (*notes, self._weakness(model, asked) if model else "") if one)
+        yield SynthesisResult(len(drawn), len(drawn) - len(waiting), dict(outcomes), dict(reasons), told)
 
     def _written(
         self, subjects: Sequence[Subject], plan: SynthesisPlan, asker: Asker | None, stop: StopSignal
@@ -299,6 +337,12 @@ class SynthesisService:
         except ModelError as error:
             return known, f"Questions that mean the same were not looked for: {error}"
         return known, ""
+
+
+def _asked(questions: Sequence[SyntheticQuestion]) -> Asked:
+    """Return how many there are and how many are of no use; those that another one resembles do not count."""
+    counted = [one for one in questions if one.reason != Reason.DUPLICATE.value]
+    return Asked(len(counted), sum(one.outcome in (Outcome.DROPPED, Outcome.REJECTED) for one in counted))
 
 
 def _shown(plan: SynthesisPlan) -> tuple[Example, ...]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.models import TrainedModel
-from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult, SynthesisService
+from pdfqa_core.services.synthesis import Advice, Made, SynthesisPlan, SynthesisResult, SynthesisService
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.training import Prepared, TrainingPlan, TrainingService
 from pdfqa_core.settings import Settings
@@ -36,8 +36,9 @@ class Work(StrEnum):
 class Job:
     """What is under way, or ended last: `error` is why it ended before it was done, `hint` what to do then.
 
-    `made` counts questions by outcome, `result` sums them up. `losses` are (round, step, loss), with those of before
-    a stop; `settings` are those of the training, `model` the name of the model that came of it.
+    `made` counts questions by outcome, `advice` says why rules may do better, `result` sums them up. `losses` are
+    (round, step, loss), with those of before a stop; `settings` are those of the training, `model` the name of the
+    model that came of it.
     """
 
     owner: str
@@ -45,6 +46,7 @@ class Job:
     running: bool = True
     progress: Progress | None = None
     made: tuple[tuple[str, int], ...] = ()
+    advice: str = ""
     result: SynthesisResult | None = None
     prepared: Prepared | None = None
     step: Step | None = None
@@ -141,6 +143,8 @@ class TrainJobs:
             case Made():
                 counts = Counter(dict(job.made)) + Counter(one.outcome.value for one in event.questions)
                 self._change(made=tuple(counts.items()))
+            case Advice():
+                self._change(advice=event.words)
             case SynthesisResult():
                 self._change(result=event)
             case Prepared():

@@ -12,13 +12,13 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.llm.hardware import memory
 from pdfqa_core.services import Outcome, Services
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.train_jobs import Job, Work
 from pdfqa_core.services.training import TrainingPlan
-from pdfqa_core.synthesis import FEW_SHOT
+from pdfqa_core.synthesis import FEW_SHOT, RULES, Example, origin
 from pdfqa_core.training import ROUNDS, TrainingSettings
 from pdfqa_core.types import Progress
 from pdfqa_core.ui.components import AT_ONCE, EVERY_CLICK, QUIET, clicked, error_html, render
@@ -132,6 +132,8 @@ class Tab:
                 work += render(
                     "train_so_far", new=counts.get(Outcome.NEW.value, 0), dropped=counts.get(Outcome.DROPPED.value, 0)
                 )
+            if job.running and job.advice:
+                work += render("train_advice", words=job.advice, offer=False)
         elif going:
             work = render("note", text="A training is under way: it needs the processor for itself.")
         return {
@@ -140,9 +142,13 @@ class Tab:
             self.parts.make_stop: gr.Button(visible=going == "generate"),
         }
 
-    def _making_plan(self, session: Session, kind: str, passages: Any, questions: Any, documents: Any) -> SynthesisPlan:
+    def _making_plan(
+        self, session: Session, kind: str, passages: Any, questions: Any, documents: Any, k: Any
+    ) -> SynthesisPlan:
         owned = {one.id for one in self.services.documents.list(session.owner)}
-        examples = self.services.synthesis.examples(session.owner) if kind == FEW_SHOT else ()
+        examples: tuple[Example, ...] = ()
+        if kind == FEW_SHOT:
+            examples = self.services.synthesis.examples(session.owner, _whole(k, "Examples shown"))
         return SynthesisPlan(
             kind, _whole(passages, "Passages of each document"), _whole(questions, "Questions of each passage"),
             session.settings.llm.seed, examples, tuple(one for one in documents or () if one in owned),
@@ -155,9 +161,21 @@ class Tab:
         try:
             plan = self._making_plan(session, *fields)
             passages, done = self.services.synthesis.drawn(session.owner, plan, session.settings)
+            shown = render(
+                "train_drawn", documents=1, passages=passages, done=done, each=plan.per_passage,
+                examples=origin(plan.examples),
+            )  # fmt: skip
+        except ModelError as error:
+            shown = error_html(error)
         except PdfQAError as error:
             return error_html(error)
-        return render("train_drawn", documents=1, passages=passages, done=done, each=plan.per_passage)
+        advice = self.services.synthesis.advice(session.owner, str(fields[0]))
+        return shown + (render("train_advice", words=advice, offer=True) if advice else "")
+
+    def by_rules(self, session: Session, event: gr.EventData, *fields: Any) -> tuple[str, str]:
+        """Choose rules, as the advice offers; returns how questions are made, and what is drawn for it."""
+        kind = RULES if clicked(event).get("action") == "rules" else str(fields[0])
+        return kind, self.drawn(session, kind, *fields[1:])
 
     def make(self, state: TrainState, session: Session, *fields: Any) -> dict[Any, Any]:
         """Begin to make questions."""
@@ -352,6 +370,9 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.path.click(tab.path_clicked, here, shown, **QUIET)
     for field in making:
         field.input(tab.drawn, [session, *making], parts.drawn, trigger_mode="always_last", **QUIET)
+    kind, examples = making[0], making[4]
+    kind.change(lambda chosen: gr.Number(visible=chosen == FEW_SHOT), kind, examples, **AT_ONCE)
+    parts.drawn.click(tab.by_rules, [session, *making], [kind, parts.drawn], **QUIET)
     parts.make.click(tab.make, [*here, *making], shown, **QUIET)
     parts.made.click(tab.made_clicked, here, shown, **QUIET)
     for stop in (parts.make_stop, parts.train_stop):

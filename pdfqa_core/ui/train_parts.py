@@ -10,6 +10,7 @@ import gradio as gr
 
 from pdfqa_core.protocols.gold import suffixes
 from pdfqa_core.services import SyntheticQuestion
+from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES
 from pdfqa_core.services.training import TrainingPlan
 from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, TrainingSettings
@@ -30,7 +31,7 @@ TRAINING = (
 MAKERS = [
     ("By rules, of table rows, definitions, counts and headings", RULES),
     ("By the language model (zero-shot)", ZERO_SHOT),
-    ("By the language model, after questions you accepted (few-shot)", FEW_SHOT),
+    ("By the language model, after examples (few-shot)", FEW_SHOT),
 ]
 MODELS = [
     ("Embedding model, for dense and hybrid", BI_ENCODER),
@@ -78,7 +79,7 @@ class Parts:
     timer: gr.Timer
     steps: Mapping[str, gr.Column]
     fields: gr.Column
-    making: tuple[Any, ...]  # kind, passages, questions, documents
+    making: tuple[Any, ...]  # kind, passages, questions, documents, examples
     drawn: gr.HTML
     make: gr.Button
     make_work: gr.HTML
@@ -121,6 +122,11 @@ def _generate() -> dict[str, Any]:
                 1, label="Questions of each passage", precision=0, minimum=1, maximum=10, elem_id="train-questions",
                 info="at most; nearly equal ones are dropped",
             )  # fmt: skip
+        examples = gr.Number(
+            USUAL_EXAMPLES, label="Examples shown", precision=0, minimum=1, maximum=MOST_EXAMPLES, visible=False,
+            info="k of the prompt: questions you accepted first, then ones that come with the program",
+            elem_id="train-examples",
+        )  # fmt: skip
         documents = gr.Dropdown(
             [], multiselect=True, label="Documents", info="Empty: all of them", elem_id="train-documents"
         )  # fmt: skip
@@ -130,7 +136,7 @@ def _generate() -> dict[str, Any]:
         stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="train-make-stop")
     made = live_html(elem_id="train-made")
     return {
-        "fields": fields, "making": (kind, passages, questions, documents), "drawn": drawn, "make": make,
+        "fields": fields, "making": (kind, passages, questions, documents, examples), "drawn": drawn, "make": make,
         "make_work": work, "make_stop": stop, "made": made,
     }  # fmt: skip
 

@@ -49,9 +49,6 @@ def test_only_accepted_ones_are_written_and_used_as_examples(made, workspace, tm
     nothing = run("synthesize", "--accepted", "--output", tmp_path / "q.jsonl")
     assert nothing.status == 1
     assert "no questions that are accepted" in nothing.err
-    few = run("synthesize", "--kind", "few-shot")
-    assert few.status == 2
-    assert "need 1 to 8 examples" in few.err
     with Store.open(workspace) as store:
         one = store.synthetic_questions.list(LOCAL_OWNER, [Outcome.NEW])[0]
         store.synthetic_questions.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED, "What is asked here instead?")
@@ -68,7 +65,20 @@ def test_wrong_examples_are_named_by_their_row(workspace, tmp_path, run):
     assert wrong.status == 2
     assert "examples.jsonl, row 2: there is no passage" in wrong.err
     both = run("synthesize", "--kind", "rules", "--examples", file)
-    assert (both.status, "for --kind few-shot" in both.err) == (2, True)
+    assert (both.status, "are for --kind few-shot" in both.err) == (2, True)
+
+
+def test_how_many_examples_are_shown_is_checked(workspace, tmp_path, run):
+    for number in (0, 9):
+        many = run("synthesize", "--kind", "few-shot", "--shots", number)
+        assert (many.status, "from 1 to 8" in many.err) == (2, True)
+    file = tmp_path / "examples.jsonl"
+    file.write_text('{"question": "Who reads?", "passage": "Ada reads."}\n', encoding="utf-8")
+    few = run("synthesize", "--kind", "few-shot", "--examples", file, "--shots", 2)
+    assert few.status == 2
+    assert "examples.jsonl has 1 examples, --shots asks for 2" in few.err
+    rules = run("synthesize", "--kind", "rules", "--shots", 2)
+    assert (rules.status, "are for --kind few-shot" in rules.err) == (2, True)
 
 
 def test_questions_are_looked_over_by_a_letter_each(made, workspace, run, monkeypatch, capsys):

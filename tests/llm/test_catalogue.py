@@ -83,6 +83,12 @@ def test_titles_of_names_and_paths():
     assert catalogue.title_of("/models/mine.gguf") == "mine"
 
 
+def test_the_number_of_parameters_is_of_the_catalogue_or_the_file(tmp_path):
+    assert catalogue.parameters_of("smollm2-135m") == 0.135
+    assert catalogue.parameters_of(str(write(tmp_path / "own.gguf", {"general.size_label": "7B"}))) == 7
+    assert catalogue.parameters_of(str(tmp_path / "none.gguf")) is None
+
+
 def test_an_unknown_name_lists_those_that_exist(tmp_path):
     with pytest.raises(UsageError, match="smollm2-135m"):
         catalogue.resolve("gpt-9", tmp_path)

@@ -32,6 +32,14 @@ def test_a_header_without_dimensions_has_none(tmp_path):
     assert read_header(write(tmp_path / "tiny.gguf", {"llama.block_count": 0})).dimensions is None
 
 
+@pytest.mark.parametrize(
+    ("label", "billions"), [("135M", 0.135), ("1.5B", 1.5), ("8x7B", 56.0), ("1T", 1000.0), ("large", None), ("", None)]
+)
+def test_how_many_parameters_a_model_has_is_read_from_its_label(tmp_path, label, billions):
+    found = read_header(write(tmp_path / "m.gguf", {"general.size_label": label})).parameters
+    assert found == (None if billions is None else pytest.approx(billions))
+
+
 def test_the_embedded_model_has_the_dimensions_of_the_catalogue():
     entry = catalogue.read_catalogue()[0]
     path = catalogue.packaged_file(entry)

@@ -14,9 +14,12 @@ from pdfqa_core.synthesis import (
     Reason,
     by_rules,
     few_shot_prompt,
+    filled_up,
     nearly_there,
     objection,
+    origin,
     sample_passages,
+    shipped_examples,
     tidy,
     zero_shot_prompt,
 )
@@ -173,3 +176,22 @@ def test_nearly_the_same_is_told_by_the_cosine() -> None:
     assert nearly_there(near, known)
     assert not nearly_there(near, known, alike=0.96)
     assert not nearly_there(near, np.empty((0, 2), dtype=np.float32))
+
+
+def test_the_shipped_examples_pass_the_guards_and_are_eight() -> None:
+    shipped = shipped_examples()
+    assert len(set(shipped)) == 8
+    assert {one.question: objection(one.question, one.passage) for one in shipped} == {
+        one.question: None for one in shipped
+    }
+
+
+def test_own_examples_come_first_and_shipped_ones_fill_up() -> None:
+    shipped = shipped_examples()
+    assert filled_up([BOATS], 1) == (BOATS,)
+    assert filled_up([BOATS], 3) == (BOATS, *shipped[:2])
+    assert filled_up([shipped[0]], 2) == shipped[:2]
+    assert len(filled_up([BOATS], 99)) == 9
+    assert origin(filled_up([BOATS], 3)) == "1 of your own and 2 that come with the program"
+    assert origin(filled_up([], 1)) == "1 that comes with the program"
+    assert (origin([BOATS]), origin([])) == ("1 of your own", "")

@@ -52,6 +52,7 @@ def test_from_a_document_to_a_retriever_of_ones_own(browser: Browser, training: 
         page.locator("#train-passages input").fill("0")
         page.locator("#train-questions input").fill("3")
         expect(page.locator("#train-drawn")).to_contain_text("passages: at most")
+        _advised(page)
         page.locator("button#train-make").click()
         expect(page.locator("#train-made")).to_contain_text("by rules", timeout=2 * WAIT)
         page.locator("#train-made").get_by_role("button", name="Review them").click()
@@ -59,6 +60,21 @@ def test_from_a_document_to_a_retriever_of_ones_own(browser: Browser, training: 
         _files(page)
         _train(page, str(sentence_transformer(tmp_path)))
         _compare(page)
+
+
+def _advised(page: Page) -> None:
+    """Choose few-shot with the smallest model, and take the offer to leave it to rules."""
+    kind, drawn, examples = (page.locator(name) for name in ("#train-kind", "#train-drawn", "#train-examples"))
+    expect(examples).to_be_hidden()
+    kind.get_by_label("after examples").check()
+    expect(drawn).to_contain_text("Examples: 3 that come with the program")
+    expect(drawn).to_contain_text("0.135 billion parameters")
+    examples.locator("input").fill("2")
+    expect(drawn).to_contain_text("Examples: 2 that come with the program")
+    drawn.get_by_role("button", name="Make them by rules").click()
+    expect(kind.get_by_label("By rules")).to_be_checked()
+    expect(examples).to_be_hidden()
+    expect(drawn).not_to_contain_text("billion")
 
 
 def _review(page: Page) -> None:

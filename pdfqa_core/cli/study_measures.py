@@ -76,7 +76,7 @@ def _against_gold(
         more.append(score_meaning(pairs, token_embedder(""), on_done=reporter("BERTScore"))[0])
     if arguments.judge:
         llm = remembering(services.models.language.llm(), workspace_of(arguments), settings_of(arguments).llm)
-        more.append(score_by_judge(pairs, llm, on_done=reporter("judge"))[0])
+        more.append(score_by_judge(pairs, llm, on_done=reporter("judge")))
     return text_scores(pairs, more)
 
 

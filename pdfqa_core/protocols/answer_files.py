@@ -1,8 +1,9 @@
 """Answers and gold answers from JSON files, matched with each other.
 
 A file is a JSON list (or JSONL) of objects with `answer` and, where there are any, `citations` and `id`. A gold answer
-may be a list of references. Items are matched by id where both files give ids, else by their order. A row may say that
-its question is not `answerable`, and what a person thought of the answer (`human`: true or false, "Yes" or "No").
+may be a list of references, empty where none is known. Items are matched by id where both files give ids, else by their
+order. A row may say that its question is not `answerable`, what a person thought of the answer (`human`: true or false,
+"Yes" or "No"), and why nothing came of it (`error`), so that it is not scored.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class AnswerRow:
     question: str = ""
     answerable: bool | None = None
     human: bool | None = None
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Pair:
     """A prediction with its gold answer. Citations are None where neither file has any for any item.
 
     `answerable` is False where the file says so or the gold answer is "insufficient context"; `human` is what a person
-    thought of the prediction, None if nobody judged it.
+    thought of the prediction, None if nobody judged it; `error` why there is no prediction, which is not scored then.
     """
 
     id: str
@@ -51,6 +53,7 @@ class Pair:
     question: str = ""
     answerable: bool = True
     human: bool | None = None
+    error: str = ""
 
 
 def read_rows(path: Path, *, several: bool) -> tuple[AnswerRow, ...]:
@@ -72,8 +75,8 @@ def _row(row: JsonRow, several: bool) -> AnswerRow:
         raise UsageError(f"{row.where}: there is no answer.", 'Every row needs an "answer".')
     answer = value[key]
     texts = answer if several and isinstance(answer, list) else [answer]
-    if not texts or not all(isinstance(text, str | int | float) and not isinstance(text, bool) for text in texts):
-        kinds = ", ".join(sorted({type(text).__name__ for text in texts})) or "nothing"
+    if not all(isinstance(text, str | int | float) and not isinstance(text, bool) for text in texts):
+        kinds = ", ".join(sorted({type(text).__name__ for text in texts}))
         hint = "Give a text or a list of texts." if several else "Give one text."
         raise UsageError(f"{row.where}: the answer is no text but {kinds}.", hint)
     return AnswerRow(
@@ -84,6 +87,7 @@ def _row(row: JsonRow, several: bool) -> AnswerRow:
         str(value.get("question") or ""),
         _flag(row, "answerable"),
         _flag(row, "human"),
+        str(value.get("error") or ""),
     )
 
 
@@ -138,6 +142,7 @@ def match(predictions: Sequence[AnswerRow], gold: Sequence[AnswerRow]) -> tuple[
             truth.question or given.question,
             _answerable(truth),
             given.human if given.human is not None else truth.human,
+            given.error,
         )
         for given, truth in paired
     )

@@ -11,12 +11,11 @@ from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
-from pdfqa_core.metrics.agreement import Agreement
 from pdfqa_core.metrics.base import Measure
 from pdfqa_core.metrics.bertscore import NAMES, Baseline, TokenEmbedder, bertscore
 from pdfqa_core.metrics.catalogue import all_measures
 from pdfqa_core.metrics.insufficient_context import refusal_precision, refusal_recall
-from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge_answers
+from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers
 from pdfqa_core.metrics.refusal import classify_refusals
 from pdfqa_core.metrics.replies import Decision, OnDone
 from pdfqa_core.protocols.answer_files import Pair
@@ -121,22 +120,20 @@ def score_meaning(
 
 
 def score_by_judge(
-    pairs: Sequence[Pair], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None, seed: int = 0
-) -> tuple[list[Values], Agreement | None]:
-    """Return the judge's verdict by item, and its agreement with people where the file holds their verdicts.
+    pairs: Sequence[Pair], llm: LLM, *, stop: StopSignal | None = None, on_done: OnDone | None = None
+) -> list[Values]:
+    """Return the judge's verdict by item. Raises UsageError for an item without a question, ModelError."""
+    items = judge_items(pairs)
+    return [{JUDGED: verdict.score} for verdict in judge_answers(items, llm, stop=stop, on_done=on_done)]
 
-    Raises UsageError for an item without a question, ModelError.
-    """
-    for pair in pairs:
-        if not pair.question.strip():
-            raise UsageError(
-                f"Item {pair.id!r} has no question, which the judge must know.", 'Give every row a "question".'
-            )
-    items = [JudgeItem(pair.question, pair.references, pair.prediction) for pair in pairs]
-    verdicts = judge_answers(items, llm, stop=stop, on_done=on_done)
-    labels = [pair.human for pair in pairs]
-    people = agreement_with_people(verdicts, labels, seed=seed) if any(one is not None for one in labels) else None
-    return [{JUDGED: verdict.score} for verdict in verdicts], people
+
+def judge_items(pairs: Sequence[Pair]) -> list[JudgeItem]:
+    """Return what a judge is shown of each pair. Raises UsageError for one without a question."""
+    if missing := next((pair.id for pair in pairs if not pair.question.strip()), ""):
+        raise UsageError(
+            f"Item {missing!r} has no question, which the judge must know.", 'Give every row a "question".'
+        )
+    return [JudgeItem(pair.question, pair.references, pair.prediction) for pair in pairs]
 
 
 def score_refusals(

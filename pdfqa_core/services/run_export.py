@@ -8,52 +8,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from pdfqa_core.evaluation_types import Prediction, Run
-from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.protocols.runs import CaseFile
-from pdfqa_core.protocols.runs.base import pair_of
+from pdfqa_core.protocols.runs import CaseFile, run_protocols
 
 GOLD_FILE = "gold.json"
+NOT_ASKED = "It was not asked yet."
 
 
 def answer_files(run: Run, file: CaseFile, predictions: Mapping[tuple[str, str], Prediction]) -> dict[str, bytes]:
     """Return gold.json and a file per system, lists of {"id", "answer", "citations", …}, by name.
 
-    Questions without a gold answer, and those of which something failed, are left out of all of them.
+    All questions are in all of them; what failed, or was not asked yet, says so ("error"). Every gold row names the
+    protocol, and the profile if there is one.
     """
-    names = [system.name for system in run.plan.systems]
+    rows = run_protocols.get(run.plan.protocol).rows
+    made_by = {"protocol": run.plan.protocol} | ({"profile": run.plan.profile} if run.plan.profile else {})
     cited = any(case.gold_citations for case in file.cases)
-    kept = [
-        case for case in file.cases
-        if pair_of(case, Prediction(case.id), cited=False).references
-        and all((name, case.id) in predictions and not predictions[name, case.id].failed for name in names)
-    ]  # fmt: skip
-    files = {GOLD_FILE: _json([_gold(pair_of(case, Prediction(case.id), cited=cited)) for case in kept])}
-    for name in names:
-        rows = []
-        for case in kept:
-            prediction = predictions[name, case.id]
-            rows.append(_predicted(pair_of(case, prediction, cited=True), prediction, cited))
-        files[_unused(name, files)] = _json(rows)
+    files = {GOLD_FILE: _json([rows.gold(case) | made_by for case in file.cases])}
+    for system in run.plan.systems:
+        made = (predictions.get((system.name, one.id), Prediction(one.id, error=NOT_ASKED)) for one in file.cases)
+        files[_unused(system.name, files)] = _json(
+            [rows.predicted(case, one, cited=cited) for case, one in zip(file.cases, made, strict=True)]
+        )
     return files
-
-
-def _gold(pair: Pair) -> dict[str, Any]:
-    answers = list(pair.references)
-    row: dict[str, Any] = {
-        "id": pair.id, "question": pair.question, "answer": answers if len(answers) > 1 else answers[0],
-        "answerable": pair.answerable,
-    }  # fmt: skip
-    if pair.gold_citations is not None:
-        row["citations"] = list(pair.gold_citations)
-    return row | ({} if pair.human is None else {"human": pair.human})
-
-
-def _predicted(pair: Pair, prediction: Prediction, cited: bool) -> dict[str, Any]:
-    """Return a row; without gold citations what is cited goes by another name, for it cannot be scored."""
-    return {
-        "id": pair.id, "answer": prediction.answer, "citations" if cited else "cited": list(pair.cited or ()),
-        "refused": prediction.refused, "searched_for": prediction.asked, "seconds": prediction.seconds,
-    }  # fmt: skip
 
 
 def _json(rows: list[dict[str, Any]]) -> bytes:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Generator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 from pdfqa_core.background import in_background
-from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, ScoredSystem
+from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSystem, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.models.metrics import entity_finder, nli_tagger, span_reader
 from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
+from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.protocols.runs import EVIDENCE, PREDICTED, RECORDED, SEARCH, CaseFile, RunProtocol, Tools
 from pdfqa_core.protocols.runs.profile import deviations, profile_named, search_deviations
 from pdfqa_core.services.run_systems import load_settings
@@ -18,6 +22,18 @@ from pdfqa_core.services.versions import MODELS, STATISTICS, versions
 from pdfqa_core.types import Progress
 
 YES = "yes"
+
+
+def run_of_files(
+    protocol: str, gold: Path, systems: Sequence[str], *, profile: str = "", seed: int = 0,
+    options: Mapping[str, str] | None = None,
+) -> Run:  # fmt: skip
+    """Return a run whose answers stand in files, one per system, as the one that they are scored as."""
+    digest = hashlib.sha256(read_file(gold)).hexdigest()
+    recorded = tuple(RunSystem(name, evidence=RECORDED) for name in systems)
+    plan = RunPlan(protocol, gold.name, (str(gold),), digest, recorded, 0, seed, profile, options or {})
+    now = datetime.now(UTC)
+    return Run("", gold.name, plan, RunState.DONE, 0, now, now)
 
 
 def tools_of(
@@ -105,13 +121,13 @@ def _settings(run: Run) -> dict[str, str]:
 def _counted(run: Run, predictions: Mapping[tuple[str, str], Prediction]) -> Sequence[str]:
     """Return sentences on what failed, and on answers whose seconds are not known."""
     notes = []
+    asked = any(system.evidence != RECORDED for system in run.plan.systems)
     failed = [one for one in predictions.values() if one.failed]
     if failed:
-        notes.append(
-            f"{len(failed)} of {run.total} answers failed and are unscored; the first: {failed[0].error} "
-            "They are asked again with --retry-failures."
-        )
+        again = " They are asked again with --retry-failures." if asked else ""
+        total = run.total or len(predictions)
+        notes.append(f"{len(failed)} of {total} answers failed and are unscored; the first: {failed[0].error}{again}")
     unmeasured = sum(one.seconds is None and not one.failed for one in predictions.values())
-    if unmeasured and any(system.evidence != "recorded" for system in run.plan.systems):
+    if unmeasured and asked:
         notes.append(f"{unmeasured} answers were remembered from an earlier run; their seconds are not counted.")
     return notes

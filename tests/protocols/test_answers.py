@@ -11,6 +11,8 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.answers import score_answers, score_by_judge, score_meaning, score_refusals
+from pdfqa_core.protocols.runs import Tools
+from pdfqa_core.protocols.runs.judging import judged
 from tests.conftest import FakeLLM
 
 
@@ -57,13 +59,16 @@ def test_the_judge_is_compared_with_people_where_they_said_something():
         pair("1", "right", human=True), pair("2", "wrong", human=False), pair("3", "right", human=False),
         pair("4", "wrong"), pair("5", "right", human=True),
     ]  # fmt: skip
-    values, people = score_by_judge(pairs, JudgingLLM())
+    tools = Tools()
+    values = judged("s", pairs, JudgingLLM(), tools)
     assert [value["llm_accuracy"] for value in values] == [1.0, 0.0, 1.0, 0.0, 1.0]
-    assert people is not None
-    assert (people.n, people.agreement) == (4, 0.75)
-    assert score_by_judge(pairs[3:4], JudgingLLM())[1] is None
-    with pytest.raises(UsageError, match="Item '9' has no question"):
-        score_by_judge([Pair("9", "a", ("b",))], JudgingLLM())
+    assert score_by_judge(pairs, JudgingLLM()) == [{"llm_accuracy": value["llm_accuracy"]} for value in values]
+    assert tools.notes[0].startswith("s: the judge agrees with people on 75.0% of 4 items, Cohen's kappa 0.5")
+    judged("s", pairs[3:4], JudgingLLM(), tools)
+    assert tools.notes[1].startswith("s: no row says what a person thought")
+    for judge in (score_by_judge, lambda given, llm: judged("s", given, llm, tools)):
+        with pytest.raises(UsageError, match="Item '9' has no question"):
+            judge([Pair("9", "a", ("b",))], JudgingLLM())
 
 
 def test_refusals_are_scored_where_recall_and_precision_are_defined():

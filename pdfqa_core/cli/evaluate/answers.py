@@ -1,22 +1,29 @@
-"""`pdfqa evaluate answers`: text and citations of answers against gold answers, from two files."""
+"""`pdfqa evaluate answers`: answers against gold answers, from files; those of a run by its protocol's measures."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
+from pdfqa_core.cli.evaluate.again import score_again
+from pdfqa_core.cli.evaluate.shown import (
+    add_inputs,
+    add_outputs,
+    add_profile,
+    add_scoring,
+    finish,
+    language_model,
+    reporter,
+)
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
-from pdfqa_core.evaluation_types import Evaluation, ScoredSystem
-from pdfqa_core.interfaces import LLM
-from pdfqa_core.metrics.agreement import Agreement
-from pdfqa_core.metrics.bertscore import Baseline, TokenEmbedder
+from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
+from pdfqa_core.metrics.bertscore import Baseline
 from pdfqa_core.models.metrics import token_embedder
-from pdfqa_core.protocols.answer_files import AnswerRow, Pair, match, read_rows
+from pdfqa_core.protocols.answer_files import Pair, match, read_rows
 from pdfqa_core.protocols.answers import (
     BERTSCORE,
     DEFAULT,
@@ -26,11 +33,21 @@ from pdfqa_core.protocols.answers import (
     Options,
     Values,
     score_answers,
-    score_by_judge,
     score_meaning,
     score_refusals,
 )
+from pdfqa_core.protocols.runs import Tools, run_protocols
+from pdfqa_core.protocols.runs.answers import MISSING
+from pdfqa_core.protocols.runs.judging import judged
+from pdfqa_core.protocols.runs.profile import deviations, profile_named
+from pdfqa_core.protocols.runs.written import said_by
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
+
+# Options of two files of answers, which no protocol of a run knows.
+PLAIN = (
+    "measures", "beta", "stemming", "brevity_penalty", "refusals", "bertscore_encoder", "bertscore_idf",
+    "bertscore_baseline",
+)  # fmt: skip
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,50 +55,55 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = protocols.add_parser(
         "answers",
         help="are answers and citations right?",
-        description="Score answers and their citations against gold answers.",
+        description="Score answers and their citations against gold answers; files that “evaluate run --out” wrote by "
+        "all measures of their protocol, with the same numbers.",
         epilog='Files: a JSON list or JSONL of {"answer", "citations"}; matched by "id" where both give it, else by '
         'order; a gold answer may be a list of references. "question", "answerable" and "human" (what a person thought '
         "of the answer) are read where a measure needs them.",
     )
     add_inputs(command, gold="gold answers")
     command.add_argument(
-        "--measures", default=",".join(DEFAULT), metavar="M,N", help=f"of: {', '.join(SCORES)} (default: all but "
-        "rouge_l_sum)",
-    )  # fmt: skip
-    text = command.add_argument_group("measures of text")
-    text.add_argument("--beta", type=float, default=1.0, help="weight of recall in ROUGE (default: 1)")
-    text.add_argument("--stemming", action="store_true", help="Porter stems in ROUGE-L (ROUGE-Lsum always has them)")
-    text.add_argument("--brevity-penalty", action="store_true", help="BLEU-1 with the penalty for short answers")
-    meaning = command.add_argument_group("measures that load a model")
-    meaning.add_argument("--bertscore", action="store_true", help="BERTScore precision, recall and F1")
-    meaning.add_argument(
-        "--bertscore-encoder", default="", metavar="NAME", help="path or hub name (default: the bundled encoder)"
+        "--protocol",
+        choices=run_protocols.names(),
+        help="score as “evaluate run” does (default: as the gold file says)",
     )
-    meaning.add_argument("--bertscore-idf", action="store_true", help="weigh tokens by their rarity in the references")
-    meaning.add_argument(
-        "--bertscore-baseline", type=float, nargs=3, metavar=("P", "R", "F1"), help="rescale as (x - b) / (1 - b)"
-    )
-    meaning.add_argument("--judge", action="store_true", help="LLM accuracy: the language model judges every answer")
-    meaning.add_argument(
-        "--refusals", choices=("phrases", "llm"),
-        help="refusal recall and precision, refusals told by their phrases or by the language model",
-    )  # fmt: skip
+    add_profile(command)
+    add_scoring(command)
+    _add_plain(command)
     add_outputs(command)
     add_common(command)
     add_settings(command, "llm")
     command.set_defaults(run=run)
 
 
+def _add_plain(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("without a protocol", "Any of these scores the answers alone.")
+    group.add_argument("--measures", metavar="M,N", help=f"of: {', '.join(SCORES)} (default: all but rouge_l_sum)")
+    group.add_argument("--beta", type=float, help="weight of recall in ROUGE (default: 1)")
+    group.add_argument("--stemming", action="store_true", help="Porter stems in ROUGE-L (ROUGE-Lsum always has them)")
+    group.add_argument("--brevity-penalty", action="store_true", help="BLEU-1 with the penalty for short answers")
+    group.add_argument(
+        "--refusals", choices=("phrases", "llm"),
+        help="refusal recall and precision, refusals told by their phrases or by the language model",
+    )  # fmt: skip
+    group.add_argument("--bertscore-encoder", metavar="NAME", help="path or hub name (default: the bundled encoder)")
+    group.add_argument("--bertscore-idf", action="store_true", help="weigh tokens by their rarity in the references")
+    group.add_argument(
+        "--bertscore-baseline", type=float, nargs=3, metavar=("P", "R", "F1"), help="rescale as (x - b) / (1 - b)"
+    )
+
+
 @dataclass(slots=True)
 class _Work:
-    """What is needed to score every system, and what there is to say about it afterwards."""
+    """What is needed to score every system; `tools` collects what there is to say about it afterwards."""
 
     measures: list[str]
     options: Options
-    settings: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    embedder: TokenEmbedder | None = None
-    llm: LLM | None = None
+    tools: Tools
+    refusals: str = ""
+    idf: bool = False
+    baseline: Baseline | None = None
+    added: list[str] = field(default_factory=list)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,22 +112,15 @@ def run(arguments: argparse.Namespace) -> int:
         return finish(arguments, None)
     if arguments.gold is None:
         raise UsageError("There are no gold answers.", "Name their file with --gold.")
-    gold = read_rows(arguments.gold, several=True)
-    names = _names(arguments.data)
-    with ExitStack() as stack:
-        work = _prepared(arguments, stack)
-        loaded = work.embedder is not None or work.llm is not None
-        used = versions((*STATISTICS, *MODELS) if loaded else STATISTICS)
-        systems = tuple(
-            _scored(arguments, name, path, gold, work) for name, path in zip(names, arguments.data, strict=True)
-        )
-    return finish(
-        arguments,
-        Evaluation(
-            "answers", arguments.gold.name, tuple(work.measures), systems, work.settings, used,
-            tuple(work.notes),
-        ),
-    )  # fmt: skip
+    data = dict(zip(_names(arguments.data), arguments.data, strict=True))
+    plain = [name for name in PLAIN if getattr(arguments, name) not in (None, False)]
+    protocol, profile = said_by(arguments.gold)
+    if arguments.protocol and plain:
+        option = plain[0].replace("_", "-")
+        raise UsageError(f"--{option} is for answers without a protocol.", f"Leave out --{option} or --protocol.")
+    if (protocol := arguments.protocol or protocol) and not plain:
+        return score_again(arguments, protocol, arguments.profile or profile, data)
+    return finish(arguments, _evaluation(arguments, data))
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
@@ -114,62 +129,92 @@ def _names(paths: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path.with_suffix("")) for path in paths]
 
 
+def _evaluation(arguments: argparse.Namespace, data: Mapping[str, Path]) -> Evaluation:
+    """Return the scores of answers alone."""
+    gold = read_rows(arguments.gold, several=True)
+    with ExitStack() as stack:
+        work = _prepared(arguments, stack)
+        loaded = work.tools.embedder is not None or work.tools.llm is not None
+        used = versions((*STATISTICS, *MODELS) if loaded else STATISTICS)
+        systems = tuple(_scored(name, match(read_rows(path, several=False), gold), work) for name, path in data.items())
+    measures = (*work.measures, *work.added)
+    scored = {
+        name for one in systems for item in one.items for name, value in item.metrics.items() if value is not None
+    }
+    notes = (*work.tools.notes, *deviations(tuple(one for one in measures if one in scored), work.tools.profile))
+    return Evaluation(
+        "answers", arguments.gold.name, measures, systems, work.tools.settings, used, tuple(dict.fromkeys(notes))
+    )
+
+
 def _prepared(arguments: argparse.Namespace, stack: ExitStack) -> _Work:
-    chosen = [name.strip() for name in arguments.measures.split(",") if name.strip()]
+    given = ",".join(DEFAULT) if arguments.measures is None else arguments.measures
+    chosen = [name.strip() for name in given.split(",") if name.strip()]
     if not chosen:
         raise UsageError("--measures is empty.", f"Choose among: {', '.join(SCORES)}.")
-    if arguments.beta <= 0:
-        raise UsageError(f"--beta is {arguments.beta}; it is above 0.", "Leave it out for 1.")
-    work = _Work(list(dict.fromkeys(chosen)), Options(arguments.beta, arguments.stemming, arguments.brevity_penalty))
-    work.settings["ROUGE-L"] = f"β = {arguments.beta:g}, {'Porter stems' if arguments.stemming else 'no stemming'}"
-    work.settings["BLEU-1"] = "with brevity penalty" if arguments.brevity_penalty else "no brevity penalty"
+    beta = 1.0 if arguments.beta is None else arguments.beta
+    if beta <= 0:
+        raise UsageError(f"--beta is {beta}; it is above 0.", "Leave it out for 1.")
+    profile = profile_named(arguments.profile)
+    tools = Tools(
+        profile, judge=arguments.judge, judge_prompt=arguments.judge_prompt, calibrate=arguments.calibrate,
+        seed=arguments.bootstrap_seed,
+    )  # fmt: skip
+    work = _Work(
+        list(dict.fromkeys(chosen)), Options(beta, arguments.stemming, arguments.brevity_penalty), tools,
+        arguments.refusals or "", arguments.bertscore_idf,
+        Baseline(*arguments.bertscore_baseline) if arguments.bertscore_baseline else None,
+    )  # fmt: skip
+    tools.settings["ROUGE-L"] = f"β = {beta:g}, {'Porter stems' if arguments.stemming else 'no stemming'}"
+    tools.settings["BLEU-1"] = "with brevity penalty" if arguments.brevity_penalty else "no brevity penalty"
     if arguments.bertscore:
-        work.embedder = token_embedder(arguments.bertscore_encoder)
-        work.measures += BERTSCORE
+        tools.embedder = token_embedder(arguments.bertscore_encoder or "")
+        work.added += BERTSCORE
     if arguments.judge or arguments.refusals == "llm":
-        work.llm = stack.enter_context(language_model(arguments))
-        work.settings["language model"] = work.llm.name
+        tools.llm = stack.enter_context(language_model(arguments))
+        tools.settings["language model"] = tools.llm.name
     if arguments.judge:
-        work.measures.append(JUDGED)
+        work.added.append(JUDGED)
     if arguments.refusals:
-        work.measures += REFUSALS
-        work.settings["refusals told by"] = "the language model" if arguments.refusals == "llm" else "their phrases"
+        work.added += REFUSALS
+        told_by = "the language model" if arguments.refusals == "llm" else "their phrases"
+        tools.settings["refusals told by"] = told_by
     return work
 
 
-def _scored(
-    arguments: argparse.Namespace, name: str, path: Path, gold: Sequence[AnswerRow], work: _Work
-) -> ScoredSystem:
-    pairs = match(read_rows(path, several=False), gold)
-    more: list[Sequence[Values]] = []
-    if work.embedder is not None:
-        baseline = Baseline(*arguments.bertscore_baseline) if arguments.bertscore_baseline else None
-        values, work.settings["BERTScore"] = score_meaning(
-            pairs, work.embedder, idf=arguments.bertscore_idf, baseline=baseline, on_done=reporter(f"{name}: BERTScore")
-        )
-        more.append(values)
-    if arguments.judge and work.llm is not None:
-        more.append(_judged(arguments, name, pairs, work, work.llm))
-    if arguments.refusals:
-        asked = work.llm if arguments.refusals == "llm" else None
-        more.append(score_refusals(pairs, asked, on_done=reporter(f"{name}: refusals")))
-    own = [measure for measure in work.measures if measure not in (*BERTSCORE, JUDGED, *REFUSALS)]
-    return score_answers(name, pairs, own, options=work.options, more=more)
+def _scored(name: str, pairs: Sequence[Pair], work: _Work) -> ScoredSystem:
+    """Return the values of every pair; those of which nothing came are unscored."""
+    tools = work.tools
+    if tools.profile.empty_citations and all(pair.cited is None for pair in pairs):
+        pairs = [replace(pair, cited=(), gold_citations=()) for pair in pairs]
+    there = [pair for pair in pairs if not pair.error]
+    found = score_answers(name, there, work.measures, options=work.options, more=_by_models(name, there, work))
+    by_id = {item.id: item for item in found.items}
+    if tools.profile.zero_missing and all(item.metrics.get(MISSING, 0.0) is None for item in found.items):
+        by_id = {key: replace(item, metrics={**item.metrics, MISSING: 0.0}) for key, item in by_id.items()}
+    blank: Values = dict.fromkeys((*work.measures, *work.added))
+    return ScoredSystem(
+        name,
+        tuple(
+            by_id.get(pair.id) or ScoredItem(pair.id, blank, {"question": pair.question, "error": pair.error})
+            for pair in pairs
+        ),
+    )
 
 
-def _judged(arguments: argparse.Namespace, name: str, pairs: Sequence[Pair], work: _Work, llm: LLM) -> Sequence[Values]:
-    values, people = score_by_judge(pairs, llm, on_done=reporter(f"{name}: judge"), seed=arguments.bootstrap_seed)
-    if people is not None:
-        work.notes.append(f"{name}: {_with_people(people)}")
-    return values
-
-
-def _with_people(found: Agreement) -> str:
-    if found.agreement is None:
-        return f"the judge and people share no item. {found.note}"
-    kappa = "undefined" if found.kappa is None else f"{found.kappa:.3f}"
-    bounds = "" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]"
-    return (
-        f"the judge agrees with people on {found.agreement:.1%} of {found.n} items, Cohen's kappa {kappa}{bounds}. "
-        f"{found.note}"
-    ).strip()
+def _by_models(name: str, pairs: Sequence[Pair], work: _Work) -> list[Sequence[Values]]:
+    tools, found = work.tools, list[Sequence[Values]]()
+    if tools.embedder is not None:
+        several = sum(len(pair.references) for pair in pairs) > 1
+        values, tools.settings["BERTScore"] = score_meaning(
+            pairs, tools.embedder, idf=work.idf or (tools.profile.idf and several), baseline=work.baseline,
+            inner_product=tools.profile.inner_product, on_done=reporter(f"{name}: BERTScore"),
+        )  # fmt: skip
+        found.append(values)
+    if tools.judge and tools.llm is not None:
+        tools.on_done = reporter(f"{name}: judge")
+        found.append(judged(name, pairs, tools.llm, tools))
+    if work.refusals:
+        asked = tools.llm if work.refusals == "llm" else None
+        found.append(score_refusals(pairs, asked, on_done=reporter(f"{name}: refusals")))
+    return found

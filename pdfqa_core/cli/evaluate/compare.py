@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 
 from pdfqa_core.cli.evaluate.runs import run_named
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish
+from pdfqa_core.cli.evaluate.shown import add_outputs, finish, groups_of
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.exports.runs import groups_text, with_answers
-from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, grouped
 from pdfqa_core.services import LOCAL_OWNER, Services
 
 
@@ -32,8 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         ids = list(dict.fromkeys(run_named(services, name) for name in arguments.runs))
         evaluation = services.runs_together.evaluation(LOCAL_OWNER, ids)
         predictions = services.runs_together.predictions(LOCAL_OWNER, ids)
-    groups = {by: grouped(evaluation, by, evaluation.measures, baseline=arguments.baseline) for by in (TURN, TYPE)}
-    groups = {by: parts for by, parts in groups.items() if 1 < len(parts) <= MOST_GROUPS}
+    groups = groups_of(evaluation, arguments.baseline)
     return finish(
         arguments, evaluation, said=[groups_text(by, parts, evaluation.measures[0]) for by, parts in groups.items()],
         more=lambda results: with_answers(results, " ".join(ids), predictions, groups),

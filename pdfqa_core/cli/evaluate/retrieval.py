@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pdfqa_core.cli import progress
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish
+from pdfqa_core.cli.evaluate.shown import add_outputs, add_profile, finish
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
 from pdfqa_core.errors import UsageError
@@ -42,7 +42,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--depth", type=int, help="passages that are looked at, 0: all (default: 100, with --profile seed all)"
     )
-    command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
+    add_profile(command)
     command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
     command.add_argument("--trec", type=Path, metavar="DIR", help="write TREC qrels and a run file per system")
     add_outputs(command)

@@ -9,7 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pdfqa_core.cli import progress
-from pdfqa_core.cli.evaluate.shown import add_outputs, finish
+from pdfqa_core.cli.evaluate.shown import (
+    add_outputs,
+    add_profile,
+    add_scoring,
+    finish,
+    groups_of,
+    scoring_options,
+)
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_settings, settings_of, workspace_of
@@ -17,8 +24,7 @@ from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run
 from pdfqa_core.exports.runs import groups_text, with_answers
 from pdfqa_core.exports.table import measure_of, spread_text
-from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, ItemGroup, grouped
-from pdfqa_core.metrics.llm_judge import PROMPTS
+from pdfqa_core.metrics.groups import ItemGroup
 from pdfqa_core.metrics.repeats import spreads
 from pdfqa_core.protocols.gold import forms
 from pdfqa_core.protocols.gold.columns import FIELDS, columns_of, guessed, mapped
@@ -54,7 +60,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--repeats", type=int, default=1, help="ask systems that sample (--temperature) so often, with --seed and "
         "those after it (default: 1)",
     )  # fmt: skip
-    command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
+    add_profile(command)
     command.add_argument("--name", default="", help="the run's name in the list")
     command.add_argument("--new", action="store_true", help="begin a new run even if there is one like it")
     command.add_argument("--retry-failures", action="store_true", help="ask again what failed, and nothing else")
@@ -64,7 +70,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "answers” reads them",
     )  # fmt: skip
     _add_systems(command)
-    _add_scoring(command)
+    add_scoring(command)
     add_outputs(command)
     add_common(command)
     add_settings(command, "extraction", "chunking", "retrieval", "conversation", "reading", "llm")
@@ -91,31 +97,6 @@ def _add_systems(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _add_scoring(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("scoring")
-    group.add_argument(
-        "--bertscore", action=argparse.BooleanOptionalAction, default=None,
-        help="BERTScore with the bundled encoder (default: where the protocol is scored by it)",
-    )  # fmt: skip
-    group.add_argument("--judge", action="store_true", help="LLM accuracy of the answers besides")
-    group.add_argument("--judge-prompt", choices=tuple(PROMPTS), default="seed", help="(default: seed)")
-    group.add_argument(
-        "--calibrate", action="store_true", help='take the judge\'s threshold from rows with "human": true or false'
-    )
-    group.add_argument("--nli", default="", metavar="NAME", help="NLI cross-encoder that tags, by path or hub name")
-    group.add_argument(
-        "--disambig", choices=("entities", "qa"), default="entities",
-        help="ASQA's Disambig-F1 by entities, or by answers that a model reads (default: entities)",
-    )  # fmt: skip
-    group.add_argument(
-        "--ner",
-        default="",
-        metavar="NAME",
-        help="model that finds ASQA's entities (default: names and numbers, by rule)",
-    )
-    group.add_argument("--qa-model", default="", metavar="NAME", help="model that reads (default: the language model)")
-
-
 @dataclass(frozen=True, slots=True)
 class _Found:
     """A finished run."""
@@ -139,9 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = _done(arguments, services, request)
     for name, data in found.files.items():
         write_file(arguments.out / name, data)
-    measures = found.evaluation.measures
-    groups = {by: grouped(found.evaluation, by, measures, baseline=arguments.baseline) for by in (TURN, TYPE)}
-    groups = {by: parts for by, parts in groups.items() if 1 < len(parts) <= MOST_GROUPS}
+    groups = groups_of(found.evaluation, arguments.baseline)
     return finish(
         arguments, found.evaluation, said=_said(found, groups),
         more=lambda results: with_answers(results, found.run.id, found.predictions, groups),
@@ -193,16 +172,10 @@ def _systems(arguments: argparse.Namespace, settings: Settings) -> dict[str, Set
 
 
 def _request(arguments: argparse.Namespace, services: Services, systems: dict[str, Settings]) -> RunRequest:
-    options = {
-        "judge": "yes" if arguments.judge else "", "judge_prompt": arguments.judge_prompt,
-        "calibrate": "yes" if arguments.calibrate else "", "nli": arguments.nli, "disambig": arguments.disambig,
-        "qa_model": arguments.qa_model, "ner": arguments.ner,
-        "bertscore": {True: "yes", False: "no"}.get(arguments.bertscore, ""),
-    }  # fmt: skip
     return RunRequest(
         arguments.protocol, arguments.data, systems, tuple(_listed(arguments.evidence)),
         tuple(_listed(arguments.history)), arguments.limit, getattr(arguments, "llm.seed") or 0, arguments.profile,
-        arguments.name, arguments.unanswerable, {key: value for key, value in options.items() if value},
+        arguments.name, arguments.unanswerable, scoring_options(arguments),
         services.documents.document_ids(LOCAL_OWNER, arguments.document), arguments.repeats,
     )  # fmt: skip
 

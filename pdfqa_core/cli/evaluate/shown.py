@@ -26,6 +26,8 @@ from pdfqa_core.exports.table import table_latex, table_text
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.metrics.replies import OnDone
+from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, ItemGroup, grouped
+from pdfqa_core.metrics.llm_judge import PROMPTS
 from pdfqa_core.models.metrics import remembering
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.services import Services
@@ -42,6 +44,55 @@ def add_inputs(command: argparse.ArgumentParser, *, data: str = "predictions", g
 
 
 def add_outputs(command: argparse.ArgumentParser) -> None:
+def add_profile(command: argparse._ActionsContainer) -> None:
+    """Add the option for computing as in the sources."""
+    command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
+
+
+def add_scoring(command: argparse.ArgumentParser) -> None:
+    """Add the options for scores that a model gives."""
+    group = command.add_argument_group("scoring")
+    group.add_argument(
+        "--bertscore", action=argparse.BooleanOptionalAction, default=None,
+        help="BERTScore precision, recall and F1 (default: where the protocol is scored by it)",
+    )  # fmt: skip
+    group.add_argument("--judge", action="store_true", help="LLM accuracy: the language model judges every answer")
+    group.add_argument(
+        "--judge-prompt", choices=tuple(PROMPTS), default="seed",
+        help="seed asks whether the answer is correct, strict whether the gold answer follows from it (default: seed)",
+    )  # fmt: skip
+    group.add_argument(
+        "--calibrate", action="store_true", help='take the judge\'s threshold from rows with "human": true or false'
+    )
+    group.add_argument("--nli", default="", metavar="NAME", help="NLI cross-encoder that tags, by path or hub name")
+    group.add_argument(
+        "--disambig", choices=("entities", "qa"), default="entities",
+        help="ASQA's Disambig-F1 by entities, or by answers that a model reads (default: entities)",
+    )  # fmt: skip
+    group.add_argument(
+        "--ner", default="", metavar="NAME",
+        help="model that finds ASQA's entities (default: names and numbers, by rule)",
+    )  # fmt: skip
+    group.add_argument("--qa-model", default="", metavar="NAME", help="model that reads (default: the language model)")
+
+
+def scoring_options(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return what `add_scoring` was given as the options of a run."""
+    options = {
+        "judge": "yes" if arguments.judge else "", "judge_prompt": arguments.judge_prompt,
+        "calibrate": "yes" if arguments.calibrate else "", "nli": arguments.nli, "disambig": arguments.disambig,
+        "qa_model": arguments.qa_model, "ner": arguments.ner,
+        "bertscore": {True: "yes", False: "no"}.get(arguments.bertscore, ""),
+    }  # fmt: skip
+    return {name: value for name, value in options.items() if value}
+
+
+def groups_of(evaluation: Evaluation, baseline: str) -> dict[str, tuple[ItemGroup, ...]]:
+    """Return the items of an evaluation by turn and by type, where there are several and not too many."""
+    found = {by: grouped(evaluation, by, evaluation.measures, baseline=baseline) for by in (TURN, TYPE)}
+    return {by: parts for by, parts in found.items() if 1 < len(parts) <= MOST_GROUPS}
+
+
     """Add the options for statistics and result files."""
     group = command.add_argument_group("results")
     group.add_argument("--html", type=Path, metavar="FILE", help="write a report that needs no other file")

@@ -28,6 +28,7 @@ from pdfqa_core.protocols.runs.base import (
 )
 from pdfqa_core.protocols.runs.judging import judged
 from pdfqa_core.protocols.runs.reading import read_cases
+from pdfqa_core.protocols.runs.rows import Rows
 
 TEXT = tuple(name for name in DEFAULT if not name.startswith("citation"))
 MISSING = "insufficient_context_detection"
@@ -79,6 +80,7 @@ class Answers:
     histories: ClassVar[tuple[str, ...]] = (GOLD,)
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     needs: ClassVar[frozenset[str]] = frozenset()
+    rows: ClassVar[Rows] = Rows()
 
     def read(self, path: Path) -> CaseFile:
         """Return the questions of a file."""

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pydantic import BaseModel
+
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.metrics.disambig_f1 import once
 from pdfqa_core.metrics.rouge import rouge_l
 from pdfqa_core.protocols.asqa import AmbiguousQuestion, names_and_numbers, read_questions, score_asqa
+from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.protocols.runs.base import (
     GOLD,
     NONE,
@@ -24,12 +27,15 @@ from pdfqa_core.protocols.runs.base import (
     scored_system,
     seen,
     texts_of,
+    widened,
 )
+from pdfqa_core.protocols.runs.rows import Fields, Rows, checked
 
 INSTRUCTION = (
     "The question can be read in several ways. Write one long answer that answers every reading of it, with the names, "
     "dates and numbers that belong to each."
 )
+
 MOST_TOKENS = 256  # of an answer, as in the seed
 
 
@@ -38,6 +44,36 @@ class AsqaCase(Case):
     """An ambiguous question with its readings."""
 
     row: AmbiguousQuestion | None = None
+
+
+class ReadingFields(BaseModel):
+    """A reading of an ambiguous question with its answers."""
+
+    question: str = ""
+    short_answers: tuple[str, ...]
+
+
+class AsqaFields(Fields):
+    """What a gold row holds besides."""
+
+    qa_pairs: tuple[ReadingFields, ...]
+
+
+class AsqaRows(Rows):
+    """Rows with the readings of their questions; the gold answers are the long ones."""
+
+    def gold(self, case: Case) -> dict[str, Any]:
+        """Return the row of a question."""
+        pairs = case.row.pairs if isinstance(case, AsqaCase) and case.row is not None else ()
+        listed = [{"question": question, "short_answers": list(short)} for question, short in pairs]
+        return super().gold(case) | {"qa_pairs": listed}
+
+    def case(self, row: JsonRow) -> Case:
+        """Return the question of a row."""
+        case = super().case(row)
+        pairs = tuple((one.question, one.short_answers) for one in checked(row, AsqaFields).qa_pairs)
+        read = AmbiguousQuestion(case.id, case.question, pairs, case.references, case.recorded)
+        return widened(case, AsqaCase, row=read)
 
 
 class Asqa:
@@ -51,6 +87,7 @@ class Asqa:
         "llm": {"max_tokens": MOST_TOKENS}, "reading": {"instruction": INSTRUCTION},
     }  # fmt: skip
     needs: ClassVar[frozenset[str]] = frozenset()
+    rows: ClassVar[Rows] = AsqaRows()
 
     def read(self, path: Path) -> CaseFile:
         """Return the rows of the data set."""

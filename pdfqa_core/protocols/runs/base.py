@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import GoldItem, Prediction, ScoredItem, ScoredSystem
@@ -24,6 +24,9 @@ from pdfqa_core.protocols.runs.profile import DEFAULT, Profile
 from pdfqa_core.registry import Registry
 from pdfqa_core.types import Passage
 
+if TYPE_CHECKING:
+    from pdfqa_core.protocols.runs.rows import Rows
+
 SEARCH, GIVEN, NONE, RECORDED = "search", "given", "none", "recorded"
 EVIDENCE = {
     SEARCH: "the system searches",
@@ -34,6 +37,7 @@ EVIDENCE = {
 GOLD, PREDICTED = "gold", "predicted"
 MOST_HITS = 10  # ranks that hits are counted to
 Values = Mapping[str, float | None]
+Own = TypeVar("Own")  # a protocol's own kind of case or prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,11 @@ class RunProtocol(Protocol):
         """The models that it cannot score without: "llm", "embedder"."""
         ...
 
+    @property
+    def rows(self) -> Rows:
+        """How its questions and predictions stand in files."""
+        ...
+
     def read(self, path: Path) -> CaseFile:
         """Return the questions of a file. Raises UsageError that names file and row."""
         ...
@@ -172,6 +181,11 @@ def drawn(file: CaseFile, limit: int, seed: int) -> CaseFile:
 
 
 # ------------------------------------------------------------------ what most protocols share
+
+
+def widened(given: Any, kind: type[Own], **more: Any) -> Own:
+    """Return a case or prediction as a protocol's own kind of it, with what that has besides."""
+    return kind(**{one.name: getattr(given, one.name) for one in fields(given)}, **more)
 
 
 def pair_of(case: Case, prediction: Prediction, *, cited: bool) -> Pair:

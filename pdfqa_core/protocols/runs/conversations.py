@@ -29,6 +29,7 @@ from pdfqa_core.protocols.runs.base import (
     seen,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
+from pdfqa_core.protocols.runs.rows import Rows
 
 
 class Conversations:
@@ -40,6 +41,7 @@ class Conversations:
     histories: ClassVar[tuple[str, ...]] = (GOLD, PREDICTED)
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     needs: ClassVar[frozenset[str]] = frozenset({"embedder"})
+    rows: ClassVar[Rows] = Rows()
 
     def read(self, path: Path) -> CaseFile:
         """Return the turns of a file. Raises UsageError where no question follows up another."""

@@ -26,6 +26,7 @@ from pdfqa_core.protocols.runs.base import (
     seen,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
+from pdfqa_core.protocols.runs.rows import Rows
 from pdfqa_core.text import plain_sentences, sentences
 from pdfqa_core.types import Passage
 
@@ -39,6 +40,7 @@ class Entailment:
     histories: ClassVar[tuple[str, ...]] = (GOLD,)
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     needs: ClassVar[frozenset[str]] = frozenset({"llm"})
+    rows: ClassVar[Rows] = Rows(contexts=True)
 
     def read(self, path: Path) -> CaseFile:
         """Return the questions of a file; RAGChecker's files are read too."""

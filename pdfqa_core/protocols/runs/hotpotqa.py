@@ -6,7 +6,7 @@ sentences that were quoted are the supporting facts of the official joint measur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -18,7 +18,7 @@ from pdfqa_core.protocols.answers import BERTSCORE, JUDGED
 from pdfqa_core.protocols.gold.hotpotqa import HotpotQA as Reader
 from pdfqa_core.protocols.gold.hotpotqa import paragraphs_of
 from pdfqa_core.protocols.hotpotqa import PARTS, Fact, read_questions
-from pdfqa_core.protocols.json_rows import load_rows
+from pdfqa_core.protocols.json_rows import JsonRow, load_rows
 from pdfqa_core.protocols.runs.answers import CITATIONS, score_pairs
 from pdfqa_core.protocols.runs.base import (
     GIVEN,
@@ -35,8 +35,10 @@ from pdfqa_core.protocols.runs.base import (
     scored_system,
     seen,
     texts_of,
+    widened,
 )
 from pdfqa_core.protocols.runs.reading import cases_of
+from pdfqa_core.protocols.runs.rows import Fields, Rows, checked
 
 TEXT = ("answer_f1", "answer_em", "insufficient_context_detection")
 OFFICIAL = tuple(f"official_answer_{part}" for part in PARTS)
@@ -66,6 +68,51 @@ class HotpotCase(Case):
                     yield title, number
 
 
+@dataclass(frozen=True, slots=True)
+class HotpotPrediction(Prediction):
+    """A prediction from a file, which names the supporting facts."""
+
+    facts: frozenset[Fact] = frozenset()
+
+
+class FactFields(Fields):
+    """What rows hold besides: titles with the numbers of sentences."""
+
+    supporting_facts: tuple[tuple[str, int], ...] = ()
+
+
+class HotpotRows(Rows):
+    """Rows with supporting facts, gold and predicted."""
+
+    def gold(self, case: Case) -> dict[str, Any]:
+        """Return the row of a question."""
+        assert isinstance(case, HotpotCase)
+        return super().gold(case) | {"supporting_facts": [list(fact) for fact in sorted(case.facts)]}
+
+    def predicted(self, case: Case, prediction: Prediction, *, cited: bool) -> dict[str, Any]:
+        """Return the row of a prediction."""
+        facts = [list(fact) for fact in sorted(set(_facts_of(case, prediction)))]
+        return super().predicted(case, prediction, cited=cited) | {"supporting_facts": facts}
+
+    def case(self, row: JsonRow) -> Case:
+        """Return the question of a row."""
+        return widened(super().case(row), HotpotCase, facts=_facts_in(row))
+
+    def prediction(self, row: JsonRow) -> Prediction:
+        """Return the prediction of a row."""
+        return widened(super().prediction(row), HotpotPrediction, facts=_facts_in(row))
+
+
+def _facts_in(row: JsonRow) -> frozenset[Fact]:
+    return frozenset(checked(row, FactFields).supporting_facts)
+
+
+def _facts_of(case: Case, prediction: Prediction) -> Iterable[Fact]:
+    """Return the facts that a prediction names, or that its quotes are taken from."""
+    assert isinstance(case, HotpotCase)
+    return prediction.facts if isinstance(prediction, HotpotPrediction) else case.facts_of(prediction.citations)
+
+
 class HotpotQA:
     """Ten paragraphs, an answer of a few words, and the paragraphs and sentences it rests on."""
 
@@ -75,6 +122,7 @@ class HotpotQA:
     histories: ClassVar[tuple[str, ...]] = (GOLD,)
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {"reading": {"instruction": INSTRUCTION}}
     needs: ClassVar[frozenset[str]] = frozenset()
+    rows: ClassVar[Rows] = HotpotRows()
 
     def read(self, path: Path) -> CaseFile:
         """Return the rows of the data set."""
@@ -118,7 +166,7 @@ def _case(case: Case, facts: frozenset[Fact], paragraphs: Sequence[tuple[str, tu
 def _official(case: Case, prediction: Prediction) -> Values:
     assert isinstance(case, HotpotCase)
     answer = answer_scores(prediction.answer, case.references[0])
-    facts = supporting_fact_scores(case.facts_of(prediction.citations), case.facts)
+    facts = supporting_fact_scores(_facts_of(case, prediction), case.facts)
     joint = joint_scores(answer, facts)
     return {
         f"{of}_{part}": getattr(scores, part)
@@ -128,7 +176,7 @@ def _official(case: Case, prediction: Prediction) -> Values:
 
 def _texts(case: Case, prediction: Prediction | None) -> dict[str, str]:
     assert isinstance(case, HotpotCase)
-    given = sorted(case.facts_of(prediction.citations)) if prediction is not None else []
+    given = sorted(_facts_of(case, prediction)) if prediction is not None else []
     lists = {"predicted_facts": given, "gold_facts": sorted(case.facts)}
     shown = {
         name: "; ".join(f"{title} {number}" for title, number in dict.fromkeys(one)) for name, one in lists.items()

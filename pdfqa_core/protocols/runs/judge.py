@@ -26,6 +26,7 @@ from pdfqa_core.protocols.runs.base import (
 )
 from pdfqa_core.protocols.runs.judging import PROBABILITY, judged
 from pdfqa_core.protocols.runs.reading import read_cases
+from pdfqa_core.protocols.runs.rows import Rows
 
 
 class Judge:
@@ -37,6 +38,7 @@ class Judge:
     histories: ClassVar[tuple[str, ...]] = (GOLD,)
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     needs: ClassVar[frozenset[str]] = frozenset({"llm"})
+    rows: ClassVar[Rows] = Rows()
 
     def read(self, path: Path) -> CaseFile:
         """Return the questions of a file."""

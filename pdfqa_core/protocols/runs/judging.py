@@ -8,10 +8,10 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.against_people import LEAST, Trust, against_people, best_threshold
 from pdfqa_core.metrics.agreement import Agreement
-from pdfqa_core.metrics.llm_judge import PROMPTS, JudgeItem, agreement_with_people, judge_answers
+from pdfqa_core.metrics.llm_judge import PROMPTS, agreement_with_people, judge_answers
 from pdfqa_core.metrics.replies import Decision
 from pdfqa_core.protocols.answer_files import Pair
-from pdfqa_core.protocols.answers import JUDGED, Values
+from pdfqa_core.protocols.answers import JUDGED, Values, judge_items
 from pdfqa_core.protocols.runs.base import Tools
 
 PROBABILITY = "judge_probability"
@@ -27,11 +27,8 @@ def judged(name: str, pairs: Sequence[Pair], llm: LLM, tools: Tools) -> list[Val
     """
     if tools.judge_prompt not in PROMPTS:
         raise UsageError(f"There is no judge's prompt called {tools.judge_prompt!r}.", f"Choose: {', '.join(PROMPTS)}.")
-    if missing := next((pair.id for pair in pairs if not pair.question.strip()), ""):
-        raise UsageError(f"Item {missing!r} has no question, which the judge must know.", "Give every row one.")
-    items = [JudgeItem(pair.question, pair.references, pair.prediction) for pair in pairs]
     verdicts: Sequence[Decision] = judge_answers(
-        items, llm, prompt=tools.judge_prompt, stop=tools.stop, on_done=tools.on_done
+        judge_items(pairs), llm, prompt=tools.judge_prompt, stop=tools.stop, on_done=tools.on_done
     )
     labels = [pair.human for pair in pairs]
     tools.settings["judge"] = f"{llm.name}, prompt “{tools.judge_prompt}”"

@@ -27,6 +27,7 @@ from pdfqa_core.protocols.runs.base import (
     texts_of,
 )
 from pdfqa_core.protocols.runs.reading import read_cases
+from pdfqa_core.protocols.runs.rows import Rows
 from pdfqa_core.reading.declining import declines
 
 MEASURES = ("refusal_recall", "refusal_precision", "answered", "answer_f1")
@@ -42,6 +43,7 @@ class Refusal:
     histories: ClassVar[tuple[str, ...]] = (GOLD,)
     overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     needs: ClassVar[frozenset[str]] = frozenset()
+    rows: ClassVar[Rows] = Rows()
 
     def read(self, path: Path) -> CaseFile:
         """Return the questions of a file."""

@@ -98,9 +98,22 @@ class Database:
         self._writer.dispose()
         self._reader.dispose()
 
+    def go_back(self, revision: str) -> None:
+        """Give the tables the form that an earlier version of the program knows ("0017"), and close all connections.
+
+        What that form has no place for is deleted. Raises UsageError for a revision that there is not, and
+        StorageError: then all is as it was.
+        """
+        config = _migrations()
+        if revision not in {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}:
+            raise UsageError(f"There is no revision {revision!r} of the tables.", f"They are named in {MIGRATIONS}.")
+        with _MIGRATING, self.write() as connection:
+            config.attributes["connection"] = connection
+            command.downgrade(config, revision)
+        self.close()
+
     def _upgrade(self) -> None:
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+        config = _migrations()
         script = ScriptDirectory.from_config(config)
         with self.read() as connection:
             current = MigrationContext.configure(connection).get_current_revision()
@@ -114,6 +127,12 @@ class Database:
         with _MIGRATING, self.write() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+
+def _migrations() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return config
 
 
 def row_of(table: Table, value: Any) -> dict[str, Any]:

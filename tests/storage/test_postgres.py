@@ -1,4 +1,4 @@
-"""What holds on PostgreSQL in particular: its migrations, one writer among all programs, errors in words."""
+"""What holds on PostgreSQL in particular: one writer among all programs, errors in words."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, func, select, text
 
 from pdfqa_core.errors import LockedError, StorageError
 from pdfqa_core.storage import Store
-from pdfqa_core.storage.columns import metadata
-from pdfqa_core.storage.database import MIGRATIONS, WRITING
+from pdfqa_core.storage.database import WRITING
 from tests.postgres import Postgres
 
 
@@ -25,30 +19,6 @@ from tests.postgres import Postgres
 def empty(postgres: Postgres) -> Iterator[str]:
     with postgres.database() as url:
         yield url
-
-
-FIRST_THAT_GOES_BACK = "0011"  # those before it were made without a way back
-
-
-def test_every_migration_goes_up_and_down_and_ends_with_the_tables_of_the_program(empty: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    steps = [step.revision for step in ScriptDirectory(str(MIGRATIONS)).walk_revisions()]
-    engine = create_engine(empty)
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        for revision in reversed(steps):
-            command.upgrade(config, revision)
-            if revision >= FIRST_THAT_GOES_BACK:
-                command.downgrade(config, "-1")
-                command.upgrade(config, revision)
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        command.downgrade(config, "0010")
-        left = set(connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")))
-        assert left.isdisjoint({"work", "accounts", "sign_ins", "predictions", "invitations"})
-        command.upgrade(config, "head")
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-    engine.dispose()
 
 
 def test_several_programs_open_a_new_database_at_once(empty: str, tmp_path: Path) -> None:

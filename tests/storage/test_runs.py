@@ -3,9 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import create_engine, inspect
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import (
@@ -20,8 +17,7 @@ from pdfqa_core.evaluation_types import (
     ScoredItem,
     ScoredSystem,
 )
-from pdfqa_core.storage import DATABASE_FILE, Store
-from pdfqa_core.storage.database import MIGRATIONS
+from pdfqa_core.storage import Store
 from tests.storage.conftest import NOW
 
 PLAN = RunPlan(
@@ -95,17 +91,3 @@ def test_runs_are_named_and_deleted_by_their_owner_alone(runs, store):
     store.runs.add("you", RUN, "key")
     store.owners.remove("you")
     assert store.runs.list("you") == ()
-
-
-def test_the_tables_go_up_and_down(tmp_path):
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    engine = create_engine(f"sqlite:///{tmp_path / DATABASE_FILE}")
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0014")
-        assert {"runs", "predictions"} <= set(inspect(connection).get_table_names())
-        command.downgrade(config, "-1")
-        assert {"runs", "predictions"}.isdisjoint(inspect(connection).get_table_names())
-        command.upgrade(config, "head")
-    engine.dispose()

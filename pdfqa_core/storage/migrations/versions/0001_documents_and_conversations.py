@@ -60,3 +60,9 @@ def upgrade() -> None:
         moment("changed_at"),
         sa.PrimaryKeyConstraint("owner", "name", name="pk_preferences"),
     )
+
+
+def downgrade() -> None:
+    """Drop the tables: the database is empty."""
+    for name in ("preferences", "turns", "conversations", "pages", "documents"):
+        op.drop_table(name)

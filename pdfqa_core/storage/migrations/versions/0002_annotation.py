@@ -67,3 +67,9 @@ def upgrade() -> None:
         ),
     )
     op.create_index("ix_adjudications_study_id", "adjudications", ["study_id"])
+
+
+def downgrade() -> None:
+    """Drop the tables with all studies and ratings."""
+    for name in ("adjudications", "ratings", "annotators", "study_turns", "studies"):
+        op.drop_table(name)

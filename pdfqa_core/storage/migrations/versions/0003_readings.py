@@ -37,3 +37,14 @@ def upgrade() -> None:
         "ocr_pages, read_at, version) SELECT id, owner, extractor, state, reason, page_count, pages_without_text, "
         "0, added_at, '' FROM documents"
     )
+
+
+def downgrade() -> None:
+    """Drop what was added, and the pages of readings that count for no document: a document has one reading again."""
+    op.execute(
+        "DELETE FROM pages WHERE NOT EXISTS (SELECT 1 FROM documents "
+        "WHERE documents.id = pages.document_id AND documents.extractor = pages.extractor)"
+    )
+    op.drop_table("readings")
+    op.drop_column("documents", "authors")
+    op.drop_column("documents", "extractor")

@@ -29,3 +29,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("run_id", "item_id", "metric", name="pk_scores"),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_scores_run_id_runs", ondelete="CASCADE"),
     )
+
+
+def downgrade() -> None:
+    """Drop the runs with their scores."""
+    op.drop_table("scores")
+    op.drop_table("runs")

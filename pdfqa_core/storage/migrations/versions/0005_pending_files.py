@@ -20,3 +20,8 @@ def upgrade() -> None:
         moment("since"),
         sa.PrimaryKeyConstraint("id", name="pk_pending_files"),
     )
+
+
+def downgrade() -> None:
+    """Drop the table: what was being written or deleted at this moment is not known any more."""
+    op.drop_table("pending_files")

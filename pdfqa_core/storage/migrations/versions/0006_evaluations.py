@@ -66,6 +66,70 @@ def upgrade() -> None:
     op.drop_table("runs")
 
 
+def downgrade() -> None:
+    """Make a run of each system of an evaluation, and drop the tables. Notes and published results go."""
+    connection = op.get_bind()
+    runs = op.create_table(
+        "runs",
+        *texts(
+            "id", "owner", "protocol", "dataset", "system", "settings_fingerprint", "settings", "versions", "details"
+        ),
+        moment("created_at"),
+        sa.PrimaryKeyConstraint("id", name="pk_runs"),
+    )
+    op.create_index("ix_runs_owner", "runs", ["owner"])
+    scores = op.create_table(
+        "scores",
+        *texts("run_id", "item_id", "metric"),
+        sa.Column("value", sa.Float),
+        sa.PrimaryKeyConstraint("run_id", "item_id", "metric", name="pk_scores"),
+        sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_scores_run_id_runs", ondelete="CASCADE"),
+    )
+    names = ("id", "owner", "protocol", "dataset", "content")
+    evaluations = sa.table("evaluations", *map(sa.column, names), sa.column("created_at", sa.DateTime(timezone=True)))
+    for evaluation in connection.execute(sa.select(evaluations)).all():
+        content = json.loads(evaluation.content)
+        found = _found(connection, evaluation.id)
+        for place, system in enumerate(content["systems"]):
+            run_id = evaluation.id if place == 0 else f"{evaluation.id}-{place:03}"
+            row = {name: getattr(evaluation, name) for name in ("owner", "protocol", "dataset", "created_at")}
+            row |= {name: system.get(name) or "" for name in ("settings_fingerprint", "settings")}
+            row |= {"system": system["name"], "versions": json.dumps(content.get("versions") or {})}
+            connection.execute(sa.insert(runs).values(id=run_id, details=_old_details(system, found), **row))
+            values = [
+                {"run_id": run_id, "item_id": item["id"], "metric": metric, "value": value}
+                for item in system["items"]
+                for metric, value in item["metrics"].items()
+            ]
+            if values:
+                connection.execute(sa.insert(scores), values)
+    op.drop_table("rankings")
+    op.drop_table("evaluations")
+
+
+def _found(connection: Any, evaluation_id: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what every system found for each item, by system and item."""
+    rankings = sa.table("rankings", *map(sa.column, ("evaluation_id", "system", "item_id", "content")))
+    rows = connection.execute(sa.select(rankings).where(rankings.c.evaluation_id == evaluation_id))
+    return {(row.system, row.item_id): json.loads(row.content) for row in rows}
+
+
+def _old_details(system: dict[str, Any], found: dict[tuple[str, str], dict[str, Any]]) -> str:
+    """Return what a run keeps of a system's items; without any where nothing was ranked."""
+    if not any((system["name"], item["id"]) in found for item in system["items"]):
+        return "{}"
+    items = []
+    for item in system["items"]:
+        ranking = found.get((system["name"], item["id"]), {})
+        items.append({
+            "id": item["id"], "question": item.get("texts", {}).get("question", ""), "seconds": item.get("seconds"),
+            "entries": ranking.get("places", []), "gold": ranking.get("gold", []), "hits": ranking.get("hits", []),
+        })  # fmt: skip
+    cost = system.get("index") or {}
+    known = {"passages": "passages", "build_seconds": "build_seconds", "index_bytes": "bytes"}
+    return json.dumps({"items": items} | {name: cost.get(key, 0) for name, key in known.items()})
+
+
 def _details(run: Any) -> dict[str, Any]:
     """Return what a run found; of one that cannot be read, nothing: its scores are kept."""
     try:

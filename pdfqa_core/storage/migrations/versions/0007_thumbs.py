@@ -12,3 +12,8 @@ down_revision = "0006"
 def upgrade() -> None:
     """Add the column; nobody has said anything of the answers so far."""
     op.add_column("turns", sa.Column("thumb", sa.Text, nullable=False, server_default=""))
+
+
+def downgrade() -> None:
+    """Drop the column with what was said of the answers."""
+    op.drop_column("turns", "thumb")

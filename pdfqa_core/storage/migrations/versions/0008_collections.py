@@ -39,3 +39,9 @@ def upgrade() -> None:
         *texts("decision"),
         sa.PrimaryKeyConstraint("owner", "document_id", "earlier_id", name="pk_document_versions"),
     )
+
+
+def downgrade() -> None:
+    """Drop the tables; the documents of collections stay."""
+    for name in ("document_versions", "collection_documents", "collections"):
+        op.drop_table(name)

@@ -19,3 +19,8 @@ def upgrade() -> None:
         moment("made_at"),
         sa.PrimaryKeyConstraint("document_id", "owner", name="pk_summaries"),
     )
+
+
+def downgrade() -> None:
+    """Drop the table with its summaries."""
+    op.drop_table("summaries")

@@ -20,12 +20,11 @@ from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa
 from pdfqa_core.metrics.replies import OnDone
-from pdfqa_core.metrics.rouge import rouge_l_sum
+from pdfqa_core.metrics.rouge import rouge_l, rouge_l_sum
 from pdfqa_core.metrics.str_em import str_em
 from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_object, load_rows, read_file
 from pdfqa_core.streaming import complete
 
-MEASURES = ("str_em", "rouge_l_sum", "disambig_f1", "dr")
 # Stelmakh et al.'s measures as others reported them for ASQA, in shares of 1.
 PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "gpt-3.5-turbo-instruct (rageval)": {"str_em": 0.338, "rouge_l_sum": 0.302, "disambig_f1": 0.307, "dr": 0.305},
@@ -33,6 +32,7 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "text-davinci-003 (Jiang et al. 2023)": {"str_em": 0.338, "rouge_l_sum": 0.333, "disambig_f1": 0.242, "dr": 0.284},
     "PaLM 540B (Amplayo et al. 2023)": {"rouge_l_sum": 0.345, "disambig_f1": 0.253, "dr": 0.296},
 }
+BY_RULE = "Disambig-F1: entities are found by rule; the source takes a RoBERTa that was trained for it (--ner)."
 READ_PROMPT = (
     "Text: {text}\n\nQuestion: {question}\n\n"
     "Answer the question with a few words of the text and nothing else. If the text does not answer it, say: none"
@@ -196,6 +196,16 @@ class ReadingLLM:
 # ------------------------------------------------------------------ scoring
 
 
+def measures_of(systems: Sequence[ScoredSystem], *, rouge_l: bool) -> tuple[str, ...]:
+    """Return the measures of the data set that some system has; `rouge_l`: ROUGE-L before ROUGE-Lsum, as in rageval."""
+    rouge, both = ("rouge_l", "rouge_l_sum"), ("dr_rouge_l", "dr")
+    if not rouge_l:
+        rouge, both = rouge[::-1], both[::-1]
+    named = ("str_em", *rouge, "disambig_f1", disambig_f1_entities.name)
+    there = {name for one in systems for item in one.items for name, value in item.metrics.items() if value is not None}
+    return (*(tuple(name for name in named if name in there) or named[:1]), *both)
+
+
 def score_asqa(
     name: str,
     gold: Sequence[AmbiguousQuestion],
@@ -206,7 +216,7 @@ def score_asqa(
     stop: StopSignal | None = None,
     on_done: OnDone | None = None,
 ) -> ScoredSystem:
-    """Return STR-EM, ROUGE-Lsum and Disambig-F1 of every question; DR follows from the means.
+    """Return STR-EM, ROUGE-L, ROUGE-Lsum and Disambig-F1 of every question; DR follows from the means.
 
     `disambig_f1` is in mode `qa` where `read` is given, else in mode `entities`; with both, that of the entities is
     `disambig_f1_entities`. Raises UsageError if an id is only in one of the two, StoppedError.
@@ -239,5 +249,6 @@ def _by_words(asked: tuple[str, AmbiguousQuestion]) -> dict[str, float | None]:
     text, question = asked
     return {
         "str_em": str_em(text, [short for _, short in question.pairs]),
+        "rouge_l": rouge_l(text, question.long_answers),
         "rouge_l_sum": rouge_l_sum(text, question.long_answers),
     }

@@ -104,7 +104,7 @@ def _settings(run: Run) -> dict[str, str]:
         "data": f"{plan.dataset}, SHA-256 {plan.data_hash}",
         "questions": f"{plan.limit} drawn with seed {plan.seed}" if plan.limit else "all",
         "seed": str(plan.seed),
-        "profile": "as in the sources" if plan.profile else "default",
+        **profile_named(plan.profile).said(),
     }
     searching = [load_settings(system) for system in plan.systems if system.evidence != RECORDED]
     if len(searching) > 1 and (shared := shared_words(searching)):

@@ -182,13 +182,15 @@ class RunService:
     def begin(self, owner: str, request: RunRequest, *, anew: bool = False) -> Run:
         """Return the run that was asked for: the one begun earlier with the same data and systems, or a new one.
 
-        `anew`: a new one in any case. Raises UsageError (no system, nothing to read, an unknown name, a wrong file).
+        `anew`: a new one in any case. Raises UsageError (no system, nothing to read, an unknown name, a wrong file, one
+        without gold).
         """
         plan = self._plan(owner, request)
         key = key_of(plan)
         if not anew and (known := self._store.newest(owner, key)):
             return self._store.get(owner, known)
         file = self.cases(owner, plan)
+        run_protocols.get(plan.protocol).check(file, plan.options)
         now = datetime.now(UTC)
         name = request.name or f"{run_protocols.get(plan.protocol).title}: {plan.dataset}"
         run = Run(

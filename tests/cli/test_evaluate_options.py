@@ -171,6 +171,39 @@ def test_the_history_is_the_one_that_was_asked_for(run, workspace, write):
     assert (wrong.status, "guessed" in wrong.data["error"]["what"]) == (2, True)
 
 
+def test_asqa_as_in_the_sources(run, write):
+    data = write("rows.json", [ROW])
+    usual, said = asqa(run, data)
+    assert (said["profile"], list(usual)[1]) == ("default", "rouge_l_sum")
+    seed, said = asqa(run, data, "--profile", "seed")
+    assert said["entities"].endswith("; each once")
+    assert (said["profile"], list(seed)[1]) == ("as in the sources", "rouge_l")
+    assert seed["disambig_f1"]["mean"] == pytest.approx(2 / 3)
+    assert seed["dr_rouge_l"]["mean"] == pytest.approx((seed["rouge_l"]["mean"] * 2 / 3) ** 0.5)
+    notes = [run("evaluate", "asqa", "--data", data, *options, "--json").data["notes"]
+             for options in ((), ("--profile", "seed"))]  # fmt: skip
+    assert [any("(--profile seed)" in note for note in one) for one in notes] == [True, False]
+    assert any("--ner" in note for note in notes[1])
+
+
+def test_answers_as_in_the_sources(run, write, tmp_path):
+    encoder = sentence_transformer(tmp_path)
+    gold = write("gold.json", [{"answer": "the plan is covered"}, {"answer": "a vaccine is paid"}])
+    data = write("data.json", [{"answer": "the plan is paid"}, {"answer": "a vaccine"}])
+    call = ("evaluate", "answers", "--data", data, "--gold", gold, "--bertscore", "--bertscore-encoder", encoder)
+    usual = run(*call, "--json").data
+    seed = run(*call, "--profile", "seed", "--json").data
+    assert (usual["settings"]["profile"], seed["settings"]["profile"]) == ("default", "as in the sources")
+    assert seed["settings"]["BERTScore"].endswith("idf, inner products")
+    one, other = (found["systems"][0]["metrics"] for found in (usual, seed))
+    assert (one["citation_f1"]["mean"], one["insufficient_context_detection"]["n"]) == (None, 0)
+    assert (other["citation_f1"]["mean"], other["insufficient_context_detection"]["mean"]) == (1.0, 0.0)
+    assert one["bertscore_f1"]["mean"] != other["bertscore_f1"]["mean"]
+    told = [note.partition(":")[0] for note in usual["notes"]]
+    assert told == ["BERTScore", "Citations", "Insufficient context"]
+    assert seed["notes"] == []
+
+
 class Tagging(FakeLLM):
     """Finds that every segment is entailed; of one about bananas it says nothing that can be used."""
 
@@ -205,6 +238,12 @@ def test_a_segment_without_a_usable_reply_is_left_out_or_counts_as_zero(entailed
     assert (zero["entailment_context_answer"]["mean"], said["segments without a usable reply"]) == (0.5, "count as 0")
 
 
+def test_entailment_as_in_the_sources(entailed):
+    seed, said, asked = entailed("--profile", "seed")
+    assert (seed["entailment_context_answer"]["mean"], said["segments without a usable reply"]) == (0, "count as 0")
+    assert (said["sentences"], asked, said["profile"]) == ("NLTK's", 3, "as in the sources")
+
+
 def test_a_blank_line_ends_no_sentence_of_nltk(entailed):
     _, _, asked = entailed()
     _, said, plain = entailed("--plain-sentences")
@@ -213,22 +252,55 @@ def test_a_blank_line_ends_no_sentence_of_nltk(entailed):
     assert said["sentences"] == "NLTK's"
 
 
-def test_the_judge_is_asked_as_named_and_calibrated_on_labelled_rows(run, write, workspace, monkeypatch):
+LABELLED = [
+    {"id": str(n), "question": "What is paid?", "truth": "the visits", "human": bool(n % 2),
+     "answer": "paid are visits" if n % 2 else "a dog"} for n in range(12)
+]  # fmt: skip
+
+
+@pytest.fixture
+def judge():
+    """A language model that tells right answers from wrong ones; what it was asked is in `asked`."""
     llm = FakeLLM()
     llm.stream = pytest.fail
-    rows = [
-        {"id": str(n), "question": "What is paid?", "truth": "the visits", "human": bool(n % 2),
-         "answer": "paid are visits" if n % 2 else "a dog"} for n in range(12)
-    ]  # fmt: skip
-    monkeypatch.setattr(RunService, "_language_model", lambda self: llm)
-    asked = []
+    llm.asked = []
 
     def choose(messages, choices, *, stop=None):
-        asked.append(messages[-1].content)
-        yes = 0.9 if "paid are visits" in asked[-1] else 0.1
+        llm.asked.append(messages[-1].content)
+        yes = 0.9 if "paid are visits" in llm.asked[-1] else 0.6 if "seed" in llm.name else 0.1
         return {choice: yes if choice == "Yes" else 1 - yes for choice in choices}
 
     llm.choose = choose
+    return llm
+
+
+def test_the_judge_of_files_is_calibrated_on_labelled_rows_too(run, write, judge, monkeypatch):
+    judge.name = "seed: says Yes to everything"
+    monkeypatch.setattr("pdfqa_core.cli.evaluate.answers.language_model", lambda given: nullcontext(judge))
+    data = write("answers.json", [{key: row[key] for key in ("id", "answer", "human")} for row in LABELLED])
+    gold = write("gold.json", [{"id": row["id"], "question": row["question"], "answer": row["truth"]}
+                               for row in LABELLED])  # fmt: skip
+    call = ("evaluate", "answers", "--data", data, "--gold", gold, "--judge", "--json")
+    plain = run(*call)
+    assert plain.data["systems"][0]["metrics"]["llm_accuracy"]["mean"] == 1.0
+    assert any("kappa 0.000" in note and "Balanced accuracy 0.500" in note for note in plain.data["notes"])
+    strict = run(*call, "--judge-prompt", "strict", "--calibrate")
+    assert strict.status == 0, strict.data
+    assert "There is no text." in " ".join(judge.asked)
+    assert "prompt “strict”" in strict.data["settings"]["judge"]
+    assert "from 12 labelled rows" in strict.data["settings"]["judge’s threshold"]
+    assert strict.data["systems"][0]["metrics"]["llm_accuracy"]["mean"] == 0.5
+    assert any("kappa 1.000" in note and "Balanced accuracy 1.000" in note for note in strict.data["notes"])
+    judge.asked.clear()
+    few = write("few.json", [{"id": row["id"], "answer": row["answer"]} for row in LABELLED])
+    wrong = run("evaluate", "answers", "--data", few, "--gold", gold, "--judge", "--calibrate", "--json")
+    assert (wrong.status, wrong.data["error"]["what"].partition(":")[0]) == (2, "few")
+    assert judge.asked == []
+
+
+def test_the_judge_is_asked_as_named_and_calibrated_on_labelled_rows(run, write, workspace, judge, monkeypatch):
+    rows, asked = LABELLED, judge.asked
+    monkeypatch.setattr(RunService, "_language_model", lambda self: judge)
     data = write("judged.json", rows)
     call = ("evaluate", "run", "judge", "--data", data, "--no-bertscore", "--json")
     plain = run(*call)

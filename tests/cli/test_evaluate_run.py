@@ -83,6 +83,26 @@ def test_a_wrong_call_says_what_is_wrong(run, workspace, data, options, message)
     assert message in wrong.data["error"]["what"]
 
 
+@pytest.mark.parametrize(
+    ("protocol", "rows", "message"),
+    [
+        ("answers", [{"question": "Who?"}], "bare.json: no question has a gold answer or a gold place"),
+        ("conversations", [{"id": "a", "question": "Who?"}, {"question": "Why?", "follow_up_of": "a"}],
+         "bare.json: no question has a gold answer or a gold place"),
+        ("judge", [{"question": "Who?"}], "bare.json: no question has a gold answer"),
+        ("entailment", [{"question": "Who?"}], "bare.json: no question has a gold answer"),
+        ("refusal", [{"question": "Who?", "answer": "A diver."}], "bare.json: all questions are answerable"),
+        ("asqa", [{"ambiguous_question": "Who?", "sample_id": 1}], "bare.json, row 1: qa_pairs is no list"),
+        ("hotpotqa", [{"_id": "a", "question": "Who?", "context": []}], "bare.json, row 1: there is no answer"),
+    ],
+)  # fmt: skip
+def test_a_file_without_gold_is_refused_before_anything_is_asked(run, workspace, write, protocol, rows, message):
+    wrong = run("evaluate", "run", protocol, "--data", write("bare.json", rows), *LITERAL)
+    assert (wrong.status, message in wrong.data["error"]["what"]) == (2, True), wrong.data
+    assert wrong.data["error"]["hint"]
+    assert "There are no runs yet" in run("evaluate", "runs").out
+
+
 def test_predictions_are_told_where_they_belong(run, workspace, tmp_path):
     path = tmp_path / "predictions.json"
     path.write_text('[{"answer": "x", "citations": []}]')

@@ -15,6 +15,7 @@ from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, DEFAULT, deviat
 from pdfqa_core.protocols.runs.reading import cited_id
 from pdfqa_core.protocols.runs.refusal import with_unanswerable
 from pdfqa_core.settings import Settings
+from tests.conftest import FakeLLM
 from tests.protocols.test_data_sets import ASQA, CLAPNQ, COQA, HOTPOT, MTRAG, SQUAD
 
 
@@ -78,8 +79,8 @@ def test_refusals_of_answerable_and_unanswerable_questions(read):
     declined = score("refusal", file, {"a": "The passages do not mention it.", "b": "Storks."}).items
     assert [item.metrics["answered"] for item in declined] == [0.0, None]
     only = read("refusal", CLAPNQ, "only.json")
-    with pytest.raises(UsageError, match="All questions are unanswerable"):
-        score("refusal", only, {"c": ""})
+    with pytest.raises(UsageError, match="only: all questions are unanswerable"):
+        run_protocols.get("refusal").check(only, {})
     both = with_unanswerable(
         file, read("refusal", [{"id": "a", "question": "Why?", "answer": "Placeholder."}], "b.json")
     )
@@ -140,6 +141,50 @@ def test_entailment_and_judge_need_a_model_and_take_recorded_answers(read):
         with pytest.raises(ModelError, match="language model"):
             score(name, file, {"1": "r"})
         assert "llm" in run_protocols.get(name).needs
+
+
+@pytest.mark.parametrize("protocol", ["answers", "judge", "entailment"])
+def test_a_file_without_gold_is_told_by_its_name(read, protocol):
+    bare = read(protocol, [{"question": "Who?"}], "bare.json")
+    with pytest.raises(UsageError, match="bare: no question has a gold answer") as told:
+        run_protocols.get(protocol).check(bare, {})
+    assert "--column answer=NAME" in told.value.hint
+    run_protocols.get(protocol).check(read(protocol, [{"question": "Who?", "answer": "Ann"}, {"question": "?"}]), {})
+
+
+def test_a_judge_needs_answers_that_people_judged(read):
+    rows = [{"question": "Who?", "truth": "Ann", "answer": "Bo", "human": False} for _ in range(6)]
+    judge, wanted = run_protocols.get("judge"), {"calibrate": "yes"}
+    with pytest.raises(UsageError, match="people call 0 answers right and 6 wrong"):
+        judge.check(read("judge", rows), wanted)
+    judge.check(read("judge", rows), {})
+    run_protocols.get("answers").check(read("answers", rows), wanted)
+    with pytest.raises(UsageError, match="cannot be calibrated"):
+        run_protocols.get("answers").check(read("answers", rows), {**wanted, "judge": "yes"})
+    judge.check(read("judge", [*rows, {**rows[0], "human": True}]), wanted)
+
+
+class Judging(FakeLLM):
+    """Finds every answer probable, right ones more so."""
+
+    def choose(self, messages, choices, *, stop=None):
+        yes = 0.9 if "Predicted Answer: Ann" in messages[0].content else 0.6
+        return {"Yes": yes, "No": 1 - yes}
+
+
+def test_what_people_thought_is_of_the_recorded_answers_alone(read):
+    rows = [
+        {"id": str(n), "question": "Who?", "truth": "Ann", "answer": "Ann" if n % 2 else "Bo", "human": bool(n % 2)}
+        for n in range(8)
+    ]  # fmt: skip
+    file = read("judge", rows)
+    tools = Tools(llm=Judging(), calibrate=True)
+    recorded = score("judge", file, {case.id: case.recorded for case in file.cases}, tools)
+    assert [item.metrics["llm_accuracy"] for item in recorded.items] == [0.0, 1.0] * 4
+    others = score("judge", file, {case.id: "Cy" for case in file.cases}, tools)
+    assert [item.metrics["llm_accuracy"] for item in others.items] == [0.0] * 8
+    assert [note.partition(":")[0] for note in tools.notes] == ["system", "system, of the recorded answers"]
+    assert all("kappa 1.000" in note for note in tools.notes)
 
 
 def test_conversations_have_turns(read):

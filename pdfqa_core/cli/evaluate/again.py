@@ -44,13 +44,14 @@ def _evaluation(
         protocol, arguments.gold, systems, profile=profile, seed=getattr(arguments, "llm.seed") or 0,
         options=scoring_options(arguments),
     )  # fmt: skip
+    chosen = run_protocols.get(protocol)
+    chosen.check(written.file, run.plan.options)
     with ExitStack() as stack:
 
         @cache
         def llm() -> LLM:
             return stack.enter_context(language_model(arguments))
 
-        chosen = run_protocols.get(protocol)
         tools = tools_of(run.plan, llm, token_embedder, chosen.needs, threading.Event())
         return _showing(scored(run, chosen, written.file, written.predictions, tools))
 

@@ -38,7 +38,7 @@ from pdfqa_core.protocols.answers import (
 )
 from pdfqa_core.protocols.runs import Tools, run_protocols
 from pdfqa_core.protocols.runs.answers import MISSING
-from pdfqa_core.protocols.runs.judging import judged
+from pdfqa_core.protocols.runs.judging import check_labels, judged
 from pdfqa_core.protocols.runs.profile import deviations, profile_named
 from pdfqa_core.protocols.runs.written import said_by
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
@@ -132,11 +132,15 @@ def _names(paths: Sequence[Path]) -> list[str]:
 def _evaluation(arguments: argparse.Namespace, data: Mapping[str, Path]) -> Evaluation:
     """Return the scores of answers alone."""
     gold = read_rows(arguments.gold, several=True)
+    pairs = {name: match(read_rows(path, several=False), gold) for name, path in data.items()}
+    if arguments.judge and arguments.calibrate:
+        for name, own in pairs.items():
+            check_labels(name, [pair.human for pair in own if not pair.error])
     with ExitStack() as stack:
         work = _prepared(arguments, stack)
         loaded = work.tools.embedder is not None or work.tools.llm is not None
         used = versions((*STATISTICS, *MODELS) if loaded else STATISTICS)
-        systems = tuple(_scored(name, match(read_rows(path, several=False), gold), work) for name, path in data.items())
+        systems = tuple(_scored(name, own, work) for name, own in pairs.items())
     measures = (*work.measures, *work.added)
     scored = {
         name for one in systems for item in one.items for name, value in item.metrics.items() if value is not None
@@ -165,6 +169,7 @@ def _prepared(arguments: argparse.Namespace, stack: ExitStack) -> _Work:
         arguments.refusals or "", arguments.bertscore_idf,
         Baseline(*arguments.bertscore_baseline) if arguments.bertscore_baseline else None,
     )  # fmt: skip
+    tools.settings |= profile.said()
     tools.settings["ROUGE-L"] = f"β = {beta:g}, {'Porter stems' if arguments.stemming else 'no stemming'}"
     tools.settings["BLEU-1"] = "with brevity penalty" if arguments.brevity_penalty else "no brevity penalty"
     if arguments.bertscore:

@@ -6,25 +6,30 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
+from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, add_profile, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
-from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, once
+from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, once
 from pdfqa_core.models.metrics import entity_finder, span_reader
 from pdfqa_core.protocols.asqa import (
-    MEASURES,
+    BY_RULE,
     PUBLISHED,
     AmbiguousQuestion,
     ReadingLLM,
+    measures_of,
     names_and_numbers,
     read_answers,
     read_questions,
     score_asqa,
 )
+from pdfqa_core.protocols.runs.profile import deviations, profile_named
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
 
 MODES = ("entities", "qa", "both")
+MODES_DIFFER = (
+    "rageval's Disambig-F1 compares entities, the other published ones are read by a question answering model."
+)
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,7 +37,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = protocols.add_parser(
         "asqa",
         help="ASQA's measures, beside published results",
-        description="Score long answers to ambiguous questions: STR-EM, ROUGE-Lsum, Disambig-F1 and DR.",
+        description="Score long answers to ambiguous questions: STR-EM, ROUGE-L, ROUGE-Lsum, Disambig-F1 and DR.",
         epilog="Gold: ASQA's official file, or its rows as JSON or JSONL. Predictions: {id: text}, or rows with id and "
         'answer; rows that carry both (rageval\'s "answers") need no --gold.',
     )
@@ -52,6 +57,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="NER model that finds entities: path or hub name (default: capitalised names and numbers, by rule)",
     )  # fmt: skip
     command.add_argument("--entity-sets", action="store_true", help="count each entity once, as rageval does")
+    add_profile(command)
     add_outputs(command)
     add_common(command)
     add_settings(command, "llm")
@@ -64,12 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
         return finish(arguments, None)
     gold = read_questions(arguments.gold, split=arguments.split) if arguments.gold else None
     used = versions(STATISTICS if arguments.disambig == "entities" else (*STATISTICS, *MODELS))
+    profile = profile_named(arguments.profile)
     find: FindEntities | None = None
-    settings = {}
+    settings = profile.said()
     if arguments.disambig != "qa":
         find = entity_finder(arguments.ner) if arguments.ner else names_and_numbers
         settings["entities"] = f"found by {arguments.ner or 'rule: capitalised names and numbers'}"
-        if arguments.entity_sets:
+        if arguments.entity_sets or profile.entity_sets:
             find, settings["entities"] = once(find), f"{settings['entities']}; each once"
     with ExitStack() as stack:
         read = None
@@ -82,12 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
             phase = reporter(f"{path.stem}: question")
             systems.append(score_asqa(path.stem, questions, answers, read=read, find=find, on_done=phase))
     mode = "entities" if arguments.disambig == "entities" else "qa"
-    measures = (*MEASURES, disambig_f1_entities.name) if arguments.disambig == "both" else MEASURES
+    measures = measures_of(systems, rouge_l=profile.rouge_l)
+    notes = (MODES_DIFFER, *deviations(measures, profile))
+    if profile.entity_sets and mode == "entities" and not arguments.ner:
+        notes = (*notes, BY_RULE)
     evaluation = Evaluation(
         "asqa", (arguments.gold or arguments.data[0]).name, measures, tuple(systems),
         {"Disambig-F1": f"mode {mode}", "ROUGE-Lsum": "Porter stems, a sentence per line", **settings}, used,
-        ("rageval's Disambig-F1 compares entities, the other published ones are read by a question answering model.",),
-        PUBLISHED,
+        notes, PUBLISHED,
     )  # fmt: skip
     return finish(arguments, evaluation)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
-from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, finish, language_model, reporter
+from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, add_profile, finish, language_model, reporter
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.metrics.entailment import LLMTagger, Tagger
 from pdfqa_core.models.metrics import nli_tagger
 from pdfqa_core.protocols.entailment import CLAIMS, MEASURES, REFUSALS, check_same, read_rows, score_entailment
+from pdfqa_core.protocols.runs.profile import deviations, profile_named
 from pdfqa_core.services.versions import MODELS, STATISTICS, versions
 from pdfqa_core.text import plain_sentences, sentences
 
@@ -43,6 +44,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="split sentences as NLTK does, without the abbreviations added here and not at blank lines, as the "
         "original pipeline does",
     )  # fmt: skip
+    add_profile(command)
     add_outputs(command)
     add_common(command)
     add_settings(command, "llm")
@@ -57,6 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     for path, rows in files[1:]:
         check_same(files[0][1], rows, path.name)
     used = versions((*STATISTICS, *MODELS))
+    profile = profile_named(arguments.profile)
+    as_zero = arguments.unusable_as_zero or profile.unusable_as_zero
+    plain = arguments.plain_sentences or profile.plain_sentences
     extra = not arguments.nli if arguments.pronouns_and_refusals is None else arguments.pronouns_and_refusals
     with ExitStack() as stack:
         llm = stack.enter_context(language_model(arguments)) if extra or not arguments.nli else None
@@ -64,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         systems, notes = [], list[str]()
         for path, rows in files:
             system, said = score_entailment(
-                path.stem, rows, tagger, llm if extra else None, unusable_as_zero=arguments.unusable_as_zero,
-                split=plain_sentences if arguments.plain_sentences else sentences,
+                path.stem, rows, tagger, llm if extra else None, unusable_as_zero=as_zero,
+                split=plain_sentences if plain else sentences,
                 on_done=reporter(f"{path.stem}: segment"),
             )  # fmt: skip
             systems.append(system)
@@ -73,10 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
         settings = {
             "tagged by": tagger.name,
             "pronouns and refusals": "unchanged, not told" if llm is None or not extra else llm.name,
-            "segments without a usable reply": "count as 0" if arguments.unusable_as_zero else "left out",
-            "sentences": "NLTK's" if arguments.plain_sentences else "Punkt with more abbreviations, and at blank lines",
+            "segments without a usable reply": "count as 0" if as_zero else "left out",
+            "sentences": "NLTK's" if plain else "Punkt with more abbreviations, and at blank lines",
+            **profile.said(),
         }
     judged = any(row.precise or row.recalled for row in files[0][1])
+    if not (as_zero and plain):
+        notes += deviations(MEASURES, profile)
     measures = (*MEASURES, *(REFUSALS if extra else ()), *(CLAIMS if judged else ()))
     return finish(
         arguments,

@@ -20,13 +20,15 @@ from pdfqa_core.protocols.runs.base import (
     Tools,
     Values,
     answered,
+    labelled,
+    need_answers,
     pair_of,
     run_protocols,
     scored_system,
     seen,
     with_hits,
 )
-from pdfqa_core.protocols.runs.judging import judged
+from pdfqa_core.protocols.runs.judging import check_judge, judged
 from pdfqa_core.protocols.runs.reading import read_cases
 from pdfqa_core.protocols.runs.rows import Rows
 
@@ -36,8 +38,13 @@ HITS = ("HR@1", "HR@5")  # of those that the charts draw
 CITATIONS = tuple(name for name in DEFAULT if name.startswith("citation"))
 
 
-def score_pairs(name: str, pairs: Sequence[Pair], tools: Tools, measures: Sequence[str]) -> dict[str, Values]:
-    """Return the values of pairs by id: of the text, and of what the tools have models for."""
+def score_pairs(
+    name: str, pairs: Sequence[Pair], tools: Tools, measures: Sequence[str], judged_by_people: Sequence[Pair] = ()
+) -> dict[str, Values]:
+    """Return the values of pairs by id: of the text, and of what the tools have models for.
+
+    `judged_by_people` are other answers, which tell how far a judge is right.
+    """
     if not pairs:
         return {}
     more: list[Sequence[Values]] = []
@@ -45,7 +52,7 @@ def score_pairs(name: str, pairs: Sequence[Pair], tools: Tools, measures: Sequen
     if tools.embedder is not None and with_gold:
         more.append(_meaning(pairs, with_gold, tools))
     if tools.judge and tools.llm is not None:
-        more.append(judged(name, pairs, tools.llm, tools))
+        more.append(judged(name, pairs, tools.llm, tools, judged_by_people))
     scored = score_answers(name, pairs, measures, more=more, stop=tools.stop, on_done=tools.on_done)
     return {item.id: item.metrics for item in scored.items}
 
@@ -86,6 +93,12 @@ class Answers:
         """Return the questions of a file."""
         return read_cases(path)
 
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError without any gold answer or place, and where a judge cannot be calibrated."""
+        need_answers(file, or_places=True)
+        if options.get("judge"):
+            check_judge(file, options)
+
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
     ) -> ScoredSystem:
@@ -93,7 +106,7 @@ class Answers:
         cited = has_citations(cases, predictions, tools)
         pairs = [pair_of(case, one, cited=cited) for case, one in answered(cases, predictions)]
         measures = (*TEXT, *CITATIONS) if cited else TEXT
-        values = score_pairs(name, pairs, tools, measures)
+        values = score_pairs(name, pairs, tools, measures, labelled(cases))
         if tools.profile.zero_missing and all(one[MISSING] is None for one in values.values()):
             values = {key: {**one, MISSING: 0.0} for key, one in values.items()}
         return scored_system(name, cases, predictions, with_hits(values, cases, predictions))

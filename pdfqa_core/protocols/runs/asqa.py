@@ -11,8 +11,14 @@ from pydantic import BaseModel
 
 from pdfqa_core.evaluation_types import Prediction, ScoredSystem
 from pdfqa_core.metrics.disambig_f1 import once
-from pdfqa_core.metrics.rouge import rouge_l
-from pdfqa_core.protocols.asqa import AmbiguousQuestion, names_and_numbers, read_questions, score_asqa
+from pdfqa_core.protocols.asqa import (
+    BY_RULE,
+    AmbiguousQuestion,
+    measures_of,
+    names_and_numbers,
+    read_questions,
+    score_asqa,
+)
 from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.protocols.runs.base import (
     GOLD,
@@ -21,11 +27,10 @@ from pdfqa_core.protocols.runs.base import (
     Case,
     CaseFile,
     Tools,
-    Values,
     answered,
+    need_answers,
     run_protocols,
     scored_system,
-    seen,
     texts_of,
     widened,
 )
@@ -97,6 +102,10 @@ class Asqa:
             tuple(AsqaCase(row.id, row.question, row.long_answers, recorded=row.prediction, row=row) for row in rows),
         )
 
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError without any long answer."""
+        need_answers(file)
+
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
     ) -> ScoredSystem:
@@ -112,20 +121,13 @@ class Asqa:
         found_by = getattr(tools.find, "name", "the model given") if tools.find else "rule: names and numbers"
         tools.settings["entities"] = f"found by {found_by}; counted {by_entities}"
         if tools.profile.entity_sets and tools.find is None and tools.read is None:
-            tools.notes.append(
-                "Disambig-F1: entities are found by rule; the source takes a RoBERTa that was trained for it (--ner)."
-            )
+            tools.notes.append(BY_RULE)
         tools.settings["Disambig-F1"] = "read by a model" if tools.read is not None else "entities of both texts"
-        values: dict[str, Values] = {item.id: item.metrics for item in found.items}
-        for case, one in there:
-            values[case.id] = {**values[case.id], "rouge_l": rouge_l(one.answer, case.references)}
-        return scored_system(name, cases, predictions, values, _texts)
+        return scored_system(name, cases, predictions, {item.id: item.metrics for item in found.items}, _texts)
 
     def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:
         """Return the measures of the data set, those of the source first under its profile."""
-        rouge = ("rouge_l", "rouge_l_sum") if tools.profile.rouge_l else ("rouge_l_sum", "rouge_l")
-        both = ("dr_rouge_l", "dr") if tools.profile.rouge_l else ("dr", "dr_rouge_l")
-        return (*seen(systems, ("str_em", *rouge, "disambig_f1", "disambig_f1_entities")), *both)
+        return measures_of(systems, rouge_l=tools.profile.rouge_l)
 
 
 def _texts(case: Case, prediction: Prediction | None) -> dict[str, str]:

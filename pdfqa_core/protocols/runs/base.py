@@ -144,6 +144,13 @@ class RunProtocol(Protocol):
         """Return the questions of a file. Raises UsageError that names file and row."""
         ...
 
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError that names the file and what is missing, where it has no gold for this protocol.
+
+        `options` are those of the run.
+        """
+        ...
+
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
     ) -> ScoredSystem:
@@ -183,6 +190,17 @@ def drawn(file: CaseFile, limit: int, seed: int) -> CaseFile:
 # ------------------------------------------------------------------ what most protocols share
 
 
+def need_answers(file: CaseFile, *, or_places: bool = False) -> None:
+    """Raise UsageError where no question has a gold answer; `or_places`: what an answer cites is gold too."""
+    if any(case.references or not case.answerable or (or_places and case.gold_citations) for case in file.cases):
+        return
+    places = " or a gold place" if or_places else ""
+    raise UsageError(
+        f"{file.name}: no question has a gold answer{places}, so nothing can be scored.",
+        'Write {"question": …, "answer": …}, or name the column of gold answers (--column answer=NAME).',
+    )
+
+
 def widened(given: Any, kind: type[Own], **more: Any) -> Own:
     """Return a case or prediction as a protocol's own kind of it, with what that has besides."""
     return kind(**{one.name: getattr(given, one.name) for one in fields(given)}, **more)
@@ -192,12 +210,20 @@ def pair_of(case: Case, prediction: Prediction, *, cited: bool) -> Pair:
     """Return a prediction with its gold answer; citations count where `cited`.
 
     The gold answer of a question that cannot be answered is "insufficient context", unless the data set has another.
+    What a person thought is of the recorded answer, so that it is not known of any other.
     """
+    human = case.human if prediction.answer == case.recorded else None
     return Pair(
         case.id, prediction.answer, case.references or (() if case.answerable else (PHRASE,)),
         tuple(dict.fromkeys(place.id for place in prediction.citations)) if cited else None,
-        (case.gold_citations or ()) if cited else None, case.question, case.answerable, case.human,
+        (case.gold_citations or ()) if cited else None, case.question, case.answerable, human,
     )  # fmt: skip
+
+
+def labelled(cases: Sequence[Case]) -> list[Pair]:
+    """Return the recorded answers that people judged, with their gold answers."""
+    known = [case for case in cases if case.human is not None and case.recorded is not None]
+    return [pair_of(case, Prediction(case.id, case.recorded or ""), cited=False) for case in known]
 
 
 def answered(cases: Sequence[Case], predictions: Mapping[str, Prediction]) -> list[tuple[Case, Prediction]]:

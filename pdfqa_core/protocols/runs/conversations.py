@@ -53,6 +53,10 @@ class Conversations:
             )
         return replace(file, cases=tuple(replace(one, conversation=one.conversation or one.id) for one in file.cases))
 
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError without any gold answer or place, and where a judge cannot be calibrated."""
+        Answers().check(file, options)
+
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
     ) -> ScoredSystem:

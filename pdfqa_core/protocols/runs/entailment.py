@@ -21,6 +21,7 @@ from pdfqa_core.protocols.runs.base import (
     CaseFile,
     Tools,
     answered,
+    need_answers,
     run_protocols,
     scored_system,
     seen,
@@ -51,6 +52,10 @@ class Entailment:
             for row in read_rows(path)
         )
         return CaseFile(path.stem, cases)
+
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError without any gold answer."""
+        need_answers(file)
 
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools

@@ -30,6 +30,7 @@ from pdfqa_core.protocols.runs.base import (
     Tools,
     Values,
     answered,
+    need_answers,
     pair_of,
     run_protocols,
     scored_system,
@@ -37,6 +38,7 @@ from pdfqa_core.protocols.runs.base import (
     texts_of,
     widened,
 )
+from pdfqa_core.protocols.runs.judging import check_judge
 from pdfqa_core.protocols.runs.reading import cases_of
 from pdfqa_core.protocols.runs.rows import Fields, Rows, checked
 
@@ -132,6 +134,12 @@ class HotpotQA:
         return replace(
             file, cases=tuple(_case(one, gold[one.id].facts, paragraphs_of(rows[one.id])) for one in file.cases)
         )
+
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError without any gold answer, and where a judge cannot be calibrated."""
+        need_answers(file)
+        if options.get("judge"):
+            check_judge(file, options)
 
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools

@@ -19,12 +19,14 @@ from pdfqa_core.protocols.runs.base import (
     CaseFile,
     Tools,
     answered,
+    labelled,
+    need_answers,
     pair_of,
     run_protocols,
     scored_system,
     seen,
 )
-from pdfqa_core.protocols.runs.judging import PROBABILITY, judged
+from pdfqa_core.protocols.runs.judging import PROBABILITY, check_judge, judged
 from pdfqa_core.protocols.runs.reading import read_cases
 from pdfqa_core.protocols.runs.rows import Rows
 
@@ -44,6 +46,11 @@ class Judge:
         """Return the questions of a file."""
         return read_cases(path)
 
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError without any gold answer, and where the judge cannot be calibrated."""
+        need_answers(file)
+        check_judge(file, options)
+
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
     ) -> ScoredSystem:
@@ -52,7 +59,8 @@ class Judge:
             raise ModelError("The judge is a language model, and there is none.", "Choose one on the Models tab.")
         there = answered(cases, predictions)
         pairs = [pair_of(case, one, cited=False) for case, one in there]
-        values = dict(zip((pair.id for pair in pairs), judged(name, pairs, tools.llm, tools), strict=True))
+        verdicts = judged(name, pairs, tools.llm, tools, labelled(cases))
+        values = dict(zip((pair.id for pair in pairs), verdicts, strict=True))
         return scored_system(name, cases, predictions, values)
 
     def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:

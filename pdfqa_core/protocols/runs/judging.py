@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import LLM
@@ -12,58 +12,85 @@ from pdfqa_core.metrics.llm_judge import PROMPTS, agreement_with_people, judge_a
 from pdfqa_core.metrics.replies import Decision
 from pdfqa_core.protocols.answer_files import Pair
 from pdfqa_core.protocols.answers import JUDGED, Values, judge_items
-from pdfqa_core.protocols.runs.base import Tools
+from pdfqa_core.protocols.runs.base import CaseFile, Tools, labelled
 
 PROBABILITY = "judge_probability"
+TO_CALIBRATE = (
+    f'Give at least {LEAST} rows with "human": true or false, some of each, beside the answer that it is said of; or '
+    "leave out --calibrate."
+)
 
 
-def judged(name: str, pairs: Sequence[Pair], llm: LLM, tools: Tools) -> list[Values]:
+def judged(
+    name: str, pairs: Sequence[Pair], llm: LLM, tools: Tools, others: Sequence[Pair] = ()
+) -> list[Values]:  # fmt: skip
     """Return the judge's verdict and its probability of Yes by pair.
 
-    With `tools.calibrate` the threshold comes from the rows that people judged: an item of theirs is decided by the
+    With `tools.calibrate` the threshold comes from the pairs that people judged: one of theirs is decided by the
     threshold of the other folds, all others by the median of those. Without, Yes is what is more probable than No.
-    Beside it stands how far the verdicts agree with people, where there are any. Raises UsageError where there is
-    nothing to calibrate on, for an unknown prompt, and for an item without a question.
+    Beside it stands how far the verdicts agree with people. Where people judged none of the pairs, `others` are
+    answers to the same questions that they did judge. Raises UsageError where there is nothing to calibrate on, for an
+    unknown prompt, and for a pair without a question.
     """
     if tools.judge_prompt not in PROMPTS:
         raise UsageError(f"There is no judge's prompt called {tools.judge_prompt!r}.", f"Choose: {', '.join(PROMPTS)}.")
-    verdicts: Sequence[Decision] = judge_answers(
-        judge_items(pairs), llm, prompt=tools.judge_prompt, stop=tools.stop, on_done=tools.on_done
-    )
-    labels = [pair.human for pair in pairs]
     tools.settings["judge"] = f"{llm.name}, prompt “{tools.judge_prompt}”"
+    verdicts = _asked(pairs, llm, tools)
+    own = sum(pair.human is not None for pair in pairs) >= max(1, len(others))
+    people = pairs if own else others
+    known = verdicts if own else _asked(people, llm, tools)
+    labels = [pair.human for pair in people]
     if tools.calibrate:
-        verdicts = calibrated(name, verdicts, labels, tools)
-    if any(label is not None for label in labels):
-        people = agreement_with_people(verdicts, labels, seed=tools.seed)
-        tools.notes.append(f"{name}: {with_people(people)}{_balanced(verdicts, labels)}")
+        known, threshold = calibrated(name, known, labels, tools)
+        verdicts = known if own else [_above(one, threshold) for one in verdicts]
+    if people:
+        of = name if own else f"{name}, of the recorded answers"
+        found = agreement_with_people(known, labels, seed=tools.seed)
+        tools.notes.append(f"{of}: {with_people(found)}{_balanced(known, labels)}")
     else:
         tools.notes.append(f"{name}: no row says what a person thought, so nothing tells whether the judge is right.")
     return [{JUDGED: one.score, PROBABILITY: one.probability} for one in verdicts]
 
 
+def check_labels(name: str, labels: Sequence[bool | None]) -> None:
+    """Raise UsageError where what people thought of answers is not enough to calibrate a judge on."""
+    right, wrong = (sum(label is one for label in labels) for one in (True, False))
+    if not right or not wrong or right + wrong < LEAST:
+        raise UsageError(
+            f"{name}: the judge cannot be calibrated: people call {right} answers right and {wrong} wrong.",
+            TO_CALIBRATE,
+        )
+
+
+def check_judge(file: CaseFile, options: Mapping[str, str]) -> None:
+    """Raise UsageError where the judge is to be calibrated and the file has too few answers that people judged."""
+    if options.get("calibrate"):
+        check_labels(file.name, [pair.human for pair in labelled(file.cases)])
+
+
+def _asked(pairs: Sequence[Pair], llm: LLM, tools: Tools) -> Sequence[Decision]:
+    return judge_answers(judge_items(pairs), llm, prompt=tools.judge_prompt, stop=tools.stop, on_done=tools.on_done)
+
+
 def calibrated(
     name: str, verdicts: Sequence[Decision], labels: Sequence[bool | None], tools: Tools
-) -> Sequence[Decision]:
-    """Return the verdicts with a threshold on the probability of Yes that is taken from labelled rows."""
+) -> tuple[Sequence[Decision], float]:
+    """Return verdicts by a threshold on the probability of Yes that is taken from labelled ones, and the threshold."""
     scores = [one.probability for one in verdicts]
     trust: Trust = against_people(
         JUDGED, scores, [None if label is None else float(label) for label in labels], seed=tools.seed
     )
     if trust.threshold is None:
-        raise UsageError(
-            f"{name}: the judge cannot be calibrated. {trust.note}",
-            f'Give at least {LEAST} rows with "human": true or false, some of each; or leave out --calibrate.',
-        )
+        raise UsageError(f"{name}: the judge cannot be calibrated. {trust.note}", TO_CALIBRATE)
     auroc = "" if trust.auroc.value is None else f", AUROC {trust.auroc.value:.3f}"
     tools.settings["judge’s threshold"] = f"{trust.threshold:.3f} from {trust.n} labelled rows, in five folds{auroc}"
     held_out = _held_out(scores, labels, tools.seed)
-    found = []
-    for place, one in enumerate(verdicts):
-        threshold = held_out.get(place, trust.threshold)
-        value = None if one.probability is None else one.probability >= threshold
-        found.append(Decision(value, one.probability, one.source, one.reason))
-    return found
+    return [_above(one, held_out.get(n, trust.threshold)) for n, one in enumerate(verdicts)], trust.threshold
+
+
+def _above(one: Decision, threshold: float) -> Decision:
+    value = None if one.probability is None else one.probability >= threshold
+    return Decision(value, one.probability, one.source, one.reason)
 
 
 def _held_out(scores: Sequence[float | None], labels: Sequence[bool | None], seed: int) -> dict[int, float]:

@@ -35,6 +35,10 @@ class Profile:
     all_passages: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def said(self) -> dict[str, str]:
+        """Return its name as a setting of the results."""
+        return {"profile": "as in the sources" if self.name else "default"}
+
 
 DEFAULT = Profile()
 AS_IN_THE_SOURCES = Profile(

@@ -49,19 +49,19 @@ class Refusal:
         """Return the questions of a file."""
         return read_cases(path)
 
+    def check(self, file: CaseFile, options: Mapping[str, str]) -> None:
+        """Raise UsageError where all questions are of one kind."""
+        if len({case.answerable for case in file.cases}) < 2:
+            kind = "answerable" if file.cases[0].answerable else "unanswerable"
+            raise UsageError(
+                f"{file.name}: all questions are {kind}.",
+                'Say "answerable": false in the rows, or name a file of questions without an answer: --unanswerable.',
+            )
+
     def score(
         self, name: str, cases: Sequence[Case], predictions: Mapping[str, Prediction], tools: Tools
     ) -> ScoredSystem:
-        """Return recall and precision of refusals, the share of answerable questions answered, and answer F1 of those.
-
-        Raises UsageError where all questions are of one kind.
-        """
-        if len({case.answerable for case in cases}) < 2:
-            kind = "answerable" if cases[0].answerable else "unanswerable"
-            raise UsageError(
-                f"All questions are {kind}.",
-                'Say "answerable": false in the rows, or name a file of questions without an answer: --unanswerable.',
-            )
+        """Return recall and precision of refusals, the share of answerable questions answered, and F1 of those."""
         values: dict[str, Values] = {}
         for case, one in answered(cases, predictions):
             refused = one.refused or not one.answer.strip() or declines(one.answer)

@@ -25,9 +25,9 @@ from pdfqa_core.exports.run_charts import charts_figure
 from pdfqa_core.exports.table import table_latex, table_text
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.comparison import Comparison, compare
-from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, ItemGroup, grouped
 from pdfqa_core.metrics.llm_judge import PROMPTS
+from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.models.metrics import remembering
 from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.services import Services
@@ -43,7 +43,6 @@ def add_inputs(command: argparse.ArgumentParser, *, data: str = "predictions", g
         command.add_argument("--gold", type=Path, metavar="FILE", help=gold)
 
 
-def add_outputs(command: argparse.ArgumentParser) -> None:
 def add_profile(command: argparse._ActionsContainer) -> None:
     """Add the option for computing as in the sources."""
     command.add_argument("--profile", choices=("seed",), default="", help="set and compute all as the sources do")
@@ -93,6 +92,7 @@ def groups_of(evaluation: Evaluation, baseline: str) -> dict[str, tuple[ItemGrou
     return {by: parts for by, parts in found.items() if 1 < len(parts) <= MOST_GROUPS}
 
 
+def add_outputs(command: argparse.ArgumentParser) -> None:
     """Add the options for statistics and result files."""
     group = command.add_argument_group("results")
     group.add_argument("--html", type=Path, metavar="FILE", help="write a report that needs no other file")

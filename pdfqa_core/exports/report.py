@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
+from pdfqa_core.exports.deviations import deviations_of
 from pdfqa_core.exports.figure import MOST_SYSTEMS, legend_names, panels
 from pdfqa_core.exports.html import html_page
 from pdfqa_core.exports.insights import guide, insights, successes
@@ -29,6 +30,7 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
     names = list(comparison.cells)
     labels = legend_names(names)
     full = [(label, name) for label, name in zip(labels, names, strict=True) if label != name]
+    found = deviations_of(evaluation.notes, comparison.measures)
     texts = _texts(evaluation)
     in_items = [name for name in comparison.measures if name in evaluation.systems[0].items[0].metrics]
     return html_page(
@@ -38,9 +40,13 @@ def report_html(evaluation: Evaluation, comparison: Comparison) -> bytes:
         when=f"{evaluation.made_at:%Y-%m-%d %H:%M} {evaluation.made_at.tzname() or ''}".strip(),
         systems=labels,
         baseline=labels[names.index(comparison.baseline)] if comparison.baseline else "",
-        notes=evaluation.notes,
+        deviations=found,
+        notes=found.notes,
         rows=[
-            {"title": measure_of(m).pretty_name, "cells": [_shown(comparison, name, m) for name in names]}
+            {
+                "title": measure_of(m).pretty_name, "mark": found.marks.get(m, ""),
+                "cells": [_shown(comparison, name, m) for name in names],
+            }
             for m in comparison.measures
         ],
         explanation=explanation(comparison) if comparison.baseline else "[ ]: 95 % bootstrap interval over items.",

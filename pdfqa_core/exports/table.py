@@ -1,13 +1,11 @@
-"""The table that compares systems: as lines for a terminal, as LaTeX for a paper; what measures are called in it."""
+"""The table that compares systems, as lines for a terminal; what measures are called in tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
-from pdfqa_core.exports.frames import latex_escape, latex_table
 from pdfqa_core.metrics.base import Description
 from pdfqa_core.metrics.catalogue import measure_named
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
@@ -15,6 +13,12 @@ from pdfqa_core.metrics.repeats import Spread
 from pdfqa_core.metrics.statistics import Summary
 
 _LISTED = 8  # items of a list of wins or losses
+_SHORT = {
+    "Insufficient context detection": "Insuff.", "HotpotQA answer": "HQA", "Supporting facts": "SF",
+    "ROUGE-Lsum F": "R-Lsum", "ROUGE-L F": "R-L", "Disambig-F1": "D-F1", "BERTScore": "BS", "Gold answer": "Gold",
+    "Answer ": "", "Citation": "Cit.", "Entailment": "Ent.", "Claim": "Cl.", "Faithfulness": "Faith.",
+    "Refusal": "Ref.", "refusals": "ref.", "precision": "P", "recall": "R", "accuracy": "acc.",
+}  # fmt: skip
 
 
 def measure_of(name: str) -> Description:
@@ -24,6 +28,14 @@ def measure_of(name: str) -> Description:
     except UsageError:
         return Description(name, name)
     return found if found.name == name else replace(found, name=name, pretty_name=name)  # HR@5 is HR@k
+
+
+def short_name(name: str) -> str:
+    """Return what a measure is called in the head of a narrow column: "F1", "Cit. P", "R-L"."""
+    short = measure_of(name).pretty_name
+    for words, letters in _SHORT.items():
+        short = short.replace(words, letters)
+    return short
 
 
 def is_share(name: str) -> bool:
@@ -131,48 +143,6 @@ def _published(evaluation: Evaluation) -> list[str]:
     return lines
 
 
-# ------------------------------------------------------------------ LaTeX
-
-
-def table_latex(evaluation: Evaluation, comparison: Comparison) -> bytes:
-    """Return a booktabs table with intervals, the best value of each measure bold.
-
-    Systems or measures make the columns, whichever are fewer.
-    """
-    import pandas as pd
-
-    names = list(comparison.cells)
-    if len(names) == 1:
-        head = ["Measure", "Mean", r"95\,\% interval", "$n$", "unscored"]
-        body = [_latex_single(name, comparison.cells[names[0]][name].summary) for name in comparison.measures]
-        columns = "lrcrr"
-    elif len(names) <= len(comparison.measures):
-        head = ["Measure", *map(latex_escape, names)]
-        body = [
-            [latex_escape(measure_of(m).pretty_name), *(_latex_cell(comparison, s, m) for s in names)]
-            for m in comparison.measures
-        ]
-        columns = "l" + "c" * len(names)
-    else:
-        head = ["System", *(latex_escape(measure_of(m).pretty_name) for m in comparison.measures)]
-        body = [[latex_escape(s), *(_latex_cell(comparison, s, m) for m in comparison.measures)] for s in names]
-        columns = "l" + "c" * len(comparison.measures)
-    return latex_table(
-        pd.DataFrame(body, columns=head), caption=_caption(evaluation, comparison), columns=columns,
-        label=f"tab:{_label(evaluation.protocol)}",
-    )  # fmt: skip
-
-
-def _label(protocol: str) -> str:
-    return "".join(character if character.isalnum() else "-" for character in protocol) or "results"
-
-
-def _latex_single(name: str, summary: Summary) -> list[str]:
-    mean = "--" if summary.mean is None else f"{summary.mean:.3f}"
-    bounds = "--" if summary.low is None else f"[{summary.low:.3f}, {summary.high:.3f}]"
-    return [latex_escape(measure_of(name).pretty_name), mean, bounds, str(summary.n), str(summary.unscored)]
-
-
 def best(comparison: Comparison, measure: str) -> float | None:
     """Return the best mean of a measure among the systems, rounded to three digits; None where none is better."""
     means = [cells[measure].summary.mean for cells in comparison.cells.values()]
@@ -181,38 +151,3 @@ def best(comparison: Comparison, measure: str) -> float | None:
     if not scored or judged is None:
         return None
     return max(scored) if judged else min(scored)
-
-
-def _latex_cell(comparison: Comparison, system: str, measure: str) -> str:
-    cell = comparison.cells[system][measure]
-    if cell.summary.mean is None:
-        return "--"
-    text = f"{cell.summary.mean:.3f}"
-    if round(cell.summary.mean, 3) == best(comparison, measure):
-        text = rf"\textbf{{{text}}}"
-    if cell.significant:
-        text += "$^{*}$"
-    if cell.summary.low is not None:
-        text += rf" {{\scriptsize [{cell.summary.low:.3f}, {cell.summary.high:.3f}]}}"
-    return text
-
-
-def _caption(evaluation: Evaluation, comparison: Comparison) -> str:
-    counts = {(c.summary.n, c.summary.unscored) for cells in comparison.cells.values() for c in cells.values()}
-    items = len(evaluation.systems[0].items)
-    text = f"{evaluation.protocol} on {evaluation.dataset}: means with 95 % bootstrap intervals, {items} items"
-    if any(unscored for _, unscored in counts):
-        text += f" ({_unscored(comparison)})"
-    if comparison.baseline:
-        text += f"; best in bold; *: differs from {comparison.baseline} (paired permutation test, Holm, p < 0.05)"
-    return latex_escape(text + ".")
-
-
-def _unscored(comparison: Comparison) -> str:
-    parts = []
-    for measure in comparison.measures:
-        counts: Sequence[int] = [cells[measure].summary.unscored for cells in comparison.cells.values()]
-        if any(counts):
-            shown = str(counts[0]) if len(set(counts)) == 1 else "/".join(map(str, counts))
-            parts.append(f"{measure_of(measure).pretty_name} unscored {shown}")
-    return ", ".join(parts)

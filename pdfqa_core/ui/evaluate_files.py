@@ -9,9 +9,9 @@ from dataclasses import replace
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.figure import figure
 from pdfqa_core.exports.frames import items_frame, write_frame
+from pdfqa_core.exports.latex import table_latex
 from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import write_results
-from pdfqa_core.exports.table import table_latex
 from pdfqa_core.exports.trec import trec_files
 from pdfqa_core.services import Services
 from pdfqa_core.ui import downloads

@@ -11,12 +11,12 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Run
 from pdfqa_core.exports.figure import figure
 from pdfqa_core.exports.frames import items_frame, write_frame
+from pdfqa_core.exports.latex import table_latex
 from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import results_object
 from pdfqa_core.exports.run_charts import charts_figure, drawable
 from pdfqa_core.exports.runs import with_answers
-from pdfqa_core.exports.table import table_latex
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.services import Services
 from pdfqa_core.services.run_export import answer_files

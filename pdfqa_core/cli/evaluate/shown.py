@@ -19,10 +19,11 @@ from pdfqa_core.exports import frames
 from pdfqa_core.exports.drawing import FORMATS
 from pdfqa_core.exports.figure import figure
 from pdfqa_core.exports.frames import comparison_frame, format_of, items_frame, write_frame
+from pdfqa_core.exports.latex import table_latex
 from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import read_results, results_object, write_results
 from pdfqa_core.exports.run_charts import charts_figure
-from pdfqa_core.exports.table import table_latex, table_text
+from pdfqa_core.exports.table import table_text
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, ItemGroup, grouped

@@ -1,0 +1,83 @@
+"""The table as LaTeX: short heads with what they stand for, deviations from the sources as notes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pdfqa_core.evaluation_types import Evaluation, ScoredItem, ScoredSystem
+from pdfqa_core.exports.deviations import deviations_of
+from pdfqa_core.exports.latex import table_latex
+from pdfqa_core.exports.report import report_html
+from pdfqa_core.exports.table import short_name
+from pdfqa_core.metrics.catalogue import all_measures
+from pdfqa_core.metrics.comparison import compare
+from pdfqa_core.protocols.runs.profile import DEFAULT, HEADINGS, deviations
+
+MEASURES = ("answer_f1", "rouge_l_sum", "citation_precision", "MRR")
+NOTES = ("2 answers failed.", *deviations(MEASURES, DEFAULT), f"{HEADINGS} (--profile seed)")
+
+
+def evaluation(*names: str) -> Evaluation:
+    items = tuple(ScoredItem(f"q{n}", dict.fromkeys(MEASURES, n / 10)) for n in range(6))
+    systems = tuple(ScoredSystem(name, items) for name in names)
+    return Evaluation("answers", "gold.json", MEASURES, systems, notes=NOTES)
+
+
+def latex(*names: str) -> str:
+    found = evaluation(*names)
+    return table_latex(found, compare(found)).decode()
+
+
+def test_deviations_are_told_from_other_notes_and_belong_to_their_measures():
+    found = deviations_of(NOTES, MEASURES)
+    assert found.marks == {"rouge_l_sum": "a", "MRR": "b"}
+    assert [text.partition(":")[0] for _, text in found.lettered] == ["ROUGE-Lsum and DR", "MRR"]
+    assert (found.others, found.notes, found.any) == ((HEADINGS,), ("2 answers failed.",), True)
+    assert not deviations_of(("A note.",), MEASURES).any
+    marks = deviations_of(deviations(("bertscore_f1",), DEFAULT), ("bertscore_f1", "bleu_1")).marks
+    assert marks == {"bertscore_f1": "a"}
+
+
+def test_long_names_of_systems_head_columns_as_numbers():
+    text = latex("bm25 · windows 120/60", "hybrid · windows 120/60")
+    assert "Measure & S1 & S2 " in text
+    assert "S1: bm25 · windows 120/60; S2: hybrid · windows 120/60." in text
+    assert "ROUGE-Lsum F$^{a}$ &" in text
+    assert "Measure & bm25 & dense " in latex("bm25", "dense")
+
+
+def test_many_systems_stand_below_short_heads():
+    text = latex(*(f"system {n}" for n in range(12)))
+    assert r"System & F1 & R-Lsum$^{a}$ & Cit. P & MRR$^{b}$ \\" in text
+    assert "F1: Answer F1; R-Lsum: ROUGE-Lsum F; Cit. P: Citation precision." in text
+    assert all(f"system {n} &" in text for n in range(12))
+
+
+@pytest.mark.parametrize("names", [("one",), ("one", "two"), tuple("abcdefg")])
+def test_deviations_stand_below_the_table_and_inside_it(names):
+    text = latex(*names)
+    notes = text[text.index(r"\end{tabular}") : text.index(r"\end{table}")]
+    assert "$^{a}$ ROUGE-Lsum and DR: sentences are matched one by one" in notes
+    assert "Other than in the sources: Passages are indexed with title and heading" in notes
+    assert "failed" not in notes
+    assert "--profile" not in notes
+    assert text.count("{") == text.count("}")
+
+
+def test_the_report_marks_what_deviates_too():
+    found = evaluation("one", "two")
+    page = report_html(found, compare(found)).decode()
+    assert "ROUGE-Lsum F<sup>a</sup>" in page
+    assert re.search(r"<sup>b</sup> MRR: what is not among", page)
+    assert '<p class="note">2 answers failed.</p>' in page
+    assert '<p class="note">MRR' not in page
+
+
+def test_short_names_differ():
+    short = [short_name(measure.name) for measure in all_measures()]
+    assert len(set(short)) == len(short)
+    assert [short_name(name) for name in ("answer_em", "citation_recall", "insufficient_context_detection", "HR@5")] == [
+        "EM", "Cit. R", "Insuff.", "HR@5",
+    ]  # fmt: skip

@@ -24,7 +24,7 @@ from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.metrics.replies import CachedLLM
-from pdfqa_core.models import Models
+from pdfqa_core.models import Models, State
 from pdfqa_core.models.language import engine_settings
 from pdfqa_core.models.metrics import identity, token_embedder
 from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, drawn, run_protocols
@@ -145,13 +145,23 @@ class RunService:
         """Stop a run; what is done stays."""
         self._tasks.stop(task_of(run_id))
 
-    def seconds_per_answer(self, owner: str) -> float | None:
-        """Return the mean seconds of an answer in the owner's newest run that measured any; None without one."""
+    def seconds_per_answer(self, owner: str, *, asking: bool) -> float | None:
+        """Return the mean seconds of an answer in the owner's newest run that measured any; None without one.
+
+        `asking`: of the systems that ask a language model, else of the others.
+        """
         for one in self._store.list(owner)[:5]:
-            seconds = [p.seconds for p in self._store.predictions(owner, one.id).values() if p.seconds is not None]
+            systems = self._store.get(owner, one.id).plan.systems
+            names = {system.name for system in systems if bool(system.model) == asking}
+            made = self._store.predictions(owner, one.id)
+            seconds = [p.seconds for (name, _), p in made.items() if name in names and p.seconds is not None]
             if seconds:
                 return sum(seconds) / len(seconds)
         return None
+
+    def suited(self, owner: str, protocol: str, file: CaseFile) -> str:
+        """Return what a system may read for an answer where nobody said: what suits the protocol and this file."""
+        return self._evidence(owner, run_protocols.get(protocol), file)
 
     def cases(self, owner: str, plan: RunPlan) -> CaseFile:
         """Return the questions of a run with their gold. Raises UsageError that names file and row."""
@@ -306,7 +316,8 @@ class RunService:
         for system in run.plan.systems:
             by_model.setdefault(encode(engine_settings(load_settings(system).llm)), []).append(system)
         corpora: dict[str, SearchIndex] = {}
-        pace = Pace(run.total - len(known), self.seconds_per_answer(owner))
+        asking = any(system.model for system in run.plan.systems)
+        pace = Pace(run.total - len(known), self.seconds_per_answer(owner, asking=asking))
         before = self._models.language.settings
         try:
             for systems in by_model.values():
@@ -376,18 +387,27 @@ class RunService:
         """Put the model of a system into use, and wait until it is there. Raises ModelError, StoppedError."""
         language = self._models.language
         wanted = language.named(wanted)
+        if language.status.state is State.SWITCHING:  # a run that was paused put the one before it back
+            yield from self._loaded(stop)
         if engine_settings(language.settings) == engine_settings(wanted):
             return
         language.use(wanted)
-        until = time.monotonic() + MODEL_SECONDS
-        while language.status.state.loading and time.monotonic() < until:
-            if stop.is_set():
-                language.stop_loading()
-                raise StoppedError
-            yield Progress(language.status.words)
-            time.sleep(0.2)
+        try:
+            yield from self._loaded(stop)
+        except StoppedError:
+            language.stop_loading()
+            raise
         if engine_settings(language.settings) != engine_settings(wanted):
             raise ModelError(f"{wanted.model} is not in use.", language.note or language.status.detail)
+
+    def _loaded(self, stop: StopSignal) -> Generator[Progress, None, None]:
+        """Wait until no model is being loaded. Raises StoppedError."""
+        until = time.monotonic() + MODEL_SECONDS
+        while self._models.language.status.state.loading and time.monotonic() < until:
+            if stop.is_set():
+                raise StoppedError
+            yield Progress(self._models.language.status.words)
+            time.sleep(0.2)
 
     def close(self) -> None:
         """Close the file of replies."""

@@ -384,7 +384,8 @@ def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
     assert services.running.of(LOCAL_OWNER) == ("", None)
     assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
     assert services.running.said(run.id) == ""
-    assert services.runs.seconds_per_answer(LOCAL_OWNER) > 0
+    assert services.runs.seconds_per_answer(LOCAL_OWNER, asking=False) > 0
+    assert services.runs.seconds_per_answer(LOCAL_OWNER, asking=True) is None
     other = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD, "other.json")))
     services.runs._store.remove(LOCAL_OWNER, other.id)
     services.running.start(LOCAL_OWNER, other.id)

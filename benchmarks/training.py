@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 from northwind import arguments
 
@@ -44,7 +45,7 @@ def options(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--models", nargs="+", choices=KINDS, default=KINDS, help="kinds of model to train")
     parser.add_argument("--steps", type=int, default=usual.steps, help="of each round")
     parser.add_argument("--learning-rate", type=float, default=usual.learning_rate)
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default=usual.precision)
+    parser.add_argument("--precision", choices=get_args(Precision), default=usual.precision)
     return parser
 
 

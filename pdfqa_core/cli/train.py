@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.interrupt import stopping
@@ -21,7 +21,7 @@ from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.training import Prepared, TrainingPlan, compared_on
 from pdfqa_core.settings import Settings
-from pdfqa_core.training import KINDS, RoundRecord, Scored, Step, TrainingSettings, said
+from pdfqa_core.training import KINDS, Precision, RoundRecord, Scored, Step, TrainingSettings, said
 from pdfqa_core.types import Progress
 
 Row = tuple[Summary, Summary, Summary]
@@ -59,8 +59,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
             help=f"{text} (default: {getattr(usual, name):g})",
         )  # fmt: skip
     command.add_argument(
-        "--precision", choices=("fp32", "bf16"), default=usual.precision,
-        help=f"bf16 computes with 16 bits, where the processor has them (default: {usual.precision})",
+        "--precision", choices=get_args(Precision), default=usual.precision,
+        help="bf16 computes with 16 bits and is slow where the processor has none; auto takes it where it has "
+        f"(default: {usual.precision})",
     )  # fmt: skip
     command.add_argument(
         "--among", type=int, default=plan.k, metavar="N",

@@ -51,6 +51,7 @@ from pdfqa_core.training import (
     estimate,
     evaluation_section,
     mine,
+    precision_on,
     question_hash,
     split_by_documents,
     train_in_rounds,
@@ -164,6 +165,9 @@ class TrainingService:
             check_leakage(self._trained_on(name, base, data), asked, generated_names(self._questions, owner))
         yield Progress("loading the model to train")
         trainee = TRAINEES[plan.kind].load(self._place(plan.kind, base), plan.device or None)
+        precision, note = precision_on(trainee.device, plan.settings.precision)
+        plan = replace(plan, settings=replace(plan.settings, precision=precision))
+        notes = (*notes, note) if note else notes
         run = hashlib.sha256(encode([data.hash, plan.settings, plan.kind, base, plan.k]).encode()).hexdigest()[:16]
         checkpoint = Checkpoint(self._folder / name)
         yield self._prepared(name, plan, data, notes, trainee)

@@ -19,6 +19,7 @@ from pdfqa_core.training.leakage import TrainedOn, check_leakage, leaked, questi
 from pdfqa_core.training.loop import Step, TrainingEvent
 from pdfqa_core.training.loss import in_batch_loss, inner_products, margin_loss, maxsim
 from pdfqa_core.training.negatives import MARGIN, Split, Teacher, distractors, mine, split_by_documents
+from pdfqa_core.training.precision import has_bf16, precision_on
 from pdfqa_core.training.ranks import Compared, RankedPairs, compared
 from pdfqa_core.training.record import RECORD, TrainingRecord, read_record
 from pdfqa_core.training.rounds import TrainingData, train_in_rounds
@@ -31,6 +32,7 @@ __all__ = [
     "Checkpoint", "Compared", "Estimate", "Example", "LateInteraction", "Pair", "Precision", "RankedPairs",
     "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee", "TrainingData",
     "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared", "disk_bytes",
-    "distractors", "estimate", "evaluation_section", "in_batch_loss", "inner_products", "leaked", "margin_loss",
-    "maxsim", "mine", "question_hash", "read_record", "said", "split_by_documents", "train_in_rounds",
+    "distractors", "estimate", "evaluation_section", "has_bf16", "in_batch_loss", "inner_products", "leaked",
+    "margin_loss", "maxsim", "mine", "precision_on", "question_hash", "read_record", "said", "split_by_documents",
+    "train_in_rounds",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from pdfqa_core.types import Passage
 BI_ENCODER, LATE_INTERACTION = "bi-encoder", "late-interaction"
 KINDS = (BI_ENCODER, LATE_INTERACTION)
 ROUNDS = 2  # "steps two and three are repeated once", seed 001
-Precision: TypeAlias = Literal["fp32", "bf16"]
+Precision: TypeAlias = Literal["auto", "fp32", "bf16"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,9 @@ class TrainingSettings:
     the passages of the other questions are its in-batch negatives. `learning_rate` is the highest one: it rises over
     the first `warm_up` (share of the steps) and falls to 0 at the end. `scale` multiplies scores before the softmax
     (0: the model's own). `distil` is the weight of the teacher's margins beside the loss (0: none). `chunk` texts are
-    computed at once, whatever the batch. Every `evaluate_every` steps HR@k on held-out documents is taken; after
-    `patience` times without a better one the round ends (0: never).
+    computed at once, whatever the batch. `precision` "auto" is bf16 where the device has it, else fp32. Every
+    `evaluate_every` steps HR@k on held-out documents is taken; after `patience` times without a better one the round
+    ends (0: never).
     """
 
     steps: int = 200
@@ -63,7 +64,7 @@ class TrainingSettings:
     scale: float = 0.0
     distil: float = 0.0
     chunk: int = 16
-    precision: Precision = "fp32"
+    precision: Precision = "auto"
     evaluate_every: int = 25
     patience: int = 4
     k: int = 5

@@ -16,6 +16,7 @@ from pdfqa_core.streaming import is_set
 from pdfqa_core.training.base import TrainingSettings
 from pdfqa_core.training.batches import Batch
 from pdfqa_core.training.loss import in_batch_loss, margin_loss
+from pdfqa_core.training.precision import precision_on
 from pdfqa_core.training.trainee import Embedded, Trainee, chunks, joined, same_chance
 from pdfqa_core.types import Passage
 
@@ -94,9 +95,10 @@ def _loss(
 
 
 def _precision(trainee: Trainee, settings: TrainingSettings) -> AbstractContextManager[object]:
-    """Return what the forward pass runs in: numbers of 16 bits (bfloat16) where these were asked for."""
+    """Return what the forward pass runs in: numbers of 16 bits (bfloat16) where these are to be used."""
     import torch
 
-    if settings.precision == "fp32":
+    precision, _ = precision_on(trainee.device, settings.precision)
+    if precision == "fp32":
         return nullcontext()
     return torch.autocast(trainee.device.type, dtype=torch.bfloat16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import gradio as gr
 
@@ -13,7 +13,7 @@ from pdfqa_core.services import SyntheticQuestion
 from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES
 from pdfqa_core.services.training import TrainingPlan
 from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT
-from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, TrainingSettings
+from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, Precision, TrainingSettings
 from pdfqa_core.ui.components import live_html, render, switch
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS
 
@@ -176,8 +176,8 @@ def _train() -> dict[str, Any]:
             elem_id="train-teacher",
         )  # fmt: skip
         precision = gr.Radio(
-            ["fp32", "bf16"], value=usual.precision, label="Precision",
-            info="bf16: 16 bits, where the processor has them",
+            list(get_args(Precision)), value=usual.precision, label="Precision",
+            info="bf16: 16 bits, quicker where the processor has them; auto finds out",
             elem_id="train-precision",
         )  # fmt: skip
         names, numbers = list(NUMBERS), []

@@ -15,12 +15,13 @@ from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.training import Prepared, TrainingPlan
 from pdfqa_core.storage import Outcome
 from pdfqa_core.synthesis import RULES
-from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, RoundRecord, Scored, Step, TrainingSettings
+from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, RoundRecord, Scored, Step, TrainingSettings, has_bf16
 from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transformer
 from tests.services.helpers import BM25
 from tests.serving_fakes import QUESTIONS
 
 pytest.importorskip("sentence_transformers")
+device = pytest.importorskip("torch").device
 SHORT = TrainingSettings(steps=3, batch=4, learning_rate=1e-3, evaluate_every=3, patience=0)
 SPLIT = BM25.changed("chunking", size=60, step=30)
 
@@ -79,6 +80,7 @@ def test_a_model_comes_of_it_that_retrieves(services, plan, files, folder, kind)
     assert services.training.list() == (model,)
     record = model.record
     assert (record.examples, record.held_out) == (prepared.questions, prepared.held_out)
+    assert record.settings.precision == ("bf16" if has_bf16(device("cpu")) else "fp32")
     assert [one.loss for one in record.rounds] == [record.losses[2][2], record.losses[5][2]]
     assert set(record.compared) == {"HR@5", "MRR"}
     assert record.compared["HR@5"].before.n == record.held_out

@@ -18,6 +18,7 @@ class GoldItem:
     """A question with its accepted answers and where they stand, independent of any chunking.
 
     `conversation` is the id of the question that this one, directly or not, follows up; its own where it is the first.
+    `gold_texts` are the texts that answer it, where its data set brings them along.
     """
 
     question: Question
@@ -27,6 +28,7 @@ class GoldItem:
     history: tuple[tuple[str, str], ...] = ()
     answerable: bool = True
     conversation: str = ""
+    gold_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,9 +225,12 @@ class Hit:
 # ------------------------------------------------------------------ questions and answers
 
 
+GENERATED = "generated"  # the origin of questions that a program made of passages
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and where it comes from ("user", "sample", "generated", a file name)."""
+    """A question and where it comes from ("user", "sample", GENERATED, a file name)."""
 
     id: str
     text: str

@@ -47,7 +47,10 @@ def write_beir(questions: Sequence[SyntheticQuestion], passages: Sequence[Passag
         lines += [f"{one.id}\t{passage_id}\t1" for passage_id in dict.fromkeys(relevant)]
     return {
         "corpus.jsonl": _lines({"_id": one.id, "title": one.heading, "text": one.text} for one in corpus.values()),
-        "queries.jsonl": _lines({"_id": one.id, "text": one.text} for one in questions),
+        "queries.jsonl": _lines(
+            {"_id": one.id, "text": one.text, "metadata": {"made_by": one.kind, "model": one.model}}
+            for one in questions
+        ),
         "qrels/test.tsv": ("\n".join(lines) + "\n").encode(),
     }
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import GoldItem, RankedPlace, Ranking, ScoredItem, ScoredSystem
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.ranking import RankingMeasure
 from pdfqa_core.protocols.gold import GoldFile, GoldPlace, GoldQuestion
-from pdfqa_core.types import Document, Hit, Page, Passage, Progress, Question, Span
+from pdfqa_core.types import GENERATED, Document, Hit, Page, Passage, Progress, Question, Span
 
 DEPTH = 100
 MEASURES = ("HR@1", "HR@3", "HR@5", "HR@10", "MRR", "R@5", "R@10", "nDCG@10")
@@ -46,10 +46,7 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
     gold: it stays unscored. Raises UsageError if no question has any gold here.
     """
     if file.corpus:
-        asked = {question.id: question for question in file.questions}
-        return ResolvedGold(
-            tuple(_item(q, (), tuple((p.document, 1) for p in q.places), asked) for q in asked.values())
-        )
+        return ResolvedGold(tuple(_of_corpus(file)))
     by_name: dict[str, str] = {}
     for document in documents:
         for name in (document.id, document.filename, document.title):
@@ -93,6 +90,16 @@ def resolve(file: GoldFile, documents: Sequence[Document], page: Callable[[str, 
     return ResolvedGold(tuple(items), tuple(notes))
 
 
+def _of_corpus(file: GoldFile) -> Iterator[GoldItem]:
+    """Yield the questions of a file that brings the texts which answer them."""
+    texts = {one.document_id: one.text for one in file.corpus}
+    asked = {question.id: question for question in file.questions}
+    for question in asked.values():
+        names = [place.document for place in question.places]
+        item = _item(question, (), tuple((name, 1) for name in names), asked)
+        yield replace(item, gold_texts=tuple(texts[name] for name in names if name in texts))
+
+
 def _key(name: str) -> str:
     plain = name.strip().casefold().removesuffix(".pdf")
     return " ".join(plain.replace("_", " ").replace("-", " ").split())
@@ -124,8 +131,9 @@ def _item(
         earlier, first = known[before], before
         history.insert(0, (earlier.question, earlier.references[0] if earlier.references else ""))
         before = earlier.follow_up_of
+    origin = GENERATED if question.generated else "file"
     return GoldItem(
-        Question(question.id, question.question, "file"), question.references, spans, pages, tuple(history),
+        Question(question.id, question.question, origin), question.references, spans, pages, tuple(history),
         question.answerable, first,
     )  # fmt: skip
 

@@ -170,7 +170,8 @@ class Services:
         def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
             return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)
 
-        runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, tasks, workers)
+        leakage = LeakageCheck(models.files, store.synthetic_questions)
+        runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, leakage, tasks, workers)
 
         synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
         training = TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks)
@@ -230,7 +231,7 @@ class Services:
                 indexes,
                 answers,
                 models.encoders,
-                LeakageCheck(models.files, store.synthetic_questions),
+                leakage,
                 tasks,
             ),
             runs=runs,

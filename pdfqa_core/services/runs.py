@@ -36,6 +36,7 @@ from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.cluster_runs import ClusterAsking
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.run_asking import Outcomes, Pace, ask_here
 from pdfqa_core.services.run_files import RunFiles, model_hash
 from pdfqa_core.services.run_scoring import scored, tools_of
@@ -82,7 +83,7 @@ class RunService:
 
     def __init__(
         self, workspace: Path, store: Runs, documents: DocumentService, indexes: IndexService,
-        answers: Callable[[Callable[[LLM], LLM]], AnswerService], models: Models, tasks: Tasks,
+        answers: Callable[[Callable[[LLM], LLM]], AnswerService], models: Models, leakage: LeakageCheck, tasks: Tasks,
         workers: Workers, embedder: Callable[[], TokenEmbedder] = token_embedder,
     ) -> None:  # fmt: skip
         self._workspace = workspace
@@ -92,6 +93,7 @@ class RunService:
         self._indexes = indexes
         self._answers = answers(self._remembering)
         self._models = models
+        self._leakage = leakage
         self._tasks = tasks
         self._workers = workers
         self._embedder = embedder
@@ -201,6 +203,7 @@ class RunService:
             return self._store.get(owner, known)
         file = self.cases(owner, plan)
         run_protocols.get(plan.protocol).check(file, plan.options)
+        self._check_leakage(owner, plan.systems, file)
         now = datetime.now(UTC)
         name = request.name or f"{run_protocols.get(plan.protocol).title}: {plan.dataset}"
         run = Run(
@@ -279,6 +282,12 @@ class RunService:
         if not file.corpus and any(system.evidence == SEARCH for system in systems):
             self._documents.require_documents(owner)
 
+    def _check_leakage(self, owner: str, systems: Sequence[RunSystem], file: CaseFile) -> None:
+        """Raise UsageError where a system that searches uses a model trained on what the questions are made of."""
+        for system in systems:
+            if system.evidence == SEARCH:
+                self._leakage.check_run(owner, load_settings(system), file)
+
     # ------------------------------------------------------------ running
 
     def go(self, owner: str, run_id: str, *, retry: bool = False) -> Iterator[Progress | Evaluation]:
@@ -324,6 +333,7 @@ class RunService:
                 wanted = [one for one in systems if any((one.name, case.id) not in known for case in file.cases)]
                 if not wanted:
                     continue
+                self._check_leakage(owner, wanted, file)  # a model may have been trained since the run began
                 if any(system.model for system in wanted):
                     yield from self._use(load_settings(wanted[0]).llm, stop)
                 for system in wanted:

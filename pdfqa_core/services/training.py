@@ -23,7 +23,7 @@ from pdfqa_core.models.encoder_files import encoder_entry, is_encoder
 from pdfqa_core.models.trained import add_to_card, keep_trained
 from pdfqa_core.retrieval import SearchIndex, index_text
 from pdfqa_core.services.indexes import IndexService
-from pdfqa_core.services.leakage import generated_names
+from pdfqa_core.services.leakage import generated_questions
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.training_plan import Prepared, TrainingPlan, Unfinished, keep_plan, unfinished
 from pdfqa_core.services.versions import MODELS, versions
@@ -50,11 +50,13 @@ from pdfqa_core.training import (
     distractors,
     estimate,
     evaluation_section,
+    joined,
+    made_of,
     mine,
     precision_on,
-    question_hash,
     split_by_documents,
     train_in_rounds,
+    words_hash,
 )
 from pdfqa_core.training.card import Row
 from pdfqa_core.types import Passage, Progress
@@ -162,7 +164,7 @@ class TrainingService:
         data, notes = yield from self._data(owner, plan, settings, stop)
         data.check()
         if asked:
-            check_leakage(self._trained_on(name, base, data), asked, generated_names(self._questions, owner))
+            check_leakage(self._trained_on(owner, name, base, data), asked, generated_questions(self._questions, owner))
         yield Progress("loading the model to train")
         trainee = TRAINEES[plan.kind].load(self._place(plan.kind, base), plan.device or None)
         precision, note = precision_on(trainee.device, plan.settings.precision)
@@ -181,7 +183,7 @@ class TrainingService:
             if not isinstance(event, State):
                 yield event
                 continue
-            record = self._record(name, base, plan, settings, data, event, notes)
+            record = self._record(owner, name, base, plan, settings, data, event, notes)
             kept = keep_trained(self._encoders, record, trainee.save)
             self._models.encoders.forget(name)  # another model may have had its name
             self._forget(checkpoint.folder)
@@ -289,8 +291,8 @@ class TrainingService:
         return Prepared(name, len(data.examples), len(data.held_out), passages, negatives, found, notes)
 
     def _record(
-        self, name: str, base: str, plan: TrainingPlan, settings: Settings, data: TrainingData, state: State,
-        notes: tuple[str, ...],
+        self, owner: str, name: str, base: str, plan: TrainingPlan, settings: Settings, data: TrainingData,
+        state: State, notes: tuple[str, ...],
     ) -> TrainingRecord:  # fmt: skip
         pairs = [one.pair for one in data.examples]
         return TrainingRecord(
@@ -300,18 +302,21 @@ class TrainingService:
             scores=state.scores, losses=state.losses,
             compared=compared(state.before, state.after, plan.settings.k, plan.settings.seed),
             seconds=state.seconds, made_at=datetime.now(UTC), versions=versions(MODELS),
-            trained_on=self._trained_on(name, base, data), notes=notes,
+            trained_on=self._trained_on(owner, name, base, data), notes=notes,
         )  # fmt: skip
 
-    def _trained_on(self, name: str, base: str, data: TrainingData) -> TrainedOn:
+    def _trained_on(self, owner: str, name: str, base: str, data: TrainingData) -> TrainedOn:
         """Return what the model is trained on, with what the one that it starts from was."""
         pairs = [one.pair for one in data.examples]
+        spans = tuple(dict.fromkeys(span for pair in pairs for span in pair.positive.spans))
+        own = TrainedOn(
+            name, spans, tuple(words_hash(pair.question) for pair in pairs),
+            tuple(words_hash(pair.positive.text) for pair in pairs),
+        )  # fmt: skip
+        made = generated_questions(self._questions, owner)
+        own = replace(own, generated=made_of(own, made))
         before = [one.record.trained_on for one in self.list() if base and base in (one.name, one.path)]
-        spans = [span for one in before for span in one.spans]
-        spans += [span for pair in pairs for span in pair.positive.spans]
-        questions = [name for one in before for name in one.questions]
-        questions += [question_hash(pair.question) for pair in pairs]
-        return TrainedOn(name, tuple(dict.fromkeys(spans)), tuple(dict.fromkeys(questions)))
+        return joined(name, [*before, own])
 
     def _licence(self, base: str) -> str:
         """Return the licence of the model that training starts from, as far as it says."""

@@ -15,7 +15,7 @@ from pdfqa_core.training.card import CARD, card, evaluation_section, said
 from pdfqa_core.training.checkpoint import Checkpoint, RoundRecord, Scored, State
 from pdfqa_core.training.estimate import Estimate, disk_bytes, estimate
 from pdfqa_core.training.late_interaction import LateInteraction
-from pdfqa_core.training.leakage import TrainedOn, check_leakage, leaked, question_hash
+from pdfqa_core.training.leakage import Generated, TrainedOn, check_leakage, joined, leaked, made_of, words_hash
 from pdfqa_core.training.loop import Step, TrainingEvent
 from pdfqa_core.training.loss import in_batch_loss, inner_products, margin_loss, maxsim
 from pdfqa_core.training.negatives import MARGIN, Split, Teacher, distractors, mine, split_by_documents
@@ -29,10 +29,10 @@ TRAINEES: dict[str, type[Trainee]] = {one.kind: one for one in (BiEncoder, LateI
 
 __all__ = [
     "BI_ENCODER", "CARD", "KINDS", "LATE_INTERACTION", "MARGIN", "RECORD", "ROUNDS", "TRAINEES", "BiEncoder",
-    "Checkpoint", "Compared", "Estimate", "Example", "LateInteraction", "Pair", "Precision", "RankedPairs",
-    "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee", "TrainingData",
-    "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared", "disk_bytes",
-    "distractors", "estimate", "evaluation_section", "has_bf16", "in_batch_loss", "inner_products", "leaked",
-    "margin_loss", "maxsim", "mine", "precision_on", "question_hash", "read_record", "said", "split_by_documents",
-    "train_in_rounds",
+    "Checkpoint", "Compared", "Estimate", "Example", "Generated", "LateInteraction", "Pair", "Precision",
+    "RankedPairs", "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee",
+    "TrainingData", "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared",
+    "disk_bytes", "distractors", "estimate", "evaluation_section", "has_bf16", "in_batch_loss", "inner_products",
+    "joined", "leaked", "made_of", "margin_loss", "maxsim", "mine", "precision_on", "read_record", "said",
+    "split_by_documents", "train_in_rounds", "words_hash",
 ]  # fmt: skip

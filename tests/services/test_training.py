@@ -11,11 +11,21 @@ from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.models import Encoders, ModelFiles, TrainedModel
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.runs import RunRequest
 from pdfqa_core.services.synthesis import SynthesisPlan
 from pdfqa_core.services.training import Prepared, TrainingPlan
 from pdfqa_core.storage import Outcome
 from pdfqa_core.synthesis import RULES
-from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, RoundRecord, Scored, Step, TrainingSettings, has_bf16
+from pdfqa_core.training import (
+    BI_ENCODER,
+    LATE_INTERACTION,
+    RoundRecord,
+    Scored,
+    Step,
+    TrainingSettings,
+    has_bf16,
+    words_hash,
+)
 from tests.retrieval.tiny_models import multi_vector_encoder, sentence_transformer
 from tests.services.helpers import BM25
 from tests.serving_fakes import QUESTIONS
@@ -154,6 +164,10 @@ def test_questions_of_passages_it_was_trained_on_do_not_measure_it(services, pla
     (tmp_path / "other.jsonl").write_text(json.dumps({**known[0], "question": other.text}), encoding="utf-8")
     with pytest.raises(UsageError, match="mine is trained on"):
         list(services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(tmp_path / "other.jsonl"), systems))
+    # and by its words, as they were before a person changed them
+    (tmp_path / "made_anew.jsonl").write_text(json.dumps(_without(known[0], "id", "made_by")), encoding="utf-8")
+    with pytest.raises(UsageError, match="mine is trained on"):
+        list(services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(tmp_path / "made_anew.jsonl"), systems))
     asked = services.evaluation.gold(LOCAL_OWNER, made, SPLIT).items
     with pytest.raises(UsageError, match="next is trained on"):
         list(services.training.train(LOCAL_OWNER, plan(name="next"), SPLIT, asked))
@@ -162,6 +176,64 @@ def test_questions_of_passages_it_was_trained_on_do_not_measure_it(services, pla
     found = list(services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(people), systems))[-1]
     assert isinstance(found, Evaluation)
     assert [one.name for one in found.systems] == ["before", "after"]
+
+
+def _without(row, *names):
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def test_exported_questions_do_not_measure_it_after_they_were_deleted(services, plan, tmp_path):
+    """Made after training, and no longer in the workspace: the files themselves say that they were made."""
+    for one in services.synthesis.list(LOCAL_OWNER, [Outcome.ACCEPTED])[::2]:
+        services.synthesis.decide(LOCAL_OWNER, one.id, Outcome.REJECTED)
+    model = train(services, plan(LATE_INTERACTION, name="mine"))[-1]
+    systems = services.training.systems(model, SPLIT)
+    trained = set(model.record.trained_on.questions)
+    made = [one for one in services.synthesis.list(LOCAL_OWNER) if words_hash(one.text) not in trained]
+    for number, one in enumerate(made):
+        services.synthesis.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED, f"What else is told there, number {number}?")
+    lines, _ = services.synthesis.questions_file(LOCAL_OWNER, [Outcome.ACCEPTED])
+    beir, _ = services.synthesis.beir_files(LOCAL_OWNER, [Outcome.ACCEPTED], SPLIT)
+    services.synthesis.remove(LOCAL_OWNER, list(Outcome))
+    rows = [row for row in map(json.loads, lines.splitlines()) if row["question"].startswith("What else")]
+    assert rows
+    unknown = "\n".join(json.dumps(_without(row, "id")) for row in rows)
+    (tmp_path / "made.jsonl").write_text(unknown, encoding="utf-8")
+    for name, data in beir.items():
+        (tmp_path / "beir" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "beir" / name).write_bytes(data)
+    for path in (tmp_path / "made.jsonl", tmp_path / "beir"):
+        with pytest.raises(UsageError, match="mine is trained on"):
+            list(services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(path), systems))
+
+
+def test_runs_of_answers_do_not_measure_it_with_them_either(services, plan, tmp_path):
+    old = {"old": SPLIT}
+    data, _ = services.synthesis.questions_file(LOCAL_OWNER, [Outcome.ACCEPTED])
+    rows = [{**row, "answers": [row["quote"][:40]]} for row in map(json.loads, data.splitlines())]
+    file = tmp_path / "made.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    model = train(services, plan(LATE_INTERACTION, name="mine"))[-1]
+    systems = {"mine": services.training.systems(model, SPLIT)["after"]}
+    with pytest.raises(UsageError, match="mine is trained on"):
+        services.runs.begin(LOCAL_OWNER, RunRequest("answers", file, systems))
+    assert services.runs.list(LOCAL_OWNER) == ()
+    assert services.runs.begin(LOCAL_OWNER, RunRequest("answers", file, old)).total == len(rows)
+    people = tmp_path / "people.jsonl"
+    people.write_text("\n".join(json.dumps(one) for one in QUESTIONS.values()), encoding="utf-8")
+    assert services.runs.begin(LOCAL_OWNER, RunRequest("answers", people, systems)).total == len(QUESTIONS)
+
+
+def test_a_run_that_was_begun_before_the_model_was_trained_is_refused_later(services, plan, tmp_path):
+    data, _ = services.synthesis.questions_file(LOCAL_OWNER, [Outcome.ACCEPTED])
+    rows = [{**row, "answers": [row["quote"][:40]]} for row in map(json.loads, data.splitlines())]
+    file = tmp_path / "made.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    later = SPLIT.changed("retrieval", retriever="late_interaction", late_model="mine", first_stage="none")
+    begun = services.runs.begin(LOCAL_OWNER, RunRequest("answers", file, {"mine": later}))
+    train(services, plan(LATE_INTERACTION, name="mine"))
+    with pytest.raises(UsageError, match="mine is trained on"):
+        list(services.runs.go(LOCAL_OWNER, begun.id))
 
 
 def test_without_accepted_questions_it_is_said_what_to_do(open_services, files, plan):

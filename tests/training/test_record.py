@@ -26,18 +26,20 @@ from pdfqa_core.training import (
     disk_bytes,
     estimate,
     evaluation_section,
+    joined,
     leaked,
-    question_hash,
+    made_of,
     read_record,
+    words_hash,
 )
 from pdfqa_core.training.estimate import memory_bytes
 from pdfqa_core.training.record import NO_HELP, UNCERTAIN
-from pdfqa_core.types import Question, Span
+from pdfqa_core.types import GENERATED, Question, Span
 from tests.retrieval.tiny_models import sentence_transformer
 from tests.training.corpus import examples, pairs
 
 SPANS = tuple(pair.positive.spans[0] for pair in pairs()[:2])
-TRAINED = TrainedOn("mine", SPANS, (question_hash(pairs()[0].question),))
+TRAINED = TrainedOn("mine", SPANS, (words_hash(pairs()[0].question),))
 BEST = Scored(1, 3, 0.75, 0.5)
 
 
@@ -96,14 +98,37 @@ def test_questions_of_people_may_measure_it_and_made_ones_may_not():
     people, made = item(0), item(0, id_="made")
     by_words = item(1, text="What IS this about")
     trained = GoldItem(Question("y", f"{pairs()[0].question.upper()}!", "file"))
-    elsewhere = replace(made, gold_spans=(Span("other", 1, 0, 9),))
+    elsewhere = replace(people, gold_spans=(Span("other", 1, 0, 9),))
     by_page = item(1, id_="made", page=((SPANS[1].document_id, SPANS[1].page),))
-    generated = {"made", question_hash("What is this about?")}
+    generated = {"made": (SPANS[0],), words_hash("What is this about?"): (SPANS[1],)}
     items = [people, made, by_words, trained, elsewhere, by_page]
     assert leaked(TRAINED, items, generated) == (made, by_words, trained, by_page)
+    assert leaked(TRAINED, items, {"made": (Span("other", 1, 0, 9),)}) == (made, trained, by_page)
     check_leakage(TRAINED, [people, elsewhere], generated)
     with pytest.raises(UsageError, match="4 of 6 questions were made of passages that mine is trained on"):
         check_leakage(TRAINED, items, generated)
+
+
+def test_a_generated_question_is_known_without_those_of_the_workspace():
+    marked = GoldItem(Question("q", "What else is told?", GENERATED))
+    passage = pairs()[0].positive.text
+    texts = replace(TRAINED, passages=(words_hash(passage),))
+    assert leaked(texts, [marked], {}) == ()
+    assert leaked(texts, [replace(marked, gold_spans=SPANS[:1])], {}) != ()
+    assert leaked(texts, [replace(marked, gold_texts=(f"{passage} ",))], {}) != ()
+    assert leaked(texts, [GoldItem(Question("q", "What else is told?", "file"), gold_texts=(passage,))], {}) == ()
+    known = replace(TRAINED, generated=("made", words_hash("Who asks?")))
+    assert len(leaked(known, [GoldItem(Question("x", "Who ASKS", "file"))], {})) == 1
+    assert len(leaked(known, [GoldItem(Question("made", "Anything?", "file"))], {})) == 1
+
+
+def test_what_was_made_of_trained_passages_is_noted_and_inherited():
+    made = {"a": (SPANS[0],), "b": (Span("other", 1, 0, 9),)}
+    assert made_of(TRAINED, made) == ("a",)
+    other = TrainedOn("base", (SPANS[0], Span("other", 1, 0, 9)), ("q",), ("p",), ("g",))
+    assert joined("next", [other, TRAINED]) == TrainedOn(
+        "next", (SPANS[0], Span("other", 1, 0, 9), SPANS[1]), ("q", *TRAINED.questions), ("p",), ("g",)
+    )
 
 
 def test_the_estimate_counts_steps_and_leaves_the_model_as_it_is(tmp_path):

@@ -37,7 +37,7 @@ class GoldQuestion:
 
     `history` are the turns before it, where the row brings them along; `conversation` the one it belongs to. `contexts`
     are the passages that the data set gives with it. `kind` is its type. `recorded` is an answer that somebody gave to
-    it, `human` what a person thought of that.
+    it, `human` what a person thought of that. `generated`: a program made it of a passage, as the file says.
     """
 
     id: str
@@ -53,6 +53,7 @@ class GoldQuestion:
     kind: str = ""
     recorded: str | None = None
     human: bool | None = None
+    generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,9 @@ def _questions(file: Path, relevant: Mapping[str, list[GoldPlace]]) -> Iterator[
         text = row.values.get("text")
         if not isinstance(text, str) or not text.strip():
             raise UsageError(f"{row.where}: there is no text.", 'A query is {"_id": …, "text": …}.')
-        yield GoldQuestion(one, text.strip(), row.number, places=tuple(relevant[one]))
+        more = row.values.get("metadata")
+        generated = isinstance(more, Mapping) and bool(more.get("made_by"))
+        yield GoldQuestion(one, text.strip(), row.number, places=tuple(relevant[one]), generated=generated)
 
 
 def _corpus(file: Path) -> Iterator[Passage]:

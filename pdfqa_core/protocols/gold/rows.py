@@ -72,6 +72,7 @@ def _question(row: GoldRow) -> GoldQuestion:
         kind=str(next((values[key] for key in _KIND_KEYS if values.get(key)), "")),
         recorded=None if recorded is None else without_citations(recorded),
         human=_human(row),
+        generated=bool(values.get("made_by")),
     )
 
 

@@ -46,7 +46,8 @@ class Case:
 
     `history` are the (question, gold answer) pairs before it, `follow_ups` the ids of those questions where they are
     asked in the same run. `contexts` are the passages that the data set gives with it; `gold_citations` what a right
-    answer cites, None where that is not known. `gold` is where the answer stands in the workspace.
+    answer cites, None where that is not known. `gold` is where the answer stands in the workspace. `generated`: a
+    program made it of a passage.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Case:
     gold: GoldItem | None = None
     recorded: str | None = None
     human: bool | None = None
+    generated: bool = False
 
     @property
     def turn(self) -> int:

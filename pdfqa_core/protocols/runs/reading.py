@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,26 +22,23 @@ def read_cases(path: Path) -> CaseFile:
 def cases_of(file: GoldFile) -> CaseFile:
     """Return the questions of a data set as cases, in its order; a follow-up has the turns before it as its history."""
     known = {question.id: question for question in file.questions}
-    return CaseFile(file.name, tuple(_case(question, known) for question in file.questions), file.corpus)
+    followed = {question.follow_up_of for question in file.questions}
+    return CaseFile(file.name, tuple(_case(question, known, followed) for question in file.questions), file.corpus)
 
 
-def _case(question: GoldQuestion, known: Mapping[str, GoldQuestion]) -> Case:
+def _case(question: GoldQuestion, known: Mapping[str, GoldQuestion], followed: Collection[str]) -> Case:
     chain: list[GoldQuestion] = []
     before = question.follow_up_of
     while before in known and all(one.id != before for one in chain) and before != question.id:
         chain.insert(0, known[before])
         before = known[before].follow_up_of
     history = (*question.history, *((one.question, one.references[0] if one.references else "") for one in chain))
-    first = chain[0].id if chain else question.conversation or (question.id if _followed(question, known) else "")
+    first = chain[0].id if chain else question.conversation or (question.id if question.id in followed else "")
     return Case(
         question.id, question.question, question.references, question.answerable, question.kind, first, history,
         tuple(one.id for one in chain), question.contexts, _citations(question), None, question.recorded,
-        question.human,
+        question.human, question.generated,
     )  # fmt: skip
-
-
-def _followed(question: GoldQuestion, known: Mapping[str, GoldQuestion]) -> bool:
-    return any(other.follow_up_of == question.id for other in known.values())
 
 
 def _citations(question: GoldQuestion) -> tuple[str, ...] | None:

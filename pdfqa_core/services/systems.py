@@ -52,7 +52,7 @@ def run_grid(base: Settings, choices: Mapping[str, Sequence[str]]) -> dict[str, 
 
 def described(settings: Settings) -> dict[str, str]:
     """Return what a system is made of, in short words, by dimension."""
-    chunking = settings.chunking
+    chunking, model = settings.chunking, settings.llm.model
     lengths = {"windows": f" {chunking.size}/{chunking.step}", "snippets": f" {chunking.length}"}
     return {
         "retrievers": settings.retrieval.retriever,
@@ -60,7 +60,7 @@ def described(settings: Settings) -> dict[str, str]:
         "extractors": f"read by {chunking.read_by}" if chunking.read_by else "as read",
         "rewriters": f"rewriter {settings.conversation.rewriter}",
         "readers": f"reader {settings.reading.reader}",
-        "models": settings.llm.model or settings.llm.url,
+        "models": Path(model).stem if model.endswith(".gguf") else model or settings.llm.url,
     }
 
 
@@ -82,7 +82,7 @@ def shared_words(systems: Sequence[Settings]) -> str:
     """Return what all systems have in common, in short words."""
     words = [described(settings) for settings in systems]
     same = [name for name in words[0] if len({one[name] for one in words}) == 1] if words else []
-    return " · ".join(words[0][name] for name in same)
+    return " · ".join(f"model {words[0][name]}" if name == "models" else words[0][name] for name in same)
 
 
 def system_of(text: str, base: Settings) -> tuple[str, Settings]:

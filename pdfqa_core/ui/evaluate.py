@@ -8,7 +8,6 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.protocols.gold import suffixes
 from pdfqa_core.protocols.retrieval import DEPTH
 from pdfqa_core.services import Services
 from pdfqa_core.services.strategies import names as strategies
@@ -17,6 +16,7 @@ from pdfqa_core.types import Progress
 from pdfqa_core.ui import evaluate_runs
 from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, switch
 from pdfqa_core.ui.documents import work_html
+from pdfqa_core.ui.evaluate_data import Upload, file_field
 from pdfqa_core.ui.evaluate_files import FILES, download
 from pdfqa_core.ui.evaluate_results import FILTERS, Results
 from pdfqa_core.ui.evaluate_runs_setup import WHAT
@@ -35,7 +35,7 @@ class Tab:
         self.results = Results(services)
 
     def evaluate(
-        self, source: str, upload: str | None, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
+        self, source: str, upload: Upload, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
         session: Session, state: EvaluateState, request: gr.Request,
     ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
         """Measure the systems, with progress; Stop keeps nothing of an unfinished evaluation."""
@@ -65,7 +65,7 @@ class Tab:
         self.services.tasks.stop(self._key(request))
 
     def show(
-        self, source: str, upload: str | None, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
+        self, source: str, upload: Upload, chunkers: Sequence[str], retrievers: Sequence[str], baseline: str,
         session: Session, state: EvaluateState,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Fill the tab; a page that still shows what it was built with gets the choices of the last visit."""
@@ -75,8 +75,11 @@ class Tab:
         if choices and shown == self.setup.defaults:
             source, baseline = choices["source"], choices["baseline"]
             chunkers, retrievers = choices["chunkers"], choices["retrievers"]
-            upload = upload or self.setup.remembered_file(session.owner)
-            file = gr.File(value=upload, visible=source == OWN_FILE) if upload else gr.skip()
+            known = None if upload else self.setup.remembered_file(session.owner)
+            visible = source == OWN_FILE
+            file = gr.File(value=[known], visible=visible) if known else gr.skip()
+            file = gr.File(visible=visible) if upload else file
+            upload = upload or known
             # What is as it was is left alone: a hand that is quicker than this answer may have changed it.
             first, *others = (
                 gr.skip() if old == new else new for old, new in zip(shown, (source, chunkers, retrievers), strict=True)
@@ -125,10 +128,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
         with gr.Column(scale=2):
             what = gr.Radio(list(WHAT), value=WHAT[0], label="Measure", elem_id="evaluate-what")
             source = gr.Radio(list(SOURCES), value=setup.defaults[0], label="Questions", elem_id="evaluate-source")
-            upload = gr.File(
-                label="Questions with gold", file_types=list(suffixes()), visible=False, height=96,
-                elem_id="evaluate-file",
-            )  # fmt: skip
+            upload = file_field("Questions with gold", "evaluate-file")
             known = live_html(elem_id="evaluate-questions")
             chunkers = gr.CheckboxGroup(
                 list(strategies("chunker")), value=setup.defaults[1], label="Passages by",
@@ -171,10 +171,10 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
     for changed in (upload.upload, upload.clear):
         changed(setup.uploaded, [source, upload, session], known, **QUIET)
     for chosen_by_hand in (source.input, chunkers.input, retrievers.input, baseline.input):
-        chosen_by_hand(setup.remember, [source, *chosen], None, **AT_ONCE)
+        chosen_by_hand(setup.remember, [source, *chosen], None, trigger_mode="always_last", **AT_ONCE)
     known.click(setup.question_clicked, [source, upload, session], [known, work], concurrency_limit=None, **QUIET)
     for field in (chunkers, retrievers):
-        field.input(setup.systems, chosen, [systems, baseline], **QUIET)
+        field.input(setup.systems, chosen, [systems, baseline], trigger_mode="always_last", **QUIET)
     go.click(tab.evaluate, [source, upload, *chosen, state], [work, go, stop, *shown], concurrency_limit=None, **QUIET)
     stop.click(tab.stop, None, None, **AT_ONCE)
     table.click(results.table_clicked, [state, session], shown, **QUIET)

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.evaluation_types import Run
+from pdfqa_core.evaluation_types import Run, RunState
 from pdfqa_core.protocols.gold.columns import TEMPLATE, template
 from pdfqa_core.services import Services
 from pdfqa_core.types import Progress
@@ -19,14 +19,30 @@ from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_h
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.evaluate_runs_charts import Charts
 from pdfqa_core.ui.evaluate_runs_files import FILES, download
+from pdfqa_core.ui.evaluate_runs_form import Form
 from pdfqa_core.ui.evaluate_runs_rate import Rate
 from pdfqa_core.ui.evaluate_runs_results import ANY, EVERY, RunResults, RunsState
-from pdfqa_core.ui.evaluate_runs_setup import COLUMNS, TICK, Form, described, offered, planned, set_up
-from pdfqa_core.ui.evaluate_runs_view import FILTERS, run_rows, so_far_rows
+from pdfqa_core.ui.evaluate_runs_setup import (
+    TICK,
+    Fields,
+    described,
+    installed,
+    of_protocol,
+    offered,
+    planned,
+    set_up,
+    suited,
+)
+from pdfqa_core.ui.evaluate_runs_view import FILTERS, paused_words, run_rows, so_far_rows, steps_of
 from pdfqa_core.ui.evaluate_setup import OWN_FILE
 from pdfqa_core.ui.page_view import show_page
+from pdfqa_core.ui.roles import may_choose_models
 from pdfqa_core.ui.session import Session
 
+STRATEGIES = (
+    "evidence", "retrievers", "chunkers", "readers", "models", "extractors", "rewriters", "histories", "repeats",
+    "temperature",
+)  # fmt: skip
 FETCH = "() => window.pdfqa.fetch('runs-download')"
 
 
@@ -61,7 +77,8 @@ class Tab:
 
     def _open(self, run: Run, going: str, session: Session) -> str:
         """Return what there is to say of a run without scores."""
-        said = "" if going == run.id else run.error or self.services.running.said(run.id)
+        ended = run.error or self.services.running.said(run.id)
+        said = "" if going == run.id or run.state is RunState.STOPPED else ended
         rows = self.services.run_progress.of(session.owner, run.id)
         measures, listed = so_far_rows(rows)
         return render(
@@ -76,20 +93,27 @@ class Tab:
         sample = self.services.documents.has_sample(session.owner)
         return described(form, sample=sample), planned(self.services, form, session)
 
+    def suited(self, session: Session, *fields: Any) -> Any:
+        """Return the choice of evidence that suits protocol and file."""
+        return suited(self.services, Form.of(*fields), session)
+
     def planned(self, session: Session, *fields: Any) -> str:
         """Return what the systems are."""
         return planned(self.services, Form.of(*fields), session)
 
     def start(self, state: RunsState, session: Session, *fields: Any) -> tuple[Any, ...]:
         """Begin a run, or go on with the one that was begun with the same choices."""
+        form = Form.of(*fields)
         try:
-            run = self.services.running.begin(session.owner, Form.of(*fields).request(session))
+            if form.named_models:
+                may_choose_models()
+            run = self.services.running.begin(session.owner, form.request(session))
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             return (error_html(error), *self._buttons(session), *self.shown(state, session))
         return (*self._work(session), *self.shown(RunsState(run.id), session))
 
     def stop(self, session: Session) -> None:
-        """Stop the run; what is done stays."""
+        """Pause the run; what is done stays."""
         self.services.running.stop(session.owner)
 
     def _buttons(self, session: Session) -> tuple[Any, ...]:
@@ -97,8 +121,11 @@ class Tab:
         return gr.Button(visible=not going), gr.Button(visible=bool(going)), gr.Timer(TICK, active=bool(going))
 
     def _work(self, session: Session) -> tuple[Any, ...]:
-        _, step = self.services.running.of(session.owner)
-        return (work_html(step) if isinstance(step, Progress) else "", *self._buttons(session))
+        going, step = self.services.running.of(session.owner)
+        if not isinstance(step, Progress):
+            return ("", *self._buttons(session))
+        run = next((one for one in self.services.runs.list(session.owner) if one.id == going), None)
+        return (work_html(*(steps_of(step, run) if run else (step,))), *self._buttons(session))
 
     def tick(self, state: RunsState, session: Session) -> tuple[Any, ...]:
         """Show how far the run is; at its end what it came to."""
@@ -109,15 +136,22 @@ class Tab:
             run = self.services.runs.get(session.owner, going) if state.run == going else None
             table = gr.skip() if run is None or run.results is not None else self._open(run, going, session)
             return (*self._work(session), listed, table, *(gr.skip(),) * 9)
+        return (self._ended(state, session), *self._buttons(session), *self.shown(state, session))
+
+    def _ended(self, state: RunsState, session: Session) -> str:
+        """Return what ended the shown run before it was finished: nothing, a pause, or an error."""
         said = self.services.running.said(state.run)
-        message = error_html(PdfQAError(said)) if said else ""
-        return (message, *self._buttons(session), *self.shown(state, session))
+        run = next((one for one in self.services.runs.list(session.owner) if one.id == state.run), None)
+        if not said or run is None:
+            return ""
+        return render("note", text=paused_words(run)) if run.state is RunState.STOPPED else error_html(PdfQAError(said))
 
     def show(self, state: RunsState, session: Session, *fields: Any) -> tuple[Any, ...]:
         """Fill everything, also of a run that goes on since before the page was loaded."""
         going, _ = self.services.running.of(session.owner)
         state = replace(state, run=going) if going and not state.run else state
-        return (*self.described(session, *fields), *self._work(session), *self.shown(state, session))
+        known = self.described(session, *fields)
+        return (installed(self.services, session), *known, *self._work(session), *self.shown(state, session))
 
     # ------------------------------------------------------------ clicks
 
@@ -152,9 +186,12 @@ class Tab:
         return (message or work, *buttons, *self.shown(state, session))
 
     def table_clicked(self, state: RunsState, session: Session, event: gr.EventData) -> tuple[Any, ...]:
-        """Sort the table by a measure; a second click goes back to the order of the run."""
+        """Sort the table by a measure, a second click goes back to the order of the run; or go on with an open run."""
+        if clicked(event).get("action") == "resume":
+            return self.list_clicked(state, session, event)
         sort = clicked(event).get("measure", "")
-        return self.shown(replace(state, sort="" if sort == state.sort else sort), session)
+        state = replace(state, sort="" if sort == state.sort else sort)
+        return (*(gr.skip(),) * 4, *self.shown(state, session))
 
     def changed(
         self, beside: list[str], baseline: str, other: str, part: str, only: str, state: RunsState, session: Session
@@ -237,26 +274,13 @@ def build(services: Services, session: gr.State) -> Part:
     form = [session, *left.form]
     shown = [listed, table, tools, beside, baseline, other, part, items, item, page, state]
     working = [left.work, left.go, left.stop, left.timer, *shown]
-    protocol, source, upload, *strategy, limit, seed, repeats, temperature = left.form[:13]
-    source.change(
-        lambda s: (gr.File(visible=s == OWN_FILE), gr.Button(visible=s == OWN_FILE)), source, [upload, left.template],
-        **AT_ONCE,
-    )  # fmt: skip
-    columns = left.form[-len(COLUMNS) :]
-    for event in (source.change, upload.upload, upload.clear):
-        event(offered, [source, upload], [left.fold, *columns], **QUIET).then(
-            tab.described, form, [left.known, left.systems], **QUIET
-        )
-    for event in (protocol.input, limit.input, seed.input, *(field.input for field in columns)):
-        event(tab.described, form, [left.known, left.systems], **QUIET)
-    for field in (*strategy, repeats, temperature):
-        field.input(tab.planned, form, left.systems, **QUIET)
+    _wire_set_up(tab, left, form)
     left.go.click(tab.start, [state, *form], working, **QUIET)
     left.stop.click(tab.stop, session, None, **AT_ONCE)
     left.timer.tick(tab.tick, [state, session], working, **AT_ONCE)
     listed.click(tab.list_clicked, [state, session], working, **QUIET)
     bring.upload(tab.bring, [bring, state, session], working, **QUIET)
-    table.click(tab.table_clicked, [state, session], shown, **QUIET)
+    table.click(tab.table_clicked, [state, session], working, **QUIET)
     for choice in (beside, baseline, other, part, only):
         choice.input(tab.changed, [beside, baseline, other, part, only, state, session], shown, **QUIET)
     charts.wire(state, session)
@@ -269,4 +293,31 @@ def build(services: Services, session: gr.State) -> Part:
     for kind, button in buttons.items():
         made = button.click(partial(tab.download, kind), [state, session], file, **QUIET)
         made.success(None, None, None, js=FETCH)
-    return Part(tab.show, [state, *form], [left.known, left.systems, *working], left.what)
+    shown_first = [left.field("models"), left.known, left.systems, *working]
+    return Part(tab.show, [state, *form], shown_first, left.what)
+
+
+def _wire_set_up(tab: Tab, left: Fields, form: list[Any]) -> None:
+    """Have the left column say what stands in the file and what the systems are, as its fields are filled."""
+    source, upload = left.field("source"), left.field("upload")
+    described_now = {"fn": tab.described, "inputs": form, "outputs": [left.known, left.systems], **QUIET}
+    planned_now = {"fn": tab.planned, "inputs": form, "outputs": left.systems, **QUIET}
+    last: dict[str, Any] = {"trigger_mode": "always_last"}  # hands are quicker than answers
+    suited_now = {"fn": tab.suited, "inputs": form, "outputs": left.field("evidence"), **QUIET}
+    source.change(
+        lambda s: (gr.File(visible=s == OWN_FILE), gr.Button(visible=s == OWN_FILE)), source, [upload, left.template],
+        **AT_ONCE,
+    )  # fmt: skip
+    for event in (source.change, upload.upload, upload.clear, upload.delete):
+        brought = event(offered, [source, upload], [left.fold, *left.columns], **QUIET)
+        brought.then(**suited_now).then(**described_now)
+    protocol, disambig = left.field("protocol"), left.field("disambig")
+    for field in (protocol, disambig):
+        field.input(of_protocol, [protocol, disambig], [protocol, *left.of_protocol], **AT_ONCE)
+    protocol.input(**suited_now, **last).then(**described_now)
+    others = left.field("unanswerable")
+    asked = (left.field(name).input for name in ("limit", "seed"))
+    for event in (others.upload, others.clear, others.delete, *asked, *(field.input for field in left.columns)):
+        event(**described_now, **last)
+    for name in STRATEGIES:
+        left.field(name).input(**planned_now, **last)

@@ -10,6 +10,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from pdfqa_core.evaluation_types import Evaluation, Run
+from pdfqa_core.exports.deviations import deviations_of
 from pdfqa_core.exports.insights import guide, insights, successes
 from pdfqa_core.exports.run_charts import chart_panels, drawable
 from pdfqa_core.exports.table import measure_of, spread_text
@@ -23,6 +24,7 @@ from pdfqa_core.ui.evaluate_runs_view import (
     answers_of,
     group_rows,
     groups_of,
+    head_of,
     item_rows,
     result_rows,
     shown_measures,
@@ -112,11 +114,13 @@ class RunResults:
         names = [system.name for system in evaluation.systems]
         by = state.sort or measures[0]
         deep = len(groups_of(evaluation, TURN)) > 1
+        found = deviations_of(evaluation.notes, measures)
         turns = grouped(evaluation, TURN, (by,), baseline=state.baseline) if deep else ()
         return render(
             "evaluate_run_results", run=run, beside=len(state.beside), count=len(evaluation.systems[0].items),
-            notes=evaluation.notes, shared=evaluation.settings.get("all systems", ""),
-            measures=[(name, measure_of(name)) for name in measures], sort=state.sort,
+            notes=found.notes, deviations=found, shared=evaluation.settings.get("all systems", ""),
+            measures=[(name, head_of(name), measure_of(name), found.marks.get(name, "")) for name in measures],
+            sort=state.sort,
             rows=result_rows(evaluation, comparison, state.sort), others=len(names) - 1, names=names,
             turns=group_rows(turns, by, names), first=measure_of(by).pretty_name, baseline=state.baseline,
             left_out=len(evaluation.measures) - len(measures), insights=insights(evaluation, comparison),

@@ -2,114 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.llm.catalogue import entry, is_path
 from pdfqa_core.llm.hardware import memory
-from pdfqa_core.protocols.gold import columns, forms, suffixes
-from pdfqa_core.protocols.runs import GIVEN, GOLD, NONE, PREDICTED, SEARCH, CaseFile, drawn, run_protocols
-from pdfqa_core.services import SAMPLE, RunRequest, Services
+from pdfqa_core.protocols.gold import columns, forms
+from pdfqa_core.protocols.runs import NONE, RECORDED, run_protocols
+from pdfqa_core.services import Services
 from pdfqa_core.services.strategies import names as strategies
-from pdfqa_core.services.systems import run_grid, shared_words
+from pdfqa_core.services.systems import shared_words
 from pdfqa_core.settings import LLMSettings
-from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import error_html, gigabytes, live_html, render, time_left
+from pdfqa_core.ui.evaluate_data import Upload, brought, file_field
+from pdfqa_core.ui.evaluate_runs_form import (
+    AS_READ,
+    COLUMNS,
+    DISAMBIG,
+    ENTITIES,
+    EVIDENCE,
+    FORM,
+    HISTORIES,
+    NO_COLUMN,
+    OF_PROTOCOL,
+    OWN_HINT,
+    READ,
+    Form,
+    read,
+)
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS
 from pdfqa_core.ui.session import Session
 
 WHAT = ("Retrieval", "Answers")
-NO_COLUMN = "(none)"
-COLUMNS = ("question", "answer", "document", "page", "quote", "type", "follow_up_of", "prediction")
 TICK = 1.5  # seconds between two looks at a run that goes on
-EVIDENCE = {"the system searches": SEARCH, "passages are given": GIVEN, "closed book": NONE}
-HISTORIES = {"gold answers": GOLD, "the system's own": PREDICTED}
 SAMPLE_MISSING = "These questions are about the sample report: add it on the Documents tab (Try the sample)."
-OWN_HINT = f"Bring a file of questions with gold answers. {forms()}."
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The fields of the left column, in their order."""
-
-    protocol: str
-    source: str
-    upload: str | None
-    retrievers: Sequence[str]
-    chunkers: Sequence[str]
-    readers: Sequence[str]
-    evidence: Sequence[str]
-    rewriters: Sequence[str]
-    histories: Sequence[str]
-    limit: float | None
-    seed: float | None
-    repeats: float | None
-    temperature: float | None
-    as_in_sources: bool
-    bertscore: bool
-    judge: bool
-    calibrate: bool
-    columns: Mapping[str, str]
-
-    @property
-    def path(self) -> Path:
-        """The file of questions. Raises UsageError where there is none."""
-        if self.source == SAMPLE_QUESTIONS:
-            return SAMPLE / "questions.jsonl"
-        if not self.upload:
-            raise UsageError("There are no questions yet.", OWN_HINT)
-        path = Path(self.upload)
-        if columns.needed(columns.columns_of(path), self.columns):
-            return Path(downloads.write(path.name, columns.mapped(path, self.columns)))
-        return path
-
-    @classmethod
-    def of(cls, *fields: Any) -> Form:
-        """Return the form of the components' values; the last of them are the columns, in the order of COLUMNS."""
-        first = len(fields) - len(COLUMNS)
-        chosen = {name: "" if one in (None, NO_COLUMN) else str(one)
-                  for name, one in zip(COLUMNS, fields[first:], strict=True)}  # fmt: skip
-        values: tuple[Any, ...] = (*fields[:first], chosen)
-        return cls(*values)
-
-    def request(self, session: Session) -> RunRequest:
-        """Return what is to be run. Raises UsageError."""
-        chosen = {
-            "retrievers": self.retrievers, "chunkers": self.chunkers, "readers": self.readers,
-            "rewriters": self.rewriters,
-        }  # fmt: skip
-        settings = session.settings
-        if self.temperature:
-            settings = settings.changed("llm", temperature=self.temperature)
-        judged = self.judge or self.protocol == "judge"
-        options = {
-            "bertscore": "yes" if self.bertscore else "", "judge": "yes" if self.judge else "",
-            "judge_prompt": "strict" if judged and self.calibrate else "",
-            "calibrate": "yes" if judged and self.calibrate else "",
-        }  # fmt: skip
-        histories = tuple(HISTORIES[one] for one in self.histories) if self.protocol == "conversations" else ()
-        return RunRequest(
-            self.protocol, self.path, run_grid(settings, chosen), tuple(EVIDENCE[one] for one in self.evidence),
-            histories, max(0, int(self.limit or 0)), max(0, int(self.seed or 0)),
-            "seed" if self.as_in_sources else "", options={key: one for key, one in options.items() if one},
-            document_ids=session.scope, repeats=max(1, int(self.repeats or 1)),
-        )  # fmt: skip
-
-
-def read(form: Form) -> CaseFile:
-    """Return the questions of the form. Raises UsageError that names file and row."""
-    file = run_protocols.get(form.protocol).read(form.path)
-    return drawn(file, max(0, int(form.limit or 0)), max(0, int(form.seed or 0)))
-
-
-def offered(source: str, upload: str | None) -> tuple[Any, ...]:
+def offered(source: str, upload: Upload) -> tuple[Any, ...]:
     """Return the fold of columns, unfolded where no column says that it holds the question, and its fields."""
-    found = columns.columns_of(Path(upload)) if upload and source != SAMPLE_QUESTIONS else ()
+    try:
+        path = None if source == SAMPLE_QUESTIONS else brought(upload)
+    except PdfQAError:
+        path = None  # what is wrong is said where the file is described
+    found = columns.columns_of(path) if path else ()
     known = columns.guessed(found)
     fields = (
         gr.Dropdown(choices=[NO_COLUMN, *found], value=known.get(name, NO_COLUMN)) for name in COLUMNS
@@ -123,7 +62,7 @@ def described(form: Form, *, sample: bool) -> str:
         file = read(form)
     except PdfQAError as error:
         empty = form.source != SAMPLE_QUESTIONS and not form.upload
-        return render("evaluate_run_data", message=OWN_HINT, name="") if empty else error_html(error)
+        return render("evaluate_run_data", message=OWN_HINT, forms=forms(), name="") if empty else error_html(error)
     cases, notes = file.cases, file.notes
     if form.source == SAMPLE_QUESTIONS and not sample:
         notes = (*notes, SAMPLE_MISSING)
@@ -132,6 +71,7 @@ def described(form: Form, *, sample: bool) -> str:
         "without an answer in the documents": sum(not case.answerable for case in cases),
         "in a conversation": sum(bool(case.history) for case in cases),
         "with passages of their own": sum(bool(case.contexts) for case in cases),
+        "with a gold place": sum(bool(case.gold_citations) for case in cases),
         "with a recorded answer": sum(case.recorded is not None for case in cases),
     }
     return render(
@@ -158,21 +98,67 @@ def memory_words(wanted: Sequence[LLMSettings]) -> str:
 def planned(services: Services, form: Form, session: Session) -> str:
     """Return the systems that the form makes, how many answers they give, and about how long that takes."""
     try:
-        request = form.request(session)
         count = len(read(form).cases)
+        request = form.request(session)
     except PdfQAError:
         return ""  # the questions say what is wrong
     systems = list(request.systems.values())
-    ways = max(1, len(request.evidence)) * max(1, len(request.histories))
-    pace = services.runs.seconds_per_answer(session.owner)
-    asking = [one for one in systems if one.reading.reader != "extractive" or NONE in request.evidence]
-    total = count * ways * (len(systems) + len(asking) * (request.repeats - 1))
+    recorded = RECORDED in request.evidence
+    ways = (len(request.evidence) - recorded if request.evidence else 1) * max(1, len(request.histories))
+    asking = [one for one in systems if one.reading.reader != "extractive" or NONE in request.evidence] if ways else []
+    asked = count * ways * len(asking) * request.repeats
+    quoted = count * ways * (len(systems) - len(asking))
+    total = asked + quoted + count * recorded
+    took = seconds_for(services, session.owner, asked, quoted)
     words: dict[str, Any] = {
-        "names": list(request.systems), "ways": ways, "shared": shared_words(systems) if len(systems) > 1 else "",
+        "names": list(request.systems) if ways else ["recorded answers"], "ways": ways,
+        "shared": shared_words(systems) if ways and len(systems) > 1 else "",
         "memory": memory_words([one.llm for one in asking]), "answers": total,
-        "time": time_left(pace * total).removesuffix(" left") if pace else "",
+        "time": time_left(took).removesuffix(" left") if took is not None else "",
     }  # fmt: skip
     return render("evaluate_run_systems", **words)
+
+
+def seconds_for(services: Services, owner: str, asked: int, quoted: int) -> float | None:
+    """Return the seconds that answers of a language model and such without take; None where that is not known."""
+    pace = services.runs.seconds_per_answer
+    parts = [(number, pace(owner, asking=asking)) for number, asking in ((asked, True), (quoted, False)) if number]
+    if any(one is None for _, one in parts):
+        return None
+    return sum(number * (one or 0.0) for number, one in parts) if parts else None
+
+
+# ------------------------------------------------------------ what a protocol needs
+
+
+def suited(services: Services, form: Form, session: Session) -> gr.CheckboxGroup:
+    """Return the choice of evidence: what the protocol knows, and of it what suits the file."""
+    known = run_protocols.get(form.protocol).evidence
+    choices = [words for words, name in EVIDENCE.items() if name in known]
+    try:
+        name = services.runs.suited(session.owner, form.protocol, read(form))
+    except PdfQAError:
+        name = known[0]
+    return gr.CheckboxGroup(choices=choices, value=[words for words in choices if EVIDENCE[words] == name])
+
+
+def of_protocol(protocol: str, disambig: str) -> list[Any]:
+    """Return the protocol's field with what it is, and those that concern some only: in view or not.
+
+    The latter in the order of OF_PROTOCOL. Of the two models of Disambig-F1 the one is in view that it asks.
+    """
+    spare = "ner" if disambig == READ else "qa_model"
+    seen = (gr.update(visible=protocol in protocols and name != spare) for name, protocols in OF_PROTOCOL.items())
+    return [gr.Dropdown(info=run_protocols.words(protocol)), *seen]
+
+
+def installed(services: Services, session: Session) -> gr.Dropdown:
+    """Return the choice of language models: those on this computer; of a server, names are typed."""
+    llm = session.settings.llm
+    if llm.engine == "openai":
+        return gr.Dropdown(choices=[llm.model] if llm.model else [], allow_custom_value=True)
+    files = services.models.files.all(llm)
+    return gr.Dropdown(choices=[(one.title, one.name) for one in files if one.path and not one.problem])
 
 
 # ------------------------------------------------------------ the left column
@@ -180,7 +166,7 @@ def planned(services: Services, form: Form, session: Session) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The left column, in the order of `Form`."""
+    """The left column; `form` in the order of `Form`."""
 
     what: gr.Radio
     form: tuple[Any, ...]
@@ -193,21 +179,34 @@ class Fields:
     stop: gr.Button
     timer: gr.Timer
 
+    def field(self, name: str) -> Any:
+        """Return the component of a field of the form."""
+        return self.form[FORM.index(name)]
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The choices of columns, in the order of COLUMNS."""
+        return self.form[len(FORM) :]
+
+    @property
+    def of_protocol(self) -> list[Any]:
+        """The fields that concern some protocols only, in the order of OF_PROTOCOL."""
+        return [self.field(name) for name in OF_PROTOCOL]
+
 
 def set_up(services: Services) -> Fields:
     """Build the left column: questions, systems, how the answers are scored."""
-    settings = services.settings
     protocols = [(run_protocols.get(name).title, name) for name in run_protocols.names()]
-
-    def several(label: str, choices: Sequence[str], value: str, name: str, info: str | None = None) -> gr.CheckboxGroup:
-        return gr.CheckboxGroup(list(choices), value=[value], label=label, info=info, elem_id=f"runs-{name}")
-
     what = gr.Radio(list(WHAT), value=WHAT[1], label="Measure", elem_id="runs-what")
-    protocol = gr.Dropdown(protocols, value="answers", label="Protocol", elem_id="runs-protocol")
-    source = gr.Radio([SAMPLE_QUESTIONS, OWN_FILE], value=SAMPLE_QUESTIONS, label="Questions", elem_id="runs-source")
-    upload = gr.File(
-        label="Questions with gold answers", file_types=list(suffixes()), visible=False, height=96, elem_id="runs-file"
-    )
+    form: dict[str, Any] = {
+        "protocol": gr.Dropdown(
+            protocols, value="answers", label="Protocol", info=run_protocols.words("answers"), elem_id="runs-protocol"
+        ),
+        "source": gr.Radio(
+            [SAMPLE_QUESTIONS, OWN_FILE], value=SAMPLE_QUESTIONS, label="Questions", elem_id="runs-source"
+        ),
+        "upload": file_field("Questions with gold answers", "runs-file"),
+    }
     with gr.Accordion("Columns", open=False, visible=False, elem_id="runs-columns-of") as fold:
         words = {field.name: field.words for field in columns.FIELDS}
         chosen = [
@@ -216,44 +215,103 @@ def set_up(services: Services) -> Fields:
         ]
     template = gr.Button("Template (CSV)", size="sm", visible=False, elem_id="runs-template")
     known = live_html(elem_id="runs-questions")
-    evidence = several("Evidence", tuple(EVIDENCE), next(iter(EVIDENCE)), "evidence")
-    retrievers = several("Found by", strategies("retriever"), settings.retrieval.retriever, "retrievers")
-    chunkers = several("Passages by", strategies("chunker"), settings.chunking.chunker, "chunkers")
-    readers = several("Answered by", ("auto", *strategies("reader")), settings.reading.reader, "readers")
-    with gr.Accordion("More", open=False):
-        rewriters = several("Follow-up questions", strategies("rewriter"), settings.conversation.rewriter, "rewriters")
-        histories = several(
-            "Conversation so far", tuple(HISTORIES), next(iter(HISTORIES)), "histories", "of the protocol Conversations"
-        )
-        limit = gr.Number(0, label="Questions at most (0: all)", precision=0, minimum=0, elem_id="runs-limit")
-        seed = gr.Number(0, label="Seed of draw and model", precision=0, minimum=0, elem_id="runs-seed")
-        repeats = gr.Number(
-            1, label="Repeats with other seeds", info="of systems that sample: a temperature above 0",
-            precision=0, minimum=1,
-            maximum=20, elem_id="runs-repeats",
-        )  # fmt: skip
-        temperature = gr.Number(
-            0,
-            label="Temperature",
-            info="0: that of the model's settings",
-            minimum=0,
-            maximum=2,
-            elem_id="runs-temperature",
-        )
-        boxes = [
-            gr.Checkbox(False, label=label, elem_id=f"runs-{name}")
-            for name, label in (
-                ("sources", "Set and compute all as the sources do"), ("bertscore", "BERTScore too"),
-                ("judge", "Judged by the language model too"),
-                ("calibrate", "Stricter judge, its threshold from labelled rows"),
-            )
-        ]  # fmt: skip
+    form |= {"unanswerable": file_field("More questions, none of which the documents answer", "runs-unanswerable")}
+    form |= _systems(services)
+    with gr.Accordion("More settings", open=False, elem_id="runs-more"):
+        form |= _more(services)
+    with gr.Accordion("Scoring", open=False, elem_id="runs-scoring"):
+        form |= _scoring()
     systems, work = live_html(elem_id="runs-systems"), live_html(elem_id="runs-work")
     with gr.Row():
         go = gr.Button("Run", variant="primary", elem_id="runs-go")
-        stop = gr.Button("Stop", visible=False, elem_classes=["pq-stop"], elem_id="runs-stop")
-    form = (
-        protocol, source, upload, retrievers, chunkers, readers, evidence, rewriters, histories, limit, seed, repeats,
-        temperature, *boxes, *chosen,
+        stop = gr.Button("Pause", visible=False, elem_classes=["pq-stop"], elem_id="runs-stop")
+    fields = (*(form[name] for name in FORM), *chosen)
+    return Fields(what, fields, fold, template, known, systems, work, go, stop, gr.Timer(TICK, active=False))
+
+
+def _several(
+    label: str, choices: Sequence[str], value: str, name: str, info: str | None = None, *, visible: bool = True
+) -> gr.CheckboxGroup:
+    return gr.CheckboxGroup(
+        list(choices), value=[value], label=label, info=info, visible=visible, elem_id=f"runs-{name}"
     )  # fmt: skip
-    return Fields(what, form, fold, template, known, systems, work, go, stop, gr.Timer(TICK, active=False))
+
+
+def _systems(services: Services) -> dict[str, Any]:
+    settings = services.settings
+    known = run_protocols.get("answers").evidence
+    evidence = [words for words, name in EVIDENCE.items() if name in known]
+    return {
+        "evidence": _several("Evidence", evidence, evidence[0], "evidence"),
+        "retrievers": _several("Found by", strategies("retriever"), settings.retrieval.retriever, "retrievers"),
+        "chunkers": _several("Passages by", strategies("chunker"), settings.chunking.chunker, "chunkers"),
+        "readers": _several("Answered by", ("auto", *strategies("reader")), settings.reading.reader, "readers"),
+    }
+
+
+def _more(services: Services) -> dict[str, Any]:
+    settings = services.settings
+    extractor = settings.chunking.read_by or AS_READ
+    with gr.Row():
+        limit = gr.Number(
+            0, label="Limit", info="questions; 0: all", precision=0, minimum=0,
+            elem_id="runs-limit", min_width=120,
+        )  # fmt: skip
+        seed = gr.Number(
+            0, label="Seed", info="of draw, model", precision=0, minimum=0, elem_id="runs-seed",
+            min_width=120,
+        )  # fmt: skip
+    models = gr.Dropdown(
+        [], multiselect=True, label="Language models", elem_id="runs-models",
+        info="Each a system of its own, loaded once; none chosen: the one in use",
+    )  # fmt: skip
+    extractors = _several(
+        "Text", (AS_READ, *strategies("extractor")), extractor, "extractors",
+        "Who read the pages; another extractor reads them first, visual by OCR",
+    )  # fmt: skip
+    rewriters = _several(
+        "Follow-up questions", strategies("rewriter"), settings.conversation.rewriter, "rewriters",
+        "What makes a question of its own of a follow-up",
+    )  # fmt: skip
+    histories = _several(
+        "Conversation so far", tuple(HISTORIES), next(iter(HISTORIES)), "histories", "Whose answers stand in it",
+        visible=False,
+    )  # fmt: skip
+    with gr.Row():
+        repeats = gr.Number(
+            1, label="Repeats", info="with other seeds", precision=0, minimum=1, maximum=20,
+            elem_id="runs-repeats", min_width=120,
+        )  # fmt: skip
+        temperature = gr.Number(
+            0, label="Temperature", info="0: model's own", minimum=0, maximum=2, step=0.1,
+            elem_id="runs-temperature", min_width=120,
+        )  # fmt: skip
+    return {
+        "limit": limit, "seed": seed, "models": models, "extractors": extractors, "rewriters": rewriters,
+        "histories": histories, "repeats": repeats, "temperature": temperature,
+    }  # fmt: skip
+
+
+def _scoring() -> dict[str, Any]:
+    def box(label: str, name: str, info: str, **more: Any) -> gr.Checkbox:
+        return gr.Checkbox(False, label=label, info=info, elem_id=f"runs-{name}", **more)
+
+    def model(label: str, name: str, info: str) -> gr.Textbox:
+        return gr.Textbox(
+            "", label=label, info=info, placeholder="folder or hub name", visible=False, elem_id=f"runs-{name}"
+        )  # fmt: skip
+
+    return {
+        "as_in_sources": box("As in the sources", "sources", "Set and compute all as the papers do"),
+        "bertscore": box("BERTScore", "bertscore", "Same meaning in other words; by the bundled encoder"),
+        "judge": box("Judge", "judge", "The language model says whether each answer is right"),
+        "calibrate": box(
+            "Stricter judge", "calibrate", 'Its threshold comes from rows that say "human": true or false'
+        ),
+        "nli": model("NLI model", "nli", "Tags what follows from what; empty: the language model does"),
+        "disambig": gr.Radio(
+            list(DISAMBIG), value=ENTITIES, label="Disambig-F1 compares", visible=False, elem_id="runs-disambig"
+        ),
+        "ner": model("NER model", "ner", "Finds the entities; empty: names and numbers, by rule"),
+        "qa_model": model("Reading model", "qa-model", "Reads the answers for Disambig-F1; empty: the language model"),
+    }

@@ -12,6 +12,7 @@ from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.groups import ItemGroup
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.services.run_progress import SoFar
+from pdfqa_core.types import Progress
 from pdfqa_core.ui.components import day, plural
 from pdfqa_core.ui.evaluate_view import ShownCell
 
@@ -23,6 +24,10 @@ FILTERS = {
 RIGHT = 0.5  # from which value on an answer counts as right
 MOST_MEASURES = 7  # columns of the table
 MOST_ITEMS = 400  # rows of questions
+_CUT = {
+    "Insufficient context detection": "Insuff. context", "Supporting facts": "Supp. facts", "HotpotQA": "Hotpot",
+    "Entailment": "Entail.",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +111,24 @@ def _when(moment: datetime) -> str:
 
 
 def state_words(run: RunSummary) -> str:
-    """Return how far a run is: "40 answers", "stopped, 12 of 40", "12 of 40"."""
+    """Return how far a run is: "40 answers", "paused, 12 of 40", "12 of 40"."""
     failed = f", {run.failed} failed" if run.failed else ""
     if run.state is RunState.DONE:
         return f"{plural(run.total, 'answer')}{failed}"
-    said = {RunState.STOPPED: "stopped, ", RunState.FAILED: "broke off, "}.get(run.state, "")
+    said = {RunState.STOPPED: "paused, ", RunState.FAILED: "broke off, "}.get(run.state, "")
     return f"{said}{run.done} of {run.total}{failed}"
+
+
+def paused_words(run: RunSummary) -> str:
+    """Return what there is to say of a run that was paused."""
+    return f"Paused after {run.done} of {run.total} answers. They are kept; “go on” asks the rest."
+
+
+def steps_of(step: Progress, run: RunSummary) -> tuple[Progress, ...]:
+    """Return what a run under way shows: all answers with the time left, and what is done right now."""
+    if run.done >= run.total or step.total >= run.total:
+        return (step,)
+    return Progress("all answers", run.done, run.total, step.seconds_left), replace(step, seconds_left=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +156,19 @@ def so_far_rows(found: Sequence[SoFar]) -> tuple[tuple[str, ...], tuple[SoFarRow
 def shown_measures(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the measures that the table has room for."""
     return evaluation.measures[:MOST_MEASURES]
+
+
+def seconds_words(seconds: float) -> str:
+    """Return "2.3 s", "0.04 s"."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(seconds, 0.01):.2f} s"
+
+
+def head_of(measure: str) -> str:
+    """Return a measure's name for the head of a column, its longest words cut."""
+    name = measure_of(measure).pretty_name
+    for long, short in _CUT.items():
+        name = name.replace(long, short)
+    return name
 
 
 def cell_of(cell: Cell, measure: str) -> ShownCell:
@@ -173,7 +203,7 @@ def result_rows(evaluation: Evaluation, comparison: Comparison, sort: str) -> tu
         row = ResultRow(
             number, system.name, system.name == comparison.baseline,
             tuple(cell_of(cells[name], name) for name in comparison.measures),
-            f"{spent[0]:.1f} s an answer" if spent else "",
+            seconds_words(spent[0]) if spent else "",
         )  # fmt: skip
         mean = cells[sort].summary.mean if sort in cells else None
         rows.append((-1.0 if mean is None else mean, row))

@@ -19,6 +19,7 @@ from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
+from pdfqa_core.ui.evaluate_data import Upload, brought
 from pdfqa_core.ui.session import Session
 
 CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
@@ -27,7 +28,7 @@ SAMPLE_QUESTIONS, OWN_FILE = "The sample's 15 questions", "My file"
 ACCEPTED_QUESTIONS = "Accepted questions"  # of the Train tab
 SOURCES = (SAMPLE_QUESTIONS, ACCEPTED_QUESTIONS, OWN_FILE)
 NONE_ACCEPTED = "No question is accepted yet: make some on the Train tab, and look them over."
-OWN_HINT = f"Bring a file of questions with the places that answer them. {forms()}."
+OWN_HINT = "Bring a file of questions with the places that answer them: a table, JSON, or a published data set."
 
 
 class Setup:
@@ -37,24 +38,23 @@ class Setup:
         self.services = services
         self.defaults = (SAMPLE_QUESTIONS, [services.settings.chunking.chunker], ["bm25", "dense", "hybrid"])
 
-    def file(self, source: str, upload: str | None, owner: str = "") -> GoldFile:
+    def file(self, source: str, upload: Upload, owner: str = "") -> GoldFile:
         """Return the chosen questions; the accepted ones are the owner's. Raises PdfQAError where there are none."""
         if source == ACCEPTED_QUESTIONS:
             data, _ = self.services.synthesis.questions_file(owner, [Outcome.ACCEPTED])
             return replace(read_gold(Path(downloads.write("accepted.jsonl", data))), name="accepted questions")
         if source == SAMPLE_QUESTIONS:
             return replace(read_gold(SAMPLE / "questions.jsonl"), name="sample questions")
-        if not upload:
+        if (path := brought(upload)) is None:
             raise UsageError("There are no questions yet.", OWN_HINT)
-        return read_gold(Path(upload))
+        return read_gold(path)
 
-    def uploaded(self, source: str, upload: str | None, session: Session) -> str:
-        """Remember the file for the next time the page is loaded, and describe its questions."""
-        text = ""
-        if upload and Path(upload).stat().st_size <= MOST_REMEMBERED:
-            text = Path(upload).read_bytes().decode("utf-8-sig", errors="replace")
+    def uploaded(self, source: str, upload: Upload, session: Session) -> str:
+        """Remember a file of text for the next time the page is loaded, and describe its questions."""
+        paths = [Path(one) for one in ([upload] if isinstance(upload, str) else upload or ())]
+        text, name = _text_of(paths[0]) if len(paths) == 1 else "", paths[0].name if paths else ""
         self.services.visitors.set_preference(session.owner, QUESTIONS, text)
-        self.services.visitors.set_preference(session.owner, QUESTIONS_NAME, Path(upload).name if upload else "")
+        self.services.visitors.set_preference(session.owner, QUESTIONS_NAME, name if text else "")
         return self.questions(source, upload, session)
 
     def remembered_file(self, owner: str) -> str | None:
@@ -88,16 +88,16 @@ class Setup:
             return session.scope
         return self.services.documents.document_ids(session.owner, ["harbour-heat.pdf"])
 
-    def questions(self, source: str, upload: str | None, session: Session) -> str:
+    def questions(self, source: str, upload: Upload, session: Session) -> str:
         """Return a description of the chosen questions: how many there are and how many have gold."""
-        plain: dict[str, Any] = {"error": None, "count": 0, "message": "", "offer_sample": False}
+        plain: dict[str, Any] = {"error": None, "count": 0, "message": "", "offer_sample": False, "forms": ""}
         if source == SAMPLE_QUESTIONS and not self.services.documents.has_sample(session.owner):
             message = "The sample's questions are about the sample report, which is not among your documents."
             return render("evaluate_questions", **{**plain, "message": message, "offer_sample": True})
         if source == ACCEPTED_QUESTIONS and not self.services.synthesis.list(session.owner, [Outcome.ACCEPTED]):
             return render("evaluate_questions", **{**plain, "message": NONE_ACCEPTED})
         if source == OWN_FILE and not upload:
-            return render("evaluate_questions", **{**plain, "message": OWN_HINT})
+            return render("evaluate_questions", **{**plain, "message": OWN_HINT, "forms": forms()})
         try:
             file = self.file(source, upload, session.owner)
             resolved = self.services.evaluation.gold(session.owner, file, session.settings, self.scope(source, session))
@@ -111,7 +111,7 @@ class Setup:
         )  # fmt: skip
 
     def question_clicked(
-        self, source: str, upload: str | None, session: Session, event: gr.EventData
+        self, source: str, upload: Upload, session: Session, event: gr.EventData
     ) -> Iterator[tuple[str, str]]:
         """Add the sample."""
         message = ""
@@ -139,3 +139,13 @@ class Setup:
         names = list(systems)
         value = baseline if baseline in names else names[0]
         return render("evaluate_systems", systems=shown), gr.Dropdown(choices=names, value=value)
+
+
+def _text_of(path: Path) -> str:
+    """Return a file's text; "" where it is too long to be remembered, or no text, as a ZIP is."""
+    if path.stat().st_size > MOST_REMEMBERED:
+        return ""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return ""

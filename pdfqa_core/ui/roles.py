@@ -55,6 +55,13 @@ def may_write() -> None:
         raise UsageError(*LOOK_ON)
 
 
+def may_choose_models() -> None:
+    """Raise UsageError where somebody would have the server load another model who may not."""
+    account = current()
+    if account is not None and account.role is not AccountRole.OWNER:
+        raise UsageError(*OWNERS)
+
+
 def refusal(role: AccountRole, elements: list[tuple[str, str]], action: str) -> tuple[str, str] | None:
     """Return why somebody may not use these elements (each with its event), None where they may."""
     if role is AccountRole.OWNER:
@@ -69,7 +76,7 @@ def refusal(role: AccountRole, elements: list[tuple[str, str]], action: str) -> 
     if role is AccountRole.ANNOTATOR:
         rating = bool(names) and all(name.startswith(RATING) for name in names)
         return None if rating or all(event in ("load", "tick") for _, event in elements) else RATE
-    if filling and not any(name.startswith(MODELS) for name in names):
+    if filling and not any(name.removeprefix("pq-").startswith(MODELS) for name in names):
         return None
     return None if names and set(names) <= SEEN and action in LOOKING else LOOK_ON
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.exports.results import read_results
+from tests.protocols.test_beir import zip_of
 from tests.ui.serving import WAIT
 
 pytestmark = pytest.mark.browser
@@ -52,10 +53,25 @@ def test_a_wrong_file_says_which_row(page: Page, tmp_path) -> None:
     expect(page.locator("#evaluate-questions [role=alert]")).to_contain_text("row 2: there is no question")
     page.locator("button#evaluate-go").click()
     expect(page.locator("#evaluate-work")).to_contain_text("row 2: there is no question")
-    page.locator("#evaluate-file").get_by_role("button").first.click()
+    page.locator("#evaluate-file").get_by_role("button", name="Clear").click()
     expect(page.locator("#evaluate-questions")).to_contain_text("Bring a file of questions")
     page.get_by_label("The sample's 15 questions").check()
     expect(page.locator("#evaluate-questions")).to_contain_text("not among your documents")
+
+
+def test_a_beir_zip_needs_no_documents(page: Page, tmp_path) -> None:
+    page.get_by_role("tab", name="Evaluate").click()
+    page.get_by_label("My file").check()
+    page.locator("#evaluate-file input[type=file]").set_input_files(zip_of(tmp_path / "tiny.zip", "tiny/"))
+    expect(page.locator("#evaluate-questions")).to_contain_text("1 question, 1 with gold places")
+    page.locator("button#evaluate-go").click()
+    expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored", timeout=2 * WAIT)
+    page.locator("#evaluate-results").get_by_role("button", name="Delete").click()
+    broken = zip_of(tmp_path / "broken.zip", **{"corpus.jsonl": '{"_id": "d1"}\n{"_id": "d1"}\n'})
+    page.locator("#evaluate-file").get_by_role("button", name="Clear").click()
+    page.locator("#evaluate-file input[type=file]").set_input_files(broken)
+    expect(page.locator("#evaluate-questions [role=alert]")).to_contain_text("corpus.jsonl, row 2: the id 'd1'")
+    page.get_by_label("The sample's 15 questions").check()
 
 
 def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_along(page: Page, tmp_path) -> None:

@@ -9,10 +9,18 @@ import zipfile
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.protocols.test_beir import folder_of
 from tests.services.test_runs import SQUAD
 from tests.ui.serving import WAIT, open_tab
 
 pytestmark = pytest.mark.browser
+
+QUERIES = 120  # so many that a run is still under way when it is paused
+MANY = {
+    "corpus.jsonl": "".join(f'{{"_id": "d{n}", "text": "House {n} has {n + 3} rooms."}}\n' for n in range(QUERIES)),
+    "queries.jsonl": "".join(f'{{"_id": "q{n}", "text": "How many rooms has house {n}?"}}\n' for n in range(QUERIES)),
+    "qrels/test.tsv": "".join(f"q{n}\td{n}\t1\n" for n in range(QUERIES)),
+}
 
 
 def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_path) -> None:
@@ -86,6 +94,62 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     expect(page.locator("#runs-results tr.chosen")).to_contain_text("baseline")
     page.locator("#runs-what").get_by_text("Retrieval", exact=True).click()
     expect(page.locator("#evaluate-source")).to_be_visible()
+
+
+def test_a_beir_data_set_is_run_paused_and_gone_on_with(page: Page, tmp_path) -> None:
+    folder = folder_of(tmp_path / "tiny", **MANY)
+    parts = [folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"]
+    open_tab(page, "Evaluate")
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
+    page.locator("#runs-source").get_by_label("My file").check()
+    page.locator("#runs-file input[type=file]").set_input_files(parts[:2])
+    expect(page.locator("#runs-questions [role=alert]")).to_contain_text("missing: qrels/test.tsv")
+    page.locator("#runs-file").get_by_role("button", name="Clear").click()
+    page.locator("#runs-file input[type=file]").set_input_files(parts)
+    expect(page.locator("#runs-questions")).to_contain_text(f"{QUERIES} questions, {QUERIES} with a gold place")
+    page.locator("#runs-readers").get_by_label("extractive").check()
+    page.locator("#runs-readers").get_by_label("auto").uncheck()
+    for retriever in ("bm25", "dense"):
+        page.locator("#runs-retrievers").get_by_label(retriever, exact=True).check()
+    expect(page.locator("#runs-systems")).to_contain_text(f"{3 * QUERIES} answers")
+    page.locator("button#runs-go").click()
+    expect(page.locator("#runs-work")).to_contain_text("all answers", timeout=2 * WAIT)
+    page.locator("button#runs-stop").click()
+    expect(page.locator("#runs-work")).to_contain_text(f"of {3 * QUERIES} answers. They are kept")
+    expect(page.locator("#runs-list tr.chosen")).to_contain_text("paused")
+    page.locator("#runs-results").get_by_role("button", name="go on").click()
+    results = page.locator("#runs-results")
+    expect(results.get_by_role("button", name="HR@1")).to_be_visible(timeout=2 * WAIT)
+    expect(results.locator(".deviations")).to_contain_text("As in the sources")
+    expect(page.locator("#runs-list tr.chosen")).to_contain_text(f"{3 * QUERIES} answers")
+    page.locator("#runs-list tr.chosen").get_by_role("button", name="delete").click()
+    expect(page.locator("#runs-list")).not_to_contain_text("beir.zip")
+
+
+def test_a_protocol_shows_what_it_needs(page: Page, tmp_path) -> None:
+    others = tmp_path / "others.jsonl"
+    others.write_text('{"question": "Who is the mayor of Paris?"}\n')
+    open_tab(page, "Evaluate")
+    page.locator("#evaluate-what").get_by_text("Answers", exact=True).click()
+    expect(page.locator("#runs-unanswerable")).to_be_hidden()
+    page.locator("#runs-protocol input").click()
+    page.get_by_role("option", name="Refusal").click()
+    page.locator("#runs-unanswerable input[type=file]").set_input_files(others)
+    expect(page.locator("#runs-questions")).to_contain_text("16 questions, 15 with a gold answer, 6 without an answer")
+    expect(page.locator("#runs-evidence").get_by_label("closed book")).to_have_count(0)
+    page.locator("#runs-scoring button").first.click()
+    expect(page.locator("#runs-nli")).to_be_hidden()
+    page.locator("#runs-protocol input").click()
+    page.get_by_role("option", name="Entailment").click()
+    expect(page.locator("#runs-nli")).to_be_visible()
+    expect(page.locator("#runs-unanswerable")).to_be_hidden()
+    expect(page.locator("#runs-questions")).to_contain_text("15 questions, 15 with a gold answer")
+    page.locator("#runs-more button").first.click()
+    page.locator("#runs-extractors").get_by_label("pdfplumber").check()
+    page.locator("#runs-models input").click()
+    page.get_by_role("option", name="SmolLM2 135M Instruct").click()
+    expect(page.locator("#runs-systems .chip")).to_have_text(["as read", "read by pdfplumber"])
+    expect(page.locator("#runs-systems")).to_contain_text("model smollm2-135m")
 
 
 def test_a_wrong_file_says_which_row_and_which_command(page: Page, tmp_path) -> None:

@@ -1,0 +1,164 @@
+"""What the choices of the Evaluate tab ask for: systems, options, files; fields of other protocols are left out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from types import SimpleNamespace
+
+import pytest
+
+from pdfqa_core.errors import UsageError
+from pdfqa_core.protocols.runs import run_protocols
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services.accounts import AccountRole
+from pdfqa_core.types import Progress
+from pdfqa_core.ui import roles
+from pdfqa_core.ui.evaluate_data import brought
+from pdfqa_core.ui.evaluate_runs_form import AS_READ, COLUMNS, EVIDENCE, FORM, OF_PROTOCOL, READ, Form, read
+from pdfqa_core.ui.evaluate_runs_setup import installed, of_protocol, planned, suited
+from pdfqa_core.ui.evaluate_runs_view import paused_words, state_words, steps_of
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup
+from pdfqa_core.ui.session import Session
+from tests.protocols.test_beir import folder_of, zip_of
+from tests.services.helpers import BM25
+from tests.serving_fakes import PDF, FakeModels
+
+SESSION = Session(LOCAL_OWNER, BM25)
+ROWS = [{"question": "When?", "truth": "At noon.", "answer": "At one."}]
+
+
+def form(**chosen):
+    plain = {
+        "protocol": "answers", "source": SAMPLE_QUESTIONS, "upload": None, "unanswerable": None,
+        "evidence": ["the system searches"], "retrievers": ["bm25"], "chunkers": ["windows"], "readers": ["extractive"],
+        "limit": 0, "seed": 0, "models": [], "extractors": [AS_READ], "rewriters": ["none"],
+        "histories": ["gold answers"], "repeats": 1, "temperature": 0, "as_in_sources": False, "bertscore": False,
+        "judge": False, "calibrate": False, "nli": "", "disambig": "entities of both texts", "ner": "", "qa_model": "",
+    }  # fmt: skip
+    assert tuple(plain) == FORM
+    return Form.of(*(plain | chosen).values(), *("(none)" for _ in COLUMNS))
+
+
+@pytest.fixture
+def services(tmp_path):
+    with Services.open(tmp_path / "workspace", BM25, FakeModels()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def write(tmp_path):
+    def made(rows, name="rows.json"):
+        path = tmp_path / name
+        path.write_text(json.dumps(rows))
+        return str(path)
+
+    return made
+
+
+def test_a_grid_has_extractors_and_models_too():
+    systems = form(
+        extractors=[AS_READ, "pdfplumber"], models=["smollm2-135m", "/models/mine.gguf"], rewriters=["none", "llm"]
+    ).request(SESSION)
+    assert len(systems.systems) == 8
+    assert "read by pdfplumber · rewriter llm · mine" in systems.systems
+    made = systems.systems["as read · rewriter none · smollm2-135m"]
+    assert (made.chunking.read_by, made.llm.model) == ("", "smollm2-135m")
+    assert form(models=["smollm2-135m"]).named_models == ("smollm2-135m",)
+    assert form().named_models == ()
+
+
+@pytest.mark.parametrize(
+    ("protocol", "chosen", "options"),
+    [
+        ("entailment", {"nli": " cross/nli ", "ner": "x", "judge": True, "calibrate": True}, {"nli": "cross/nli"}),
+        ("asqa", {"nli": "x", "ner": "some/ner", "qa_model": "y"}, {"disambig": "entities", "ner": "some/ner"}),
+        ("asqa", {"disambig": READ, "ner": "x", "qa_model": "some/qa"}, {"disambig": "qa", "qa_model": "some/qa"}),
+        ("answers", {"judge": True, "bertscore": True, "nli": "x"}, {"judge": "yes", "bertscore": "yes"}),
+        ("judge", {"judge": True, "calibrate": True}, {"judge_prompt": "strict", "calibrate": "yes"}),
+        ("answers", {"calibrate": True}, {}),
+    ],
+)
+def test_options_are_those_of_the_protocol(protocol, chosen, options):
+    assert form(protocol=protocol, **chosen).request(SESSION).options == options
+
+
+def test_fields_are_in_view_where_they_mean_something():
+    names = [field.name for field in fields(Form)]
+    assert set(OF_PROTOCOL) < set(names)
+    for protocol in run_protocols.names():
+        about, *seen = of_protocol(protocol, READ)
+        assert about.info == run_protocols.words(protocol)
+        shown = {name for name, update in zip(OF_PROTOCOL, seen, strict=True) if update["visible"]}
+        assert shown == {name for name, known in OF_PROTOCOL.items() if protocol in known} - {"ner"}
+
+
+def test_questions_without_an_answer_are_counted_only_where_they_are_asked(write):
+    others = [write([{"question": "Who?"}, {"question": "Why?"}])]
+    refusal = form(protocol="refusal", unanswerable=others)
+    assert [case.answerable for case in read(refusal).cases].count(False) == 5 + 2
+    assert refusal.request(SESSION).unanswerable.name == "rows.json"
+    assert form(unanswerable=others).request(SESSION).unanswerable is None
+    assert len(read(form(unanswerable=others)).cases) == 15
+
+
+def test_evidence_is_what_suits_protocol_and_file(services, write):
+    own = {"source": OWN_FILE, "upload": [write(ROWS)]}
+    assert suited(services, form(protocol="judge", **own), SESSION).value == ["answers of the file"]
+    assert suited(services, form(protocol="answers", **own), SESSION).value == ["the system searches"]
+    found = suited(services, form(protocol="asqa"), SESSION)
+    assert found.value == ["closed book"]
+    assert [EVIDENCE[words] for _, words in found.choices] == ["search", "none"]
+    text = planned(services, form(protocol="judge", evidence=["answers of the file"], **own), SESSION)
+    assert "recorded answers" in text
+    assert "1 answer<" in text
+
+
+def test_models_on_this_computer_are_offered_and_a_servers_are_typed(services):
+    names = [value for _, value in installed(services, SESSION).choices]
+    assert "smollm2-135m" in names
+    served = Session(LOCAL_OWNER, BM25.changed("llm", engine="openai", model="big", url="http://x/v1"))
+    field = installed(services, served)
+    assert ([value for _, value in field.choices], field.allow_custom_value) == (["big"], True)
+
+
+def test_files_of_a_beir_data_set_become_one(tmp_path):
+    folder = folder_of(tmp_path / "tiny")
+    apart = [str(folder / "corpus.jsonl"), str(folder / "queries.jsonl"), str(folder / "qrels" / "test.tsv")]
+    assert brought(None) is brought([]) is None
+    assert brought(apart[:1]).name == "corpus.jsonl"
+    chosen = form(source=OWN_FILE, upload=apart, limit=5)
+    assert (chosen.path.name, len(read(chosen).cases)) == ("beir.zip", 1)
+    with pytest.raises(UsageError, match=r"missing: qrels/test.tsv. Here are: corpus.jsonl, queries.jsonl"):
+        brought(apart[:2])
+    assert form(source=OWN_FILE, upload=str(zip_of(tmp_path / "tiny.zip"))).path.name == "tiny.zip"
+
+
+def test_only_text_is_remembered_for_the_next_visit(services, tmp_path, write):
+    setup = Setup(services)
+    setup.uploaded(OWN_FILE, [write(ROWS)], SESSION)
+    assert setup.remembered_file(LOCAL_OWNER).endswith("rows.json")
+    said = setup.uploaded(OWN_FILE, [str(zip_of(tmp_path / "tiny.zip"))], SESSION)
+    assert "1 question" in said
+    assert setup.remembered_file(LOCAL_OWNER) is None
+
+
+def test_only_an_owner_has_the_server_load_another_model(monkeypatch):
+    for role in AccountRole:
+        monkeypatch.setattr(roles, "current", lambda role=role: SimpleNamespace(role=role))
+        if role is AccountRole.OWNER:
+            roles.may_choose_models()
+            continue
+        with pytest.raises(UsageError, match="belong to its owner"):
+            roles.may_choose_models()
+
+
+def test_a_run_says_how_far_it_is_in_all(services):
+    list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+    run = services.runs.begin(LOCAL_OWNER, form(chunkers=["windows", "paragraphs"]).request(SESSION))
+    (listed,) = services.runs.list(LOCAL_OWNER)
+    assert (run.total, state_words(listed)) == (30, "paused, 0 of 30")
+    assert paused_words(listed) == "Paused after 0 of 30 answers. They are kept; “go on” asks the rest."
+    whole, now = steps_of(Progress("question 3", 2, 15, 60.0), listed)
+    assert (whole, whole.seconds_left, now.seconds_left) == (Progress("all answers", 0, 30), 60.0, None)
+    assert steps_of(Progress("question 3", 2, 30, 60.0), listed) == (Progress("question 3", 2, 30),)

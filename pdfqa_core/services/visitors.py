@@ -29,8 +29,12 @@ class VisitorService:
         return self._owners.preference(owner, name, default)
 
     def set_preference(self, owner: str, name: str, value: Preference) -> None:
-        """Have the page remember a value. Raises UsageError if it is no text, number, boolean or None."""
-        self._owners.set_preference(owner, name, value)
+        """Have the page remember a value. Raises UsageError if it is no text, number, boolean or None.
+
+        Nothing is remembered for an empty owner: a page of a demo that has not said who is visiting.
+        """
+        if owner:
+            self._owners.set_preference(owner, name, value)
 
     def purge(self) -> tuple[str, ...]:
         """Remove the data of demo visitors who were not seen for the time the settings give; return who went."""

@@ -39,6 +39,7 @@ from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, S
 from pdfqa_core.ui.shortcuts import shortcuts_html
 from pdfqa_core.ui.sign_in import SignIn
 from pdfqa_core.ui.traffic import Traffic, Waiting
+from pdfqa_core.ui.unforeseen import Unforeseen
 from pdfqa_core.ui.uploads import Budget, Tickets
 
 TABS: dict[str, ModuleType] = {
@@ -323,6 +324,7 @@ def _guards(services: Services, page: AccountBlocks, people: AccountService | No
     far = server.demo or not is_this_computer(server.host)
     small = [Middleware(GZipMiddleware, minimum_size=10_000, compresslevel=4)] if far else []  # the page: 0.8 to 0.1 MB
     guards = [
+        Middleware(Unforeseen),
         *small,
         Middleware(Gate, listening=server.host, names=names),
         Middleware(Health, check=lambda: services.visitors.preference(NOBODY, "health")),

@@ -14,7 +14,7 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import Services
 from pdfqa_core.services.invitations import is_seat
 from pdfqa_core.services.rated_study import own_name
@@ -173,8 +173,10 @@ class Handlers:
         said = f"“{study.name}” is made, with {len(study.turn_ids)} items. What it asks stands under “This study”."
         return self.show(Work(study.id), session) | {self.parts.message: render("said", text=said)}
 
-    def bring(self, path: str, work: Work, session: Session) -> dict[Any, Any]:
+    def bring(self, path: str | None, work: Work, session: Session) -> dict[Any, Any]:
         """Take in a study that another workspace wrote."""
+        if not path:
+            raise UsageError("No file was sent.", "Choose the file of a study.")
         file = Path(path)
         try:
             study = self.services.study_files.take_in(session.owner, file.read_bytes(), file.name)

@@ -437,8 +437,8 @@ class Handlers:
         session = replace(session, settings=settings)
         return session, self._reader(session)
 
-    def scope_changed(self, scope: list[str], state: ChatState, session: Session) -> Session:
+    def scope_changed(self, scope: list[str] | None, state: ChatState, session: Session) -> Session:
         """Remember which documents and collections are asked about, with the open conversation too."""
         if state.conversation_id:
-            self.services.conversations.set_documents(session.owner, state.conversation_id, scope)
-        return replace(session, scope=tuple(scope))
+            self.services.conversations.set_documents(session.owner, state.conversation_id, scope or ())
+        return replace(session, scope=tuple(scope or ()))

@@ -118,7 +118,8 @@ def _or(results: Iterator[Any], nothing: Any) -> Iterator[Any]:
 
 def _received(arguments: Sequence[Any], kinds: Sequence[tuple[type, ...] | None]) -> Sequence[Any]:
     """Return what a browser sent with clean texts. Raises UsageError for what no page of the program sends."""
-    for value, kind in zip(arguments, kinds, strict=False):
+    sent = [one for one in arguments if not isinstance(one, gr.Request | gr.EventData)]  # Gradio puts them in between
+    for value, kind in zip(sent, kinds, strict=False):
         parts = value if isinstance(value, list) and kind is CHOICES else [value]
         strange = [one for one in parts if kind is not None and one is not None and not isinstance(one, kind)]
         if strange:

@@ -116,9 +116,9 @@ class Handlers:
         """Return the form as the session's settings have it."""
         return self.form.filled(session.settings)
 
-    def scope_changed(self, scope: list[str], session: Session) -> Session:
+    def scope_changed(self, scope: list[str] | None, session: Session) -> Session:
         """Remember which documents and collections are searched, here and in the chat."""
-        return replace(session, scope=tuple(scope))
+        return replace(session, scope=tuple(scope or ()))
 
     def changed(self, session: Session, *values: Any) -> tuple[Any, ...]:
         """Take the form's values into the session and show what they make."""

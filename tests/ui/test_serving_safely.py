@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
 from tests.llm.openai_server import FakeServer
-from tests.ui.serving import ROOT, App, clean_environment, open_page, open_tab, running, serve_command
+from tests.ui.serving import ROOT, App, clean_environment, open_page, open_tab, running, serve_command, until
 
 TIMEOUT = 60  # seconds
 RECIPE = "[reading]\nreader = 'generative'\nrefusal = 'none'\ncheck_meaning = false\n"  # asks the model once only
@@ -102,6 +102,16 @@ def test_values_that_no_page_sends_are_one_line_in_the_log(app: App):
     logged = "".join(app.log[before:])
     assert "a request was not understood" in logged
     assert "Traceback" not in logged, logged[-3000:]
+
+
+def test_an_endpoint_that_there_is_not_is_a_sentence_and_one_line_in_the_log(app: App):
+    before = len(app.log)
+    answer = httpx.post(f"{app.url}/gradio_api/call/v2/nothing", json={}, timeout=TIMEOUT)
+    assert (answer.status_code, answer.text) == (400, "This request was not understood.\n")
+    for path in ("queue/data?session_hash=nobody", "call/ask/nothing"):  # streams that nobody has begun
+        assert httpx.get(f"{app.url}/gradio_api/{path}", timeout=TIMEOUT).status_code == 200
+    until(lambda: len(app.log) == before + 3)
+    assert all("a request was not understood" in line for line in app.log[before:])
 
 
 # ------------------------------------------------------------ the end

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
 import pytest
 
+from pdfqa_core.protocols.json_rows import MAX_BYTES
 from tests.services.test_runs import QUESTIONS, SQUAD
 
 LITERAL = (
@@ -42,6 +50,53 @@ def test_a_run_prints_what_was_answered_and_goes_on_as_the_same(run, workspace, 
     same = again.keys() & system["metrics"].keys()
     assert {"answer_f1", "citation_f1", "rouge_l"} <= same
     assert {name: again[name] for name in same} == {name: system["metrics"][name] for name in same}
+
+
+def test_what_a_run_takes_is_told_before_and_alone(run, workspace, data):
+    call = ("evaluate", "run", "answers", "--data", data, "--chunkers", "windows,paragraphs", *LITERAL[:-1])
+    told = run(*call, "--estimate")
+    assert (told.status, told.out.count("\n")) == (0, 1)
+    assert told.out.startswith("3 questions × 2 systems: no earlier run tells how long. Ctrl-C stops it;")
+    assert "There are no runs yet" in run("evaluate", "runs").out
+    done = run(*call)
+    assert done.out.splitlines()[0] == told.out.strip()
+    assert "Answer F1" in done.out
+    assert run(*call).out.splitlines()[0] == "3 questions × 2 systems, 6 answered."
+    more = run(*call, "--seed", "4", "--estimate", "--json").data["estimate"]
+    assert (more["questions"], more["systems"], more["open"], more["memory"]) == (3, 2, 6, None)
+    assert 0 < more["seconds"] < 600
+    asking = run("evaluate", "run", "answers", "--data", data, "--evidence", "none", "--estimate", "--json")
+    assert asking.data["estimate"]["seconds"] is None  # no model was asked yet
+    assert 0.5e9 < asking.data["estimate"]["memory"] < 40e9
+    assert len(run("evaluate", "runs", "--json").data["runs"]) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_stops_and_the_same_command_goes_on(run, workspace, data, monkeypatch):
+    shown = []
+
+    def show(event):
+        shown.append(event)
+        if event.phase.endswith("question 2") and stops:
+            stops.pop()
+            others = set(threading.enumerate())
+            os.kill(os.getpid(), signal.SIGINT)
+            for thread in set(threading.enumerate()) - others:  # which tells the run to stop
+                thread.join(10)
+
+    monkeypatch.setattr("pdfqa_core.cli.progress.show", show)
+    stops = [True]
+    call = ("evaluate", "run", "answers", "--data", data, *LITERAL)
+    stopped = run(*call)
+    assert stopped.status == 1
+    assert stopped.data["error"]["what"].startswith("Stopped after 1 of 3 answers")
+    assert "The same command goes on." in stopped.data["error"]["what"]
+    shown.clear()
+    done = run(*call)
+    assert (done.status, len(done.data["systems"][0]["items"])) == (0, 3)
+    asked = [event for event in shown if "question" in event.phase]
+    assert [event.phase.split()[-1] for event in asked] == ["2", "3"]
+    assert all(event.seconds_left > 0 for event in asked)  # at the pace of the first answer, then of this time
 
 
 def test_a_grid_and_single_systems_are_compared(run, workspace, data, tmp_path):
@@ -150,3 +205,55 @@ def test_columns_of_ones_own_are_named_on_the_command_line(run, workspace, tmp_p
     wrong = run(*call, "--column", "page=Seite")
     assert (wrong.status, "has no column 'Seite'" in wrong.data["error"]["what"]) == (2, True)
     assert run(*call, "--column", "page").status == 2
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A file of 100 MB, a question per line with its passage."""
+    path = tmp_path_factory.mktemp("large") / "large.jsonl"
+    words, number = " ".join(f"word{number}" for number in range(120)), 0
+    with path.open("w") as file:
+        while file.tell() < 100_000_000:
+            for _ in range(1_000):
+                row = {"id": f"q{number}", "question": f"What is paid in plan {number}?", "answer": f"visits {number}",
+                       "contexts": [f"The plan {number} pays visits {number}. {words}"]}  # fmt: skip
+                file.write(json.dumps(row) + "\n")
+                number += 1
+    return path
+
+
+@pytest.mark.slow
+def test_a_file_of_100_mb_is_drawn_from_in_little_memory(large, tmp_path):
+    script = (
+        "import resource, sys; from pdfqa_core.cli import main; status = main(sys.argv[1:]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr); sys.exit(status)"
+    )
+    call = ("evaluate", "run", "answers", "--data", large, "--limit", "5", "--evidence", "given", *LITERAL)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *call], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[2], env={**os.environ, "PDFQA_WORKSPACE": str(tmp_path / "workspace")}, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (system,) = json.loads(done.stdout)["systems"]
+    assert [item["answer"].startswith("The plan") for item in system["items"]] == [True] * 5
+    assert int(done.stderr.split()[-1]) < 2_000
+
+
+@pytest.mark.slow
+def test_what_is_wrong_at_the_end_of_100_mb_is_told_with_its_row(run, empty, large, tmp_path):
+    lines = sum(1 for _ in large.open())
+    for text, message in (('{"question": 7}', f"row {lines + 1}: there is no question"), ("{oops", "no valid JSON")):
+        wrong = tmp_path / "wrong.jsonl"
+        shutil.copyfile(large, wrong)
+        with wrong.open("a") as file:
+            file.write(text)
+        failed = run("evaluate", "run", "answers", "--data", wrong, *LITERAL)
+        assert (failed.status, message in failed.data["error"]["what"]) == (2, True), failed.data
+
+
+def test_a_file_above_the_limit_is_refused_with_its_size(run, empty, tmp_path):
+    path = tmp_path / "huge.jsonl"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1_000_000)
+    wrong = run("evaluate", "run", "answers", "--data", path, *LITERAL)
+    assert (wrong.status, wrong.data["error"]["what"]) == (2, "huge.jsonl has 201 MB; the limit is 200 MB.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +25,14 @@ from pdfqa_core.errors import StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run
 from pdfqa_core.exports.runs import groups_text, with_answers
 from pdfqa_core.exports.table import measure_of, spread_text
+from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.groups import ItemGroup
 from pdfqa_core.metrics.repeats import spreads
 from pdfqa_core.protocols.gold import forms
 from pdfqa_core.protocols.gold.columns import FIELDS, columns_of, guessed, mapped
 from pdfqa_core.protocols.runs import EVIDENCE, GOLD, PREDICTED, run_protocols
 from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
+from pdfqa_core.services.run_estimate import RunEstimate, run_estimate
 from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
@@ -64,6 +67,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("--name", default="", help="the run's name in the list")
     command.add_argument("--new", action="store_true", help="begin a new run even if there is one like it")
     command.add_argument("--retry-failures", action="store_true", help="ask again what failed, and nothing else")
+    command.add_argument("--estimate", action="store_true", help="tell what the run would take, and ask nothing")
     command.add_argument("--document", action="append", default=[], metavar="NAME", help="only in this file")
     command.add_argument(
         "--out", type=Path, metavar="DIR", help="write the answers of each system and the gold answers, as “evaluate "
@@ -116,8 +120,13 @@ def run(arguments: argparse.Namespace) -> int:
     opened = Services.open(workspace_of(arguments), settings)
     with TemporaryDirectory() as folder, opened as services, stopping(services):
         arguments.data = _data(arguments, Path(folder))
-        request = _request(arguments, services, systems)
-        found = _done(arguments, services, request)
+        begun, takes = _begun(arguments, services, _request(arguments, services, systems))
+        if arguments.estimate:
+            print(json.dumps({"estimate": plain(takes)}) if arguments.json else _said_of(takes))
+            return 0
+        if not arguments.json:
+            print(_said_of(takes), flush=True)
+        found = _done(arguments, services, begun)
     for name, data in found.files.items():
         write_file(arguments.out / name, data)
     groups = groups_of(found.evaluation, arguments.baseline)
@@ -143,8 +152,31 @@ def _data(arguments: argparse.Namespace, folder: Path) -> Path:
     return renamed
 
 
-def _done(arguments: argparse.Namespace, services: Services, request: RunRequest) -> _Found:
+def _begun(arguments: argparse.Namespace, services: Services, request: RunRequest) -> tuple[Run, RunEstimate]:
+    """Return the run and what it takes; with --estimate none is left behind that was not there before."""
+    known = {one.id for one in services.runs.list(LOCAL_OWNER)}
     begun = services.runs.begin(LOCAL_OWNER, request, anew=arguments.new)
+    try:
+        return begun, run_estimate(services.runs, LOCAL_OWNER, begun)
+    finally:
+        if arguments.estimate and begun.id not in known:
+            services.runs.remove(LOCAL_OWNER, begun.id)
+
+
+def _said_of(takes: RunEstimate) -> str:
+    total = takes.questions * takes.systems
+    asked = f"{takes.questions} questions × {takes.systems} systems" if takes.systems > 1 else f"{total} questions"
+    done = f", {total - takes.open} answered" if takes.open < total else ""
+    time = f"about {progress.duration(takes.seconds)}" if takes.seconds is not None else "no earlier run tells how long"
+    size = ""
+    if takes.memory is not None:
+        size = f", about {takes.memory / 1e9:.1f} GB of memory for the model ({takes.free / 1e9:.1f} GB are free)"
+    if not takes.open:
+        return f"{asked}{done}."
+    return f"{asked}{done}: {time}{size}. Ctrl-C stops it; the same command goes on."
+
+
+def _done(arguments: argparse.Namespace, services: Services, begun: Run) -> _Found:
     evaluation: Evaluation | None = None
     try:
         for event in services.runs.go(LOCAL_OWNER, begun.id, retry=arguments.retry_failures):

@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
                     progress.show(found)
                 else:
                     evaluated = compared_on(found)
-            services.training.add_to_card(model, f"On {gold.name}", evaluated)
+            model = services.training.note_people(model, gold.name, evaluated)
     progress.clear()
     if arguments.json:
         print(json.dumps(_object(prepared, model, evaluated), ensure_ascii=False))

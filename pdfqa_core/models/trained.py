@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pdfqa_core.errors import ModelError, StorageError, UsageError
 from pdfqa_core.json_codec import encode
-from pdfqa_core.training import BI_ENCODER, CARD, RECORD, TrainingRecord, card, read_record
+from pdfqa_core.training import BI_ENCODER, CARD, RECORD, Compared, TrainingRecord, card, read_record
 from pdfqa_core.whole_files import sync_folder, write_atomically
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -100,10 +100,16 @@ def keep_trained(
     return TrainedModel(record.name, str(target), record)
 
 
-def add_to_card(model: TrainedModel, section: str) -> None:
-    """Add a section to a model's card. Raises StorageError."""
-    file = Path(model.path) / CARD
+def note_people(model: TrainedModel, name: str, scores: Mapping[str, Compared]) -> TrainedModel:
+    """Keep scores on questions of people, by measure, in a model's record and card; return the model as it is then.
+
+    Those that go by the same name are replaced. Raises StorageError.
+    """
+    record = replace(model.record, people={**model.record.people, name: scores})
+    folder = Path(model.path)
     try:
-        write_atomically(file, file.read_bytes() + section.encode())
+        write_atomically(folder / CARD, card(record).encode())
+        write_atomically(folder / RECORD, encode(record).encode())
     except OSError as error:
-        raise StorageError(f"{file} cannot be written: {error.strerror or error}.", "Check the folder.") from error
+        raise StorageError(f"{folder} cannot be written: {error.strerror or error}.", "Check the folder.") from error
+    return replace(model, record=record)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,8 +18,9 @@ from pdfqa_core.json_codec import encode
 from pdfqa_core.llm.hardware import memory
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.models import Models, TrainedModel
+from pdfqa_core.models.base_licence import stated_licence
 from pdfqa_core.models.encoder_files import encoder_entry, is_encoder
-from pdfqa_core.models.trained import add_to_card, keep_trained
+from pdfqa_core.models.trained import keep_trained, note_people
 from pdfqa_core.retrieval import SearchIndex, index_text
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.leakage import generated_questions
@@ -34,6 +34,7 @@ from pdfqa_core.training import (
     BI_ENCODER,
     TRAINEES,
     Checkpoint,
+    Compared,
     Example,
     Pair,
     RoundRecord,
@@ -49,7 +50,6 @@ from pdfqa_core.training import (
     disk_bytes,
     distractors,
     estimate,
-    evaluation_section,
     joined,
     made_of,
     mine,
@@ -63,8 +63,7 @@ from pdfqa_core.types import Passage, Progress
 
 OF_A_FILE = ("HR@5", "MRR")  # measures of a file of questions
 DEPTH = 100  # hits among which the right passage is looked for
-BUNDLED_LICENCE, UNKNOWN_LICENCE = "Apache-2.0", "unknown"
-_LICENCE = re.compile(r"^license:\s*['\"]?([\w.+-]+)", re.MULTILINE)
+BUNDLED_LICENCE = "Apache-2.0"
 
 
 __all__ = ["Prepared", "ServiceEvent", "TrainingPlan", "TrainingService", "Unfinished", "compared_on"]
@@ -120,9 +119,12 @@ class TrainingService:
             folder.parent.rmdir()
 
     @staticmethod
-    def add_to_card(model: TrainedModel, name: str, rows: Mapping[str, Row]) -> None:
-        """Tell scores on questions of a file in the model's card. Raises StorageError."""
-        add_to_card(model, evaluation_section(name, rows))
+    def note_people(model: TrainedModel, name: str, rows: Mapping[str, Row]) -> TrainedModel:
+        """Keep scores on the questions of a file, called `name`, in the model's record and card, and return the model.
+
+        Whether training helped is told by them too. Raises StorageError.
+        """
+        return note_people(model, name, {measure: Compared(*row) for measure, row in rows.items()})
 
     # ------------------------------------------------------------ training
 
@@ -327,11 +329,7 @@ class TrainingService:
         trained = next((one for one in self.list() if base in (one.name, one.path)), None)
         if trained is not None:
             return trained.record.base_licence
-        try:
-            said = _LICENCE.search((Path(base).expanduser() / "README.md").read_text("utf-8", "replace"))
-        except OSError:
-            return UNKNOWN_LICENCE
-        return said[1] if said else UNKNOWN_LICENCE
+        return stated_licence(base)
 
 
 def compared_on(evaluation: Evaluation) -> dict[str, Row]:

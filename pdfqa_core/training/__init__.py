@@ -11,7 +11,7 @@ from pdfqa_core.training.base import (
     TrainingSettings,
 )
 from pdfqa_core.training.bi_encoder import BiEncoder
-from pdfqa_core.training.card import CARD, card, evaluation_section, said
+from pdfqa_core.training.card import CARD, NOT_STATED, card
 from pdfqa_core.training.checkpoint import Checkpoint, RoundRecord, Scored, State
 from pdfqa_core.training.estimate import Estimate, disk_bytes, estimate
 from pdfqa_core.training.late_interaction import LateInteraction
@@ -20,7 +20,7 @@ from pdfqa_core.training.loop import Step, TrainingEvent
 from pdfqa_core.training.loss import in_batch_loss, inner_products, margin_loss, maxsim
 from pdfqa_core.training.negatives import MARGIN, Split, Teacher, distractors, mine, split_by_documents
 from pdfqa_core.training.precision import has_bf16, precision_on
-from pdfqa_core.training.ranks import Compared, RankedPairs, compared
+from pdfqa_core.training.ranks import Compared, RankedPairs, compared, said
 from pdfqa_core.training.record import RECORD, TrainingRecord, read_record
 from pdfqa_core.training.rounds import TrainingData, train_in_rounds
 from pdfqa_core.training.trainee import Trainee
@@ -28,11 +28,11 @@ from pdfqa_core.training.trainee import Trainee
 TRAINEES: dict[str, type[Trainee]] = {one.kind: one for one in (BiEncoder, LateInteraction)}
 
 __all__ = [
-    "BI_ENCODER", "CARD", "KINDS", "LATE_INTERACTION", "MARGIN", "RECORD", "ROUNDS", "TRAINEES", "BiEncoder",
-    "Checkpoint", "Compared", "Estimate", "Example", "Generated", "LateInteraction", "Pair", "Precision",
+    "BI_ENCODER", "CARD", "KINDS", "LATE_INTERACTION", "MARGIN", "NOT_STATED", "RECORD", "ROUNDS", "TRAINEES",
+    "BiEncoder", "Checkpoint", "Compared", "Estimate", "Example", "Generated", "LateInteraction", "Pair", "Precision",
     "RankedPairs", "RoundRecord", "Scored", "Split", "State", "Step", "Teacher", "TrainedOn", "Trainee",
     "TrainingData", "TrainingEvent", "TrainingRecord", "TrainingSettings", "card", "check_leakage", "compared",
-    "disk_bytes", "distractors", "estimate", "evaluation_section", "has_bf16", "in_batch_loss", "inner_products",
-    "joined", "leaked", "made_of", "margin_loss", "maxsim", "mine", "precision_on", "read_record", "said",
-    "split_by_documents", "train_in_rounds", "words_hash",
+    "disk_bytes", "distractors", "estimate", "has_bf16", "in_batch_loss", "inner_products", "joined", "leaked",
+    "made_of", "margin_loss", "maxsim", "mine", "precision_on", "read_record", "said", "split_by_documents",
+    "train_in_rounds", "words_hash",
 ]  # fmt: skip

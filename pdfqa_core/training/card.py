@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pdfqa_core.metrics.statistics import Summary
+from pdfqa_core.training.ranks import Compared, said
 from pdfqa_core.training.record import TrainingRecord
 
 CARD = "README.md"
+NOT_STATED = "not stated"  # of a licence
 BUNDLED_REPO = "sentence-transformers/all-MiniLM-L6-v2"
 Row = tuple[Summary, Summary, Summary]  # before, after, difference
 
@@ -32,7 +34,7 @@ The licence of the base model ({licence}) counts for this one too; the documents
 
 The held-out documents also chose the step at which training ended, so the scores after it are a little too good.
 Questions of people are not touched by that.
-{warning}
+{people}{warning}
 ## Rounds
 
 {rounds}
@@ -52,15 +54,16 @@ Kept are questions whose passage the new or the out-of-domain retriever ({retrie
 def card(record: TrainingRecord) -> str:
     """Return the model's card as Markdown."""
     settings = record.settings
-    rows = {name: (one.before, one.after, one.difference) for name, one in record.compared.items()}
     rounds = (
         [one.round, one.questions, one.kept, one.steps, *map(_number, (one.loss, one.best.hit_rate, one.best.mrr))]
         for one in record.rounds
     )
+    licence_id = "unknown" if record.base_licence == NOT_STATED else record.base_licence.lower()
     return _CARD.format(
-        base=record.base or BUNDLED_REPO, licence=record.base_licence, licence_id=record.base_licence.lower(),
+        base=record.base or BUNDLED_REPO, licence=record.base_licence, licence_id=licence_id,
         kind=record.kind, name=record.name, day=f"{record.made_at:%Y-%m-%d}", held_out=record.held_out,
-        scores=_scores(rows), warning=f"\n**{record.warning}**\n" if record.warning else "",
+        scores=_scores(_rows(record.compared)), people=_people(record),
+        warning=f"\n**{record.warning}**\n" if record.warning else "",
         rounds=_table(["round", "questions", "kept", "steps", "loss", f"HR@{settings.k}", "MRR"], rounds),
         retriever=record.retriever, k=record.k, examples=record.examples, data_hash=record.data_hash,
         recipe=record.settings_fingerprint, hard_negatives=settings.hard_negatives, steps=settings.steps,
@@ -70,19 +73,18 @@ def card(record: TrainingRecord) -> str:
     )  # fmt: skip
 
 
-def evaluation_section(name: str, rows: Mapping[str, Row]) -> str:
-    """Return the card's section on questions of a file; rows are by measure."""
-    return f"\n## {name}\n\n{_scores(rows)}\n"
+def _people(record: TrainingRecord) -> str:
+    """Return a section for each file of questions that the model was measured with."""
+    return "".join(
+        f"\n## On {name}\n\n{next(iter(scores.values())).before.n} questions of people, with 95 % intervals:\n\n"
+        f"{_scores(_rows(scores))}\n"
+        for name, scores in record.people.items()
+        if scores
+    )
 
 
-def said(summary: Summary, *, sign: bool = False) -> str:
-    """Return a mean with its interval: "0.612 [0.540, 0.684]"."""
-    form = "{:+.3f}" if sign else "{:.3f}"
-    if summary.mean is None:
-        return "–"
-    if summary.low is None or summary.high is None:
-        return form.format(summary.mean)
-    return f"{form.format(summary.mean)} [{form.format(summary.low)}, {form.format(summary.high)}]"
+def _rows(scores: Mapping[str, Compared]) -> dict[str, Row]:
+    return {name: (one.before, one.after, one.difference) for name, one in scores.items()}
 
 
 def _scores(rows: Mapping[str, Row]) -> str:

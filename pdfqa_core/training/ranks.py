@@ -105,6 +105,16 @@ class Compared:
     after: Summary
     difference: Summary
 
+    @property
+    def better(self) -> bool:
+        """Whether the interval of the difference is above 0."""
+        return (self.difference.low or 0.0) > 0
+
+    @property
+    def worse(self) -> bool:
+        """Whether the interval of the difference is below 0."""
+        return (self.difference.high or 0.0) < 0
+
 
 def compared(before: Sequence[int], after: Sequence[int], k: int, seed: int = 0) -> dict[str, Compared]:
     """Return HR@k and MRR of two models by measure, with 95 % intervals; ranks are in the order of the questions."""
@@ -118,3 +128,13 @@ def compared(before: Sequence[int], after: Sequence[int], k: int, seed: int = 0)
         )
         for name, (old, new) in values.items()
     }  # fmt: skip
+
+
+def said(summary: Summary, *, sign: bool = False) -> str:
+    """Return a mean with its interval: "0.612 [0.540, 0.684]"."""
+    form = "{:+.3f}" if sign else "{:.3f}"
+    if summary.mean is None:
+        return "–"
+    if summary.low is None or summary.high is None:
+        return form.format(summary.mean)
+    return f"{form.format(summary.mean)} [{form.format(summary.low)}, {form.format(summary.high)}]"

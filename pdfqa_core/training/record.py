@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from pdfqa_core.json_codec import decode
 from pdfqa_core.training.base import TrainingSettings
 from pdfqa_core.training.checkpoint import RoundRecord, Scored
 from pdfqa_core.training.leakage import TrainedOn
-from pdfqa_core.training.ranks import Compared
+from pdfqa_core.training.ranks import Compared, said
 
 RECORD = "training.json"
 NO_HELP = (
@@ -30,7 +30,8 @@ class TrainingRecord:
 
     `base` is the model it started from ("" the bundled one), `retriever` the out-of-domain one that hard negatives are
     of, among its first `k`. `trained_on` keeps others from measuring the model with what it has seen. `compared` are
-    scores of `held_out` questions before and after, among all passages.
+    scores of `held_out` questions before and after, among all passages; `people` are those of questions of people, by
+    the name of their file and by measure.
     """
 
     name: str
@@ -53,6 +54,7 @@ class TrainingRecord:
     versions: Mapping[str, str]
     trained_on: TrainedOn
     notes: tuple[str, ...] = ()
+    people: Mapping[str, Mapping[str, Compared]] = field(default_factory=dict)
 
     @property
     def gain(self) -> Compared:
@@ -66,11 +68,38 @@ class TrainingRecord:
 
     @property
     def warning(self) -> str:
-        """A sentence where training did not help, or nobody can tell; "" where it did."""
-        if not self.helped:
-            return NO_HELP
-        sure = any((one.difference.low or 0.0) > 0 for one in self.compared.values())
-        return "" if sure else UNCERTAIN
+        """Sentences where training did not help, on held-out questions or those of people; "" where it did on all."""
+        found = [] if self.helped else [NO_HELP]
+        if self.helped and not any(one.better for one in self.compared.values()):
+            found.append(UNCERTAIN)
+        for name, scores in self.people.items():
+            if scores and (words := _on_people(name, scores, helped=self.helped)):
+                found.append(words)
+        return " ".join(found)
+
+    @property
+    def verdict(self) -> str:
+        """The warning, else on which questions the model is better."""
+        people = "".join(f" and on those of {name}" for name in self.people)
+        return self.warning or f"Better than its base on held-out questions{people}; the interval is above 0."
+
+
+def _on_people(name: str, scores: Mapping[str, Compared], *, helped: bool) -> str:
+    """Return what questions of people say where they differ from held-out ones, or tell against the model."""
+    n = next(iter(scores.values())).before.n
+    better = any(one.better for one in scores.values())
+    worse = any(one.worse for one in scores.values())
+    gains = ", ".join(f"{measure} {said(one.difference, sign=True)}" for measure, one in scores.items())
+    if better and not worse:
+        return "" if helped else f"On the {n} questions of people in {name} it is better, though ({gains})."
+    found = "is no better"
+    if worse:
+        found = "is better by one measure, worse by another" if better else "is worse"
+    ending = (
+        "What it learnt from made questions need not help people: use the model that it started from, or measure with "
+        "more of their questions."
+    )
+    return f"On the {n} questions of people in {name} it {found} ({gains}). {ending}"
 
 
 def read_record(folder: Path) -> TrainingRecord | None:

@@ -309,8 +309,7 @@ class Tab:
         state, session, said = self.compare.clicked(state, session, event)
         if state is before and not said:
             return {self.parts.state: state}
-        shown = self.show(state, session) | {self.parts.message: said, self.session: session}
-        return shown if before.model == state.model else shown | {self.parts.measured: ""}
+        return self.show(state, session) | {self.parts.message: said, self.session: session}
 
 
 def _step(job: Job) -> Progress:
@@ -363,7 +362,7 @@ def build(services: Services, session: gr.State) -> Shown:
     learning = [
         parts.train_work, parts.live, parts.curves, parts.estimate, parts.train, parts.train_stop, parts.training[2],
     ]  # fmt: skip
-    comparing = [parts.compared, parts.people]
+    comparing = [parts.compared, parts.people, parts.measured]
     shown = [*reviewing, *generating, *learning, *comparing, parts.timer, parts.message, *steps]
     here = [state, session]
     parts.timer.tick(tab.tick, here, shown, **AT_ONCE)
@@ -387,7 +386,7 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.estimate.click(tab.estimated, training, shown, **QUIET)
     parts.train.click(tab.train, training, shown, **QUIET)
     parts.live.click(tab.live_clicked, here, shown, **QUIET)
-    parts.compared.click(tab.compared, here, [*shown, parts.measured, session], **QUIET)
+    parts.compared.click(tab.compared, here, [*shown, session], **QUIET)
     parts.source.change(lambda source: gr.File(visible=source == OWN_FILE), parts.source, parts.upload, **AT_ONCE)
     parts.measure.click(
         tab.compare.measure, [parts.source, parts.upload, *here],

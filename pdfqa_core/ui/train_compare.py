@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from pdfqa_core.models import TrainedModel
 from pdfqa_core.protocols.gold import GoldFile, read_gold
 from pdfqa_core.services import SAMPLE, Services
 from pdfqa_core.services.training import compared_on
-from pdfqa_core.training import BI_ENCODER
+from pdfqa_core.training import BI_ENCODER, Compared
+from pdfqa_core.training.card import Row
 from pdfqa_core.types import Progress
 from pdfqa_core.ui.components import clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
@@ -51,6 +52,10 @@ def switched(services: Services, session: Session, model: TrainedModel) -> Sessi
     return replace(session, settings=settings)
 
 
+def _rows(scores: Mapping[str, Compared]) -> dict[str, Row]:
+    return {name: (one.before, one.after, one.difference) for name, one in scores.items()}
+
+
 class Compare:
     """Shows scores before and after, measures questions of people, and puts a model into use."""
 
@@ -73,16 +78,18 @@ class Compare:
             html = render("train_compare", models=(), next=facts.next, title=TITLES[facts.next])
             return {self.parts.compared: html, self.parts.people: gr.Column(visible=False), self.parts.state: state}
         record = model.record
-        rows = {name: (one.before, one.after, one.difference) for name, one in record.compared.items()}
         html = render(
             "train_compare", models=self._models(), record=record, used=used_model(session), bundled=BUNDLED
         )  # fmt: skip
-        html += render("train_table", title="Held-out questions", rows=compared_rows(rows))
+        html += render("train_table", title="Held-out questions", rows=compared_rows(_rows(record.compared)))
+        for name, scores in record.people.items():
+            html += render("train_table", title=f"On {name}", rows=compared_rows(_rows(scores)))
         html += render("train_rounds", rounds=record.rounds, k=record.settings.k)
         html += render("train_notes", record=record, path=model.path)
         return {
             self.parts.compared: html,
             self.parts.people: gr.Column(visible=True),
+            self.parts.measured: "",
             self.parts.state: replace(state, model=model.name),
         }
 
@@ -144,8 +151,9 @@ class Compare:
                     yield work_html(event), gr.skip(), gr.skip(), gr.skip()
                 elif isinstance(event, Evaluation):
                     rows = compared_on(event)
-                    self.services.training.add_to_card(model, f"On {gold.name}", rows)
+                    record = self.services.training.note_people(model, gold.name, rows).record
                     table = render("train_table", title=f"On {gold.name}", rows=compared_rows(rows))
+                    table += render("train_verdict", record=record)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         yield message, gr.Button(visible=True), gr.Button(visible=False), table

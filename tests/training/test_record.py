@@ -9,10 +9,12 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import GoldItem
-from pdfqa_core.models.trained import add_to_card, keep_trained, trained_models
+from pdfqa_core.models.base_licence import stated_licence
+from pdfqa_core.models.trained import keep_trained, note_people, trained_model, trained_models
 from pdfqa_core.retrieval import index_text
 from pdfqa_core.training import (
     BI_ENCODER,
+    NOT_STATED,
     RECORD,
     BiEncoder,
     RoundRecord,
@@ -25,7 +27,6 @@ from pdfqa_core.training import (
     compared,
     disk_bytes,
     estimate,
-    evaluation_section,
     joined,
     leaked,
     made_of,
@@ -59,13 +60,17 @@ def test_a_record_comes_back_and_its_card_tells_it(tmp_path):
     assert read_record(tmp_path / "mine") == record()
     assert trained_models(tmp_path) == (model,)
     assert model.size > len(b"weights")
-    add_to_card(model, evaluation_section("On people", {"MRR": (record().gain.before,) * 3}))
+    scores = compared((1, 2, 3), (1, 2, 3), 5)
+    noted = note_people(model, "people.jsonl", scores)
+    assert noted == trained_model(tmp_path, "mine")
+    assert noted.record == replace(record(), people={"people.jsonl": scores})
     text = (tmp_path / "mine" / "README.md").read_text("utf-8")
     assert text.startswith("---\nbase_model: sentence-transformers/all-MiniLM-L6-v2\nlicense: apache-2.0\n")
     assert "| HR@5 | 0.250 [" in text
     assert "| 1 | 30 | 28 | 3 | 0.250 | 0.750 | 0.500 |" in text
     assert "- A note.\n" in text
-    assert "## On people" in text
+    assert "## On people.jsonl\n\n3 questions of people" in text
+    assert "**On the 3 questions of people in people.jsonl it is no better" in text
     with pytest.raises(UsageError, match="model called mine already"):
         keep_trained(tmp_path, record(), save)
     (tmp_path / "mine" / RECORD).write_text("{}", encoding="utf-8")
@@ -86,6 +91,71 @@ def test_it_warns_where_training_did_not_help(before, after, warning):
     assert found.warning == warning
     assert (warning in card(found)) is True
     assert found.helped == (warning != NO_HELP)
+
+
+GOOD = compared((0, 7, 9) * 10, (1, 1, 2) * 10, 5)
+SAME, BAD = compared((1, 2, 3) * 10, (1, 2, 3) * 10, 5), compared((1, 1, 2) * 10, (0, 7, 9) * 10, 5)
+
+
+@pytest.mark.parametrize(
+    ("after", "people", "words"),
+    [
+        ((1, 2, 1, 1) * 10, GOOD, ""),
+        ((1, 2, 1, 1) * 10, SAME, "On the 30 questions of people in q.jsonl it is no better (HR@5 +0.000 [+0.000, "),
+        ((1, 2, 1, 1) * 10, BAD, "On the 30 questions of people in q.jsonl it is worse (HR@5 -1.000 ["),
+        ((1, 0, 7, 9) * 10, GOOD, "On the 30 questions of people in q.jsonl it is better, though (HR@5 +1.000 ["),
+        ((1, 0, 7, 9) * 10, SAME, "it is no better ("),
+    ],
+)
+def test_questions_of_people_have_a_say_in_the_warning(after, people, words):
+    found = replace(record(after=after), people={"q.jsonl": people})
+    assert words in found.warning
+    assert (NO_HELP in found.warning) is not found.helped
+    assert (found.warning == "") is (words == "")
+    assert (found.verdict == found.warning) is bool(words)
+    assert words or "held-out questions and on those of q.jsonl" in found.verdict
+
+
+def test_a_measure_that_rises_while_another_falls_is_told():
+    mixed = {"HR@5": BAD["HR@5"], "MRR": GOOD["MRR"]}
+    found = replace(record(), people={"q.jsonl": mixed})
+    assert "better by one measure, worse by another" in found.warning
+
+
+@pytest.mark.parametrize(
+    ("header", "licence", "told"),
+    [
+        ("---\nlicense: mit\n---\n# A model", "mit", "mit"),
+        ("---\ntags:\n- x\nlicense:\n- apache-2.0\n- mit\n---\n", "apache-2.0, mit", "apache-2.0, mit"),
+        ("---\nlicense: other\nlicense_name: house-rules\n---\n", "house-rules", "house-rules"),
+        ("---\ntags: [x]\n---\n", NOT_STATED, "unknown"),
+        ("# license: mit in the text alone", NOT_STATED, "unknown"),
+        ("---\nlicense: [\n---\n", NOT_STATED, "unknown"),
+        (None, NOT_STATED, "unknown"),
+    ],
+)
+def test_the_licence_of_the_base_is_read_from_its_card(tmp_path, header, licence, told):
+    if header is not None:
+        (tmp_path / "README.md").write_text(header, encoding="utf-8")
+    assert stated_licence(str(tmp_path)) == licence
+    text = card(replace(record(), base_licence=licence))
+    assert f"\nlicense: {told}\n" in text
+    assert f"base model ({licence}) counts" in text
+
+
+def test_the_card_of_a_hub_name_is_looked_for_among_downloads(tmp_path, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    from huggingface_hub import constants
+
+    snapshot = tmp_path / "models--someone--small" / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    (tmp_path / "models--someone--small" / "refs").mkdir()
+    (tmp_path / "models--someone--small" / "refs" / "main").write_text("abc", encoding="utf-8")
+    (snapshot / "README.md").write_text("---\nlicense: bsd-3-clause\n---\n", encoding="utf-8")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    assert stated_licence("someone/small") == "bsd-3-clause"
+    assert stated_licence("someone/else") == NOT_STATED
+    assert stated_licence("no name/at all") == NOT_STATED
 
 
 def item(number, *, id_="x", text="Who asks?", page=None):

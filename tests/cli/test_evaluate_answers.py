@@ -43,8 +43,9 @@ def score(run, tmp_path):
     return go
 
 
-def test_the_example_batch_gives_its_published_means(score):
-    found = score(PREDICTIONS, GOLD, "--json")
+@pytest.mark.parametrize("profile", [(), ("--profile", "seed")])
+def test_the_example_batch_gives_its_published_means(score, profile):
+    found = score(PREDICTIONS, GOLD, *profile, "--json")
     assert found.status == 0
     (system,) = found.data["systems"]
     means = {name: values["mean"] for name, values in system["metrics"].items()}

@@ -24,8 +24,8 @@ SQLITE, POSTGRESQL = "sqlite", "postgresql"
 LONGEST = (  # files of tests in the order of what they take: one that is begun last keeps one process alone busy
     "ui/test_page_view.py", "ui/test_whole_job.py", "ui/test_places.py", "ui/test_axe.py", "ui/test_background_work.py",
     "ui/test_study.py", "ui/test_keys.py", "ui/test_three_at_once.py", "ui/test_blinding.py", "ui/test_guard.py",
-    "ui/test_server_safety.py", "ui/test_models.py", "ui/test_invited.py", "test_container.py",
-    "retrieval/test_paired_encoder.py", "cli/test_questions.py", "training/test_models.py",
+    "ui/test_server_safety.py", "ui/test_two_processes.py", "ui/test_models.py", "ui/test_invited.py",
+    "test_container.py", "retrieval/test_paired_encoder.py", "cli/test_questions.py", "training/test_models.py",
     "retrieval/test_onnx_graph.py", "services/test_runs.py", "test_architecture.py",
 )  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
@@ -210,6 +210,20 @@ def make_pdf(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return build
+
+
+@pytest.fixture
+def short_pdf(make_pdf: Callable[..., Path]) -> Path:
+    """Write a PDF of three pages with a passage each, about which rules make questions."""
+    pages = (
+        "The Harbour Museum is a collection of boats and nets in the old town. The museum has 412 models of ships. "
+        "Visitors may row one of the boats on Sundays between May and September, unless the wind is strong.",
+        "The Pilot Station is a tower at the end of the northern pier. The station employs 23 pilots in two shifts. "
+        "They guide ships that are longer than ninety metres through the narrow channel at night and in fog.",
+        "The Fish Market is a hall of brick that was built after the great fire. The market has 64 stalls on two floors. "
+        "Auctions begin at five in the morning, and what is left by noon is given to the kitchens of the town.",
+    )
+    return make_pdf(*([page] for page in pages), name="three.pdf")
 
 
 @pytest.fixture(scope="session")

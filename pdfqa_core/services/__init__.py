@@ -40,6 +40,7 @@ from pdfqa_core.services.page_ocr import PageOcr
 from pdfqa_core.services.pages import PageService, PageView, Picture
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation, Preparing
+from pdfqa_core.services.processes import Processes
 from pdfqa_core.services.reading_jobs import Batch, ReadingJobs
 from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.room import Room
@@ -138,6 +139,7 @@ class Services:
     meters: Meters
     housekeeping: Housekeeping
     workers: Workers
+    processes: Processes
     _opened_with: Settings
     _store: Store
 
@@ -249,6 +251,7 @@ class Services:
             meters=meters,
             housekeeping=Housekeeping(visitors.purge),
             workers=workers,
+            processes=Processes(workers),
             _opened_with=settings,
             _store=store,
         )
@@ -261,6 +264,11 @@ class Services:
             opened = opened.changed("retrieval", embedding_model=encoder)
         return opened.model_copy(update={"llm": self.models.language.settings})
 
+    @property
+    def shared(self) -> bool:
+        """Whether the database is a server's, so that other programs may be on it."""
+        return not self._store.database.is_sqlite
+
     def ask_before_writing(self, may_write: Callable[[], None]) -> None:
         """Have `may_write` called before each change of the database; it raises the error for whoever may not."""
         self._store.database.may_write = may_write
@@ -268,6 +276,7 @@ class Services:
     def close(self) -> None:
         """Stop what runs, end the child processes and close the database."""
         self.housekeeping.close()
+        self.processes.close()
         self.meters.close()
         self.jobs.let_go()
         self.tasks.stop_all()

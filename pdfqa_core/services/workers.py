@@ -97,6 +97,10 @@ class Workers:
         with self._lock:
             return self._work.claimed(kind) - self._mine
 
+    def under_way(self, kind: str) -> dict[str, str]:
+        """Return the contents of the pieces of a kind that any program works on, by id."""
+        return self._work.under_way(kind)
+
     # ------------------------------------------------------------ the clock
 
     def take_up(self) -> None:

@@ -30,6 +30,7 @@ from pdfqa_core.ui.guard import GuardedBlocks, guard
 from pdfqa_core.ui.health import Health
 from pdfqa_core.ui.mcp_tools import offer_tools, serve_tools
 from pdfqa_core.ui.metrics import Metrics
+from pdfqa_core.ui.peers import Peers
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.proxies import Proxies
 from pdfqa_core.ui.recipe import settings_from, values_of
@@ -297,6 +298,8 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         mcp_server=False,  # `serve_tools` has set up the one with our choice of tools
         app_kwargs={"middleware": [*_guards(services, page, people), Middleware(theme.FirstPaint)], **more},
     )
+    if services.shared:
+        services.processes.announce(server.host, port)
     services.housekeeping.start(temporary.tidy)
     services.meters.start()
     services.models.warm_up()
@@ -328,6 +331,7 @@ def _guards(services: Services, page: AccountBlocks, people: AccountService | No
         *small,
         Middleware(Gate, listening=server.host, names=names),
         Middleware(Health, check=lambda: services.visitors.preference(NOBODY, "health")),
+        Middleware(Peers, processes=services.processes, proxies=proxies, header=server.user_header),
         Middleware(Traffic, waiting=waiting, proxies=proxies, **limits),
         Middleware(TokenGate, access=page.access, page=page),
         Middleware(Metrics, text=services.meters.text),

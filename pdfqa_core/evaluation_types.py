@@ -146,7 +146,8 @@ class RunSystem:
     `settings` are the system's as JSON. `evidence` says what it may read: "search" (it finds its passages), "given"
     (those that the data set gives), "none" (closed book), "recorded" (its answers stand in the file). `history` says
     whose answers stand in the conversation so far: "gold" or "predicted". `model_hash` is the SHA-256 of the model's
-    file, "" where it is not known. `repeat_of` names the system that this one repeats with another seed.
+    file, "" where it is not known. `repeat_of` names the system that this one repeats with another seed. `models` are
+    those that it searches with: what each is for, and the hash of its files, "" where it is not known.
     """
 
     name: str
@@ -157,6 +158,7 @@ class RunSystem:
     model: str = ""
     model_hash: str = ""
     repeat_of: str = ""
+    models: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

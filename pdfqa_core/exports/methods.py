@@ -16,7 +16,11 @@ _EVIDENCE = {
 }  # fmt: skip
 
 _HISTORY = {"gold": "with the answers of the data", "predicted": "with the system's own answers"}
-_SET = ("BERTScore", "judge", "judge’s threshold", "tagged by", "entities", "Disambig-F1")  # how measures were set
+# How measures were set, and by which models.
+_SET = (
+    "BERTScore", "BERTScore’s encoder", "judge", "judge’s threshold", "tagged by", "NLI model", "entities", "NER model",
+    "Disambig-F1", "reading model",
+)  # fmt: skip
 
 
 def methods_text(run: Run) -> str:
@@ -55,19 +59,8 @@ def _systems(systems: Sequence[RunSystem], results: Evaluation | None) -> list[s
 
 
 def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
-    chunking, retrieval, llm = settings["chunking"], settings["retrieval"], settings["llm"]
-    words = ""
-    if system.evidence == "search":
-        size = {"windows": f" of {chunking['size']} {chunking['unit']}, step {chunking['step']}",
-                "snippets": f" of {chunking['length']} {chunking['unit']}"}.get(chunking["chunker"], "")  # fmt: skip
-        encoder = retrieval["embedding_model"] or "the bundled all-MiniLM-L6-v2"
-        headed = ", indexed with title and heading" if chunking["headings"] else ""
-        words += (
-            f"; pages read by: {settings['extraction']['extractor']}; passages: {chunking['chunker']}{size}{headed}; "
-            f"retriever: {retrieval['retriever']} (encoder {encoder}, "
-            f"BM25 k1 = {retrieval['k1']}, b = {retrieval['b']}), k = {retrieval['k']}; follow-up questions: "
-            f"{settings['conversation']['rewriter']}"
-        )
+    llm = settings["llm"]
+    words = _search(system, settings) if system.evidence == "search" else ""
     if system.model:
         hashed = f" (SHA-256 `{system.model_hash}`)" if system.model_hash else ""
         how = "greedy" if llm["temperature"] == 0 else f"temperature {llm['temperature']}, top-p {llm['top_p']}"
@@ -82,6 +75,32 @@ def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
         words
         + f"; refusal: {settings['reading']['refusal']} below {threshold} (settings `{system.settings_fingerprint}`)"
     )
+
+
+def _search(system: RunSystem, settings: Mapping[str, Any]) -> str:
+    chunking, retrieval = settings["chunking"], settings["retrieval"]
+    size = {"windows": f" of {chunking['size']} {chunking['unit']}, step {chunking['step']}",
+            "snippets": f" of {chunking['length']} {chunking['unit']}"}.get(chunking["chunker"], "")  # fmt: skip
+    headed = ", indexed with title and heading" if chunking["headings"] else ""
+    used = [f"BM25 k1 = {retrieval['k1']}, b = {retrieval['b']}", *_search_models(system, retrieval)]
+    return (
+        f"; pages read by: {chunking.get('read_by') or settings['extraction']['extractor']}; passages: "
+        f"{chunking['chunker']}{size}{headed}; retriever: {retrieval['retriever']} ({', '.join(used)}), k = "
+        f"{retrieval['k']}; follow-up questions: {settings['conversation']['rewriter']}"
+    )
+
+
+def _search_models(system: RunSystem, retrieval: Mapping[str, Any]) -> list[str]:
+    """Return the models that a system searched with, by name and hash; of earlier versions the encoder."""
+    bundled = "the bundled all-MiniLM-L6-v2"
+    names = {"encoder": "embedding_model", "late interaction model": "late_model", "re-ranker": "reranker"}
+    hashes = dict(system.models)
+    if not hashes and retrieval["retriever"] != "bm25":
+        hashes = {"encoder": ""}
+    return [
+        f"{role} {retrieval[names[role]] or bundled}{f' (hash `{found}`)' if found else ''}"
+        for role, found in hashes.items()
+    ]
 
 
 def _measures(results: Evaluation) -> str:

@@ -39,6 +39,7 @@ from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.run_asking import Outcomes, Pace, ask_here
 from pdfqa_core.services.run_files import RunFiles, model_hash
+from pdfqa_core.services.run_models import search_models, used_models
 from pdfqa_core.services.run_scoring import scored, tools_of
 from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, repeated, with_defaults, with_unset
 from pdfqa_core.services.tasks import Tasks
@@ -243,6 +244,8 @@ class RunService:
                 asks = one == NONE or self._answers.reader_name(load_settings(made)) != "extractive"
                 known = made if asks else replace(made, model="", model_hash="")
                 system = named(known, settings, one, history, several=several)
+                if one == SEARCH:
+                    system = replace(system, models=search_models(settings, self._models.files.encoders))
                 if all(system.name != other.name for other in systems):  # those that do not search may be the same
                     systems += repeated(system, request.repeats)
         if RECORDED in evidence:
@@ -367,7 +370,9 @@ class RunService:
     def _scored(self, owner: str, run: Run, file: CaseFile, stop: StopSignal) -> Generator[Progress, None, Evaluation]:
         protocol = run_protocols.get(run.plan.protocol)
         tools = tools_of(run.plan, self._language_model, self._embedder, protocol.needs, stop)
-        return (yield from scored(run, protocol, file, self._store.predictions(owner, run.id), tools))
+        found = yield from scored(run, protocol, file, self._store.predictions(owner, run.id), tools)
+        models = used_models(run.plan, protocol.needs, self._models.files.encoders)
+        return replace(found, settings={**found.settings, **models})
 
     # ------------------------------------------------------------ models
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.errors import StoppedError
+from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.models import ModelStatus, State
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.retrieval.model_folder import ModelFolder
+from pdfqa_core.services import LOCAL_OWNER, RunRequest
+from pdfqa_core.services.run_models import search_models
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25
-from tests.services.test_runs import done, request
+from tests.services.helpers import BM25, HYBRID, LITERAL
+from tests.services.test_runs import WordLengths, done, request
 from tests.serving_fakes import FakeLanguage
 
 ROWS = [{"id": "a", "question": "What do storks eat?", "answer": "Frogs."}]
@@ -81,3 +84,52 @@ def test_a_run_is_stopped_while_its_model_is_loaded(asked):
     with pytest.raises(StoppedError, match="Stopped after 0 of 1 answers"):
         list(events)
     assert (services.models.language.coming, services.models.language.used) == (None, ["smollm2-135m"])
+
+
+def folder_with(path, words):
+    path.mkdir()
+    (path / "config.json").write_text("{}")
+    (path / "model.safetensors").write_bytes(words)
+    return path
+
+
+def test_a_run_knows_the_models_that_it_searches_with_by_their_files(services, write, tmp_path):
+    bundled = ModelFolder("", "encoder", "").model_hash
+    run = services.runs.begin(LOCAL_OWNER, request("answers", write(ROWS), systems={"a": LITERAL, "b": HYBRID}))
+    assert [system.models for system in run.plan.systems] == [(), (("encoder", bundled),)]
+    said = methods_text(run)
+    assert f"encoder the bundled all-MiniLM-L6-v2 (hash `{bundled}`))" in said
+    assert said.count("encoder") == 1
+    one = folder_with(tmp_path / "mine", b"one")
+    own = HYBRID.changed("retrieval", embedding_model=str(one), reranker="some/hub-name")
+    files = services.models.files.encoders
+    (_, before), reranker = search_models(own, files)
+    assert (len(before), reranker) == (16, ("re-ranker", ""))
+    (one / "model.safetensors").write_bytes(b"two, and longer")
+    assert search_models(own, files)[0][1] != before
+    (one / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="no safetensors weights"):
+        search_models(own, files)
+
+
+def test_another_encoder_of_the_same_name_begins_another_run(services, write, tmp_path):
+    mine = folder_with(tmp_path / "mine", b"one")
+    settings = HYBRID.changed("retrieval", embedding_model=str(mine))
+    wanted = request("answers", write(ROWS), systems={"mine": settings})
+    first = services.runs.begin(LOCAL_OWNER, wanted)
+    assert services.runs.begin(LOCAL_OWNER, wanted).id == first.id
+    (mine / "model.safetensors").write_bytes(b"two, and longer")
+    assert services.runs.begin(LOCAL_OWNER, wanted).id != first.id
+
+
+def test_the_results_name_the_models_that_scored(services, write, tmp_path):
+    services.runs._embedder = WordLengths
+    reader = folder_with(tmp_path / "reader", b"r")
+    options = {"bertscore": "yes", "qa_model": str(reader)}
+    run_id, found = done(services, RunRequest("answers", write(ROWS), {"literal": LITERAL}, options=options))
+    bundled = ModelFolder("", "encoder", "").model_hash
+    assert found.settings["BERTScore’s encoder"] == f"all-MiniLM-L6-v2, hash {bundled}"
+    assert found.settings["reading model"] == f"{reader}, hash {ModelFolder(str(reader), '', '').model_hash}"
+    assert "encoder" not in found.settings
+    said = methods_text(services.runs.get(LOCAL_OWNER, run_id))
+    assert f"- BERTScore’s encoder: all-MiniLM-L6-v2, hash {bundled}" in said

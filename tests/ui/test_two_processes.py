@@ -69,7 +69,7 @@ def test_a_program_does_all_with_its_token_though_each_request_goes_elsewhere(pa
     assert listed["document_id"] == read["documents"][0]["document_id"]
     (hit,) = pair.client.predict(question=METERS, k=1, api_name="/search")["hits"]
     page = pair.client.predict(document=SAMPLE.name, page=hit["pages"][0], api_name="/read_page")
-    assert "15 minutes" in page["text"]
+    assert hit["text"].split()[0] in page["text"]
     first = streamed(pair.client, "/ask", question=METERS)
     assert first["done"]
     again = streamed(pair.client, "/ask", question="And at night?", conversation_id=first["conversation_id"])

@@ -215,15 +215,19 @@ def make_pdf(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def short_pdf(make_pdf: Callable[..., Path]) -> Path:
     """Write a PDF of three pages with a passage each, about which rules make questions."""
-    pages = (
-        "The Harbour Museum is a collection of boats and nets in the old town. The museum has 412 models of ships. "
+    boats = [
+        "The Harbour Museum is a collection of boats and nets in the old town. The museum has 412 models of ships.",
         "Visitors may row one of the boats on Sundays between May and September, unless the wind is strong.",
-        "The Pilot Station is a tower at the end of the northern pier. The station employs 23 pilots in two shifts. "
+    ]
+    pilots = [
+        "The Pilot Station is a tower at the end of the northern pier. The station employs 23 pilots in two shifts.",
         "They guide ships that are longer than ninety metres through the narrow channel at night and in fog.",
-        "The Fish Market is a hall of brick that was built after the great fire. The market has 64 stalls on two floors. "
+    ]
+    fish = [
+        "The Fish Market is a hall of brick, built after the great fire. The market has 64 stalls on two floors.",
         "Auctions begin at five in the morning, and what is left by noon is given to the kitchens of the town.",
-    )
-    return make_pdf(*([page] for page in pages), name="three.pdf")
+    ]
+    return make_pdf(boats, pilots, fish, name="three.pdf")
 
 
 @pytest.fixture(scope="session")

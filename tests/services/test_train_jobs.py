@@ -21,8 +21,11 @@ from tests.ui.serving import until
 
 pytest.importorskip("sentence_transformers")
 SPLIT = BM25.changed("chunking", size=60, step=30)
+THREE = BM25.changed("chunking", size=45, step=45)  # makes three passages of short_pdf
 MAKING = SynthesisPlan(kind=RULES, per_document=0, per_passage=2)
-SHORT = TrainingSettings(steps=3, batch=4, learning_rate=1e-3, evaluate_every=3, patience=0)
+SHORT = TrainingSettings(
+    steps=3, batch=4, learning_rate=1e-3, evaluate_every=3, patience=0, precision="fp32"
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +83,26 @@ def test_what_training_takes_is_told_and_a_model_comes_of_it(services, plan):
     assert services.training.unfinished(LOCAL_OWNER) == ()
     services.train_jobs.train(LOCAL_OWNER, plan, SPLIT)
     assert "a model called mine already" in ended(services).error
+
+
+def test_a_document_of_three_passages_is_refused_and_leaves_nothing_behind(open_services, files, plan, short_pdf):
+    services = open_services(THREE, files=files, empty=True)
+    list(services.documents.ingest(LOCAL_OWNER, [short_pdf]))
+    assert len(services.indexes.passages(LOCAL_OWNER, THREE)) == 3
+    services.train_jobs.make(LOCAL_OWNER, MAKING, THREE)
+    assert ended(services).error == ""
+    made = services.synthesis.list(LOCAL_OWNER, [Outcome.NEW])
+    assert len(made) >= 3
+    for one in made:
+        services.synthesis.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED)
+    for begin in (services.train_jobs.estimate, services.train_jobs.train):
+        begin(LOCAL_OWNER, plan, THREE)
+        job = ended(services)
+        assert "There are 3 passages, 1 of them to train on, which is too few: at least 8 are needed" in job.error
+        assert (job.hint, job.model, job.prepared) == ("Add more documents, or longer ones.", "", None)
+    assert services.training.unfinished(LOCAL_OWNER) == services.training.list() == ()
+    assert not (services.workspace / "training").exists()
+    assert not files.encoders.folder.exists()
 
 
 def test_a_stopped_training_is_gone_on_with_after_a_new_start_as_if_it_had_not_been(

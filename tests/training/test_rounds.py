@@ -144,7 +144,7 @@ def test_another_run_is_not_gone_on_from(run, tmp_path):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (replace(DATA, passages=DATA.passages[:3]), "only 3 passages"),
+        (replace(DATA, passages=DATA.passages[:3]), "passages, 3 of them to train on"),
         (replace(DATA, examples=DATA.examples[:2]), "2 questions to train on"),
         (replace(DATA, held_out=()), "0 to hold out"),
     ],

@@ -213,6 +213,14 @@ def test_a_draw_keeps_the_order_and_conversations_together(read):
         drawn(type(file)("empty", ()), 3, 0)
 
 
+@pytest.mark.parametrize(("without", "limit", "expected"), [(30, 12, 6), (10, 12, 3), (1, 8, 0)])
+def test_a_draw_keeps_the_shares_of_questions_with_and_without_an_answer(read, without, limit, expected):
+    rows = [{"id": f"{n}", "question": "?" * (n + 1), "answer": "x"} for n in range(30)]
+    rows += [{"id": f"w{n}", "question": "!" * (n + 1), "answerable": False} for n in range(without)]
+    some = drawn(read("refusal", rows), limit, 3).cases
+    assert (len(some), sum(not case.answerable for case in some)) == (limit, expected)
+
+
 def test_citations_of_pages_have_one_form():
     assert cited_id("a.pdf", 3) == cited_id("a", 3) == "a.pdf#page=3"
     assert cited_id("Storks", None) == "Storks"

@@ -6,6 +6,7 @@ A protocol asks nothing by itself: services put its cases to systems and hand it
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -170,7 +171,8 @@ run_protocols: Registry[RunProtocol] = Registry("protocol")
 def drawn(file: CaseFile, limit: int, seed: int) -> CaseFile:
     """Return the file with at most `limit` questions (0: all), drawn with the seed, conversations together.
 
-    The order of the file is kept. Raises UsageError where there is no question.
+    Questions with and without an answer keep their shares. The order of the file is kept. Raises UsageError where
+    there is no question.
     """
     if not file.cases:
         raise UsageError(f"{file.name} holds no questions for this protocol.", "Choose another file.")
@@ -182,11 +184,22 @@ def drawn(file: CaseFile, limit: int, seed: int) -> CaseFile:
     names = list(talks)
     random.Random(seed).shuffle(names)  # noqa: S311 - a draw of questions
     chosen: set[str] = set()
-    for name in names:
+    for name in _in_shares(names, lambda name: talks[name][0].answerable):
         if len(chosen) >= limit:
             break
         chosen.update(case.id for case in talks[name][: limit - len(chosen)])
     return replace(file, cases=tuple(case for case in file.cases if case.id in chosen))
+
+
+def _in_shares(names: Sequence[str], kind: Callable[[str], bool]) -> list[str]:
+    """Return names in an order in which every beginning has the kinds in the same shares, as far as it can."""
+    kinds = [kind(name) for name in names]
+    of_kind, found = Counter(kinds), dict.fromkeys(kinds, 0)
+    places = []
+    for one in kinds:
+        places.append((found[one] + 0.5) / of_kind[one])
+        found[one] += 1
+    return [name for _, name in sorted(zip(places, names, strict=True), key=lambda pair: pair[0])]
 
 
 # ------------------------------------------------------------------ what most protocols share

@@ -104,8 +104,10 @@ def told(name: str, events: Iterator[object], began: float) -> TrainedModel | No
 
 
 @contextmanager
-def trained(services: Services, settings: Settings, plan: TrainingPlan) -> Iterator[TrainedModel]:
-    """Train a model, telling what happens; it is deleted behind."""
+def trained(
+    services: Services, settings: Settings, plan: TrainingPlan, *, keep: bool = False
+) -> Iterator[TrainedModel]:
+    """Train a model, telling what happens; it is deleted behind unless it is to be kept."""
     if any(known.name == plan.name for known in services.training.list()):
         services.models.files.encoders.remove(plan.name)
     model = told(plan.kind, services.training.train(LOCAL_OWNER, plan, settings), time.monotonic())
@@ -115,7 +117,10 @@ def trained(services: Services, settings: Settings, plan: TrainingPlan) -> Itera
         print(f"{model.name}: {model.record.warning or 'training helped on held-out questions'}")
         yield model
     finally:
-        services.models.files.encoders.remove(model.name)
+        if keep:
+            print(f"{model.name} lies in {model.path}")
+        else:
+            services.models.files.encoders.remove(model.name)
 
 
 def held_out(model: TrainedModel, measure: str = "MRR") -> float:

@@ -44,9 +44,10 @@ class TrainingData:
     def check(self) -> None:
         """Raise PdfQAError where it is too little to train on."""
         if len(self.passages) < FEWEST_PASSAGES:
+            every = len(self.passages) + len(self.held_out_passages)
             raise PdfQAError(
-                f"There are {len(self.passages) + len(self.held_out_passages)} passages, {len(self.passages)} of them "
-                f"to train on, which is too few: at least {FEWEST_PASSAGES} are needed for a question to have wrong ones.",
+                f"There are {every} passages, {len(self.passages)} of them to train on, which is too few: at least "
+                f"{FEWEST_PASSAGES} are needed for a question to have wrong ones.",
                 "Add more documents, or longer ones.",
             )
         if len(self.examples) < FEWEST_QUESTIONS or len(self.held_out) < FEWEST_HELD_OUT:

@@ -1,0 +1,109 @@
+"""A run of an evaluation on a database that two programs share: one goes on where the other was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.evaluation_types import RunState
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.runs import WORK
+from pdfqa_core.storage.work import Work
+from tests.services.answering_server import answering, opened_with
+from tests.services.test_two_programs import until
+
+ROOT = Path(__file__).resolve().parents[2]
+ASKED = [f"What is number {number}?" for number in range(20)]
+ROWS = [{"id": str(place), "question": question, "answer": "x"} for place, question in enumerate(ASKED)]
+PATIENCE = 180  # seconds that a busy machine may take
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
+
+
+@pytest.fixture
+def server():
+    with answering(seconds=0.3) as one:
+        yield one
+
+
+@pytest.fixture
+def opened(tmp_path, server, new_database):
+    """Services of this program, which takes up at once what another one leaves."""
+    new_database()
+    with opened_with(tmp_path / "workspace", server.settings) as services:
+        services.workers.every = 0.2
+        yield services
+
+
+@contextmanager
+def running_elsewhere(services, server, data):
+    """Give a program that has begun a run, and the run's id, once some questions are answered."""
+    program = [sys.executable, "-m", "tests.services.run_program", str(services.workspace), str(data)]
+    other = subprocess.Popen([*program, server.settings.model_dump_json()], cwd=ROOT, stdout=subprocess.PIPE)
+    try:
+        run_id = other.stdout.readline().decode().strip()
+        until(lambda: len(services.runs.predictions(LOCAL_OWNER, run_id)) >= 2, PATIENCE)
+        yield other, run_id
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
+
+
+def stored(services):
+    """Return when each answer was stored, by item."""
+    with services._store.database.read() as connection:
+        return {
+            row.item_id: row.made_at for row in connection.execute(text("SELECT item_id, made_at FROM predictions"))
+        }
+
+
+def test_a_killed_run_is_finished_by_the_other_program_and_no_answer_is_lost_or_made_twice(opened, server, write):
+    opened.workers.take_up()
+    with running_elsewhere(opened, server, write(ROWS)) as (other, run_id):
+        time.sleep(1)  # the other program lives, so nothing is taken from it
+        assert opened.running.of(LOCAL_OWNER) == ("", None)
+        with pytest.raises(PdfQAError, match="under way already"):
+            opened.running.start(LOCAL_OWNER, run_id)
+        other.send_signal(signal.SIGKILL)
+        assert other.wait() == -signal.SIGKILL
+        server.seconds = 0.0
+        before = stored(opened)
+        assert 2 <= len(before) < len(ROWS)
+        until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE, PATIENCE)
+    after = stored(opened)
+    assert set(after) == {row["id"] for row in ROWS}
+    assert after.items() >= before.items()  # not stored again
+    asked = [sum(question in prompt for prompt in server.prompts) for question in ASKED]
+    assert min(asked) == 1
+    assert sum(asked) <= len(ASKED) + 1  # the one that was being answered may be asked again
+    assert all(asked[int(item)] == 1 for item in before)
+    until(lambda: Work(opened._store.database).claim([WORK], "anybody") is None)
+    results = opened.runs.get(LOCAL_OWNER, run_id).results
+    assert [item.id for item in results.systems[0].items] == [row["id"] for row in ROWS]
+    assert all(one.answer.startswith("It is number") for one in opened.runs.predictions(LOCAL_OWNER, run_id).values())
+
+
+def test_a_run_is_stopped_from_the_other_program_and_taken_up_by_neither(opened, server, write):
+    opened.workers.take_up()
+    with running_elsewhere(opened, server, write(ROWS)) as (other, run_id):
+        opened.running.stop(LOCAL_OWNER)
+        assert other.stdout.readline().decode().startswith("Stopped after ")
+        assert other.wait(60) == 0
+        server.seconds = 0.0
+    done = len(opened.runs.predictions(LOCAL_OWNER, run_id))
+    assert 2 <= done < len(ROWS)
+    time.sleep(1)
+    assert opened.running.of(LOCAL_OWNER) == ("", None)
+    assert opened.runs.get(LOCAL_OWNER, run_id).state is RunState.STOPPED
+    opened.running.start(LOCAL_OWNER, run_id)
+    until(lambda: opened.runs.get(LOCAL_OWNER, run_id).state is RunState.DONE, PATIENCE)
+    assert len(opened.runs.predictions(LOCAL_OWNER, run_id)) == len(ROWS)

@@ -31,7 +31,9 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from pdfqa_core.llm import LlamaCpp
 from pdfqa_core.llm.catalogue import DEFAULT, resolve
 from pdfqa_core.metrics.statistics import summarise
-from pdfqa_core.reading import GenerativeReader
+from pdfqa_core.models import Encoders, graphs_path
+from pdfqa_core.reading import GenerativeReader, Meaning
+from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.evidence import Evidence
 from pdfqa_core.reading.guard import plainly
 from pdfqa_core.reading.prompts import FACTS_FIRST, FORMS, IS_IT_SO
@@ -131,13 +133,18 @@ def main() -> None:
     parser.add_argument("--precision", type=float, default=0.9)
     parser.add_argument("--written", type=int, default=0, help="open questions of each set that are answered in words")
     parser.add_argument("--keep", type=Path, help="file for log-odds and answers")
+    parser.add_argument("--prompt-tokens", type=int, default=0, help="of an abstract that are read (default: all)")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
     if not (PUBMEDQA.is_file() and SCIFACT.is_file()):
         sys.exit(f"The questions are not here: {PUBMEDQA}, {SCIFACT}")
     llm = LlamaCpp(resolve(chosen.model, models_path(LLMSettings())), name=chosen.model, threads=chosen.threads)
     form = FORMS["qwen2.5-coder-1.5b"]
-    reader = GenerativeReader(llm, form=form, instruction=form.instructions["boolean"])
+    encoder = Encoders.with_graphs(graphs_path(LLMSettings())).encoder()
+    reader = GenerativeReader(
+        llm, form=form, instruction=form.instructions["boolean"], prompt_tokens=chosen.prompt_tokens,
+        checker=Checker(meaning=Meaning(encoder.encode)),
+    )  # fmt: skip
     known = json.loads(chosen.keep.read_text("utf-8")) if chosen.keep and chosen.keep.exists() else {}
     sets: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, found in (("conclusion", pubmedqa(True)), ("scifact", scifact()), ("results", pubmedqa(False))):

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.models import TrainedModel
 from pdfqa_core.services import recipes, strategies
 from pdfqa_core.settings import Settings
+from pdfqa_core.training import BI_ENCODER
+
+WITH = " + "  # between a retriever and the model that it is to use
 
 
 def grid(base: Settings, chunkers: Sequence[str], retrievers: Sequence[str]) -> dict[str, Settings]:
     """Return the systems that chunkers and retrievers make, named by their recipes; none given: those of `base`.
 
-    Raises UsageError for an unknown name.
+    A retriever may bring its model, such as one that was trained here: "hybrid + my-bi-encoder". Raises UsageError for
+    an unknown name.
     """
     found: dict[str, Settings] = {}
     for chunker in chunkers or (base.chunking.chunker,):
         for retriever in retrievers or (base.retrieval.retriever,):
-            settings = base.changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
+            settings = _found_by(base.changed("chunking", chunker=chunker), retriever)
             strategies.check(settings)
             found[recipes.name_of(settings)] = settings
     return found
+
+
+def _found_by(base: Settings, choice: str) -> Settings:
+    """Return the recipe with a retriever, and the model that stands behind WITH."""
+    retriever, _, model = choice.partition(WITH)
+    if not model:
+        return base.changed("retrieval", retriever=retriever)
+    setting = "late_model" if retriever == "late_interaction" else "embedding_model"
+    return base.changed("retrieval", **{"retriever": retriever, setting: model.strip()})
+
+
+def with_models(models: Iterable[TrainedModel]) -> list[str]:
+    """Return the choices of a grid that trained models make: each alone, and an embedding model in the hybrid too."""
+    return [
+        f"{retriever}{WITH}{one.name}"
+        for one in models
+        for retriever in (("dense", "hybrid") if one.record.kind == BI_ENCODER else ("late_interaction",))
+    ]
 
 
 # What a grid of a run combines: the option's name, the setting, and the kind of strategy that it chooses.

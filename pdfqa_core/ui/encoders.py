@@ -10,9 +10,11 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.models import Changes
 from pdfqa_core.models.encoder_files import title_of_encoder
+from pdfqa_core.models.trained import SETTING
 from pdfqa_core.services import Services
 from pdfqa_core.ui.components import AT_ONCE, clicked, error_html, live_html, render
 from pdfqa_core.ui.downloading import BUSY, CALM, download_words
+from pdfqa_core.ui.recipe import Place
 from pdfqa_core.ui.session import Session
 
 BUNDLED = "all-MiniLM-L6-v2"
@@ -28,6 +30,20 @@ def cards_html(services: Services, session: Session) -> str:
         downloads={one.entry.name: files.downloads.get(one.entry.name) for one in files.all()},
         download_words=download_words, demo=services.models.demo,
     )  # fmt: skip
+
+
+def known_models(services: Services) -> dict[Place, list[tuple[str, str]]]:
+    """Return label and name of the models here that a recipe can use, by setting; visitors of a demo choose none."""
+    if services.models.demo:
+        return {}
+    files = services.models.files.encoders
+    fetched = [(one.entry.title, one.entry.name) for one in files.all() if one.path]
+    trained = [(one.setting, (f"{one.name}, trained here", one.name)) for one in files.trained()]
+    found: dict[Place, list[tuple[str, str]]] = {("retrieval", setting): [] for setting in SETTING.values()}
+    found["retrieval", SETTING[True]] += fetched
+    for setting, one in trained:
+        found["retrieval", setting].append(one)
+    return found
 
 
 class Handlers:

@@ -85,8 +85,12 @@ class Tab:
                 gr.skip() if old == new else new for old, new in zip(shown, (source, chunkers, retrievers), strict=True)
             )
             fields = first, file, *others
+        found_by: dict[str, Any] = {"choices": self.setup.retrievers()}  # a model may have been trained since
+        if isinstance(fields[3], list):
+            found_by["value"] = fields[3]
         return (
-            *fields,
+            *fields[:3],
+            gr.CheckboxGroup(**found_by),
             self.setup.questions(source, upload, session),
             *self.setup.systems(chunkers, retrievers, baseline, session),
             *self.results.results(state, session),
@@ -135,8 +139,8 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
                 elem_id="evaluate-chunkers",
             )  # fmt: skip
             retrievers = gr.CheckboxGroup(
-                list(strategies("retriever")), value=setup.defaults[2], label="Found by",
-                elem_id="evaluate-retrievers",
+                setup.retrievers(), value=setup.defaults[2], label="Found by",
+                info="a retriever, or one with a model that was trained here", elem_id="evaluate-retrievers",
             )  # fmt: skip
             systems = live_html(elem_id="evaluate-systems")
             baseline = gr.Dropdown([], label="Compare with", elem_id="evaluate-baseline")

@@ -14,7 +14,7 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.protocols.gold import GoldFile, forms, read_gold
 from pdfqa_core.services import SAMPLE, Outcome, Services
 from pdfqa_core.services.strategies import names as strategies
-from pdfqa_core.services.systems import grid
+from pdfqa_core.services.systems import grid, with_models
 from pdfqa_core.types import Progress
 from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import clicked, error_html, render
@@ -57,6 +57,11 @@ class Setup:
         self.services.visitors.set_preference(session.owner, QUESTIONS_NAME, name if text else "")
         return self.questions(source, upload, session)
 
+    def retrievers(self) -> list[str]:
+        """Return what passages can be found by: the retrievers, and those with a model that was trained here."""
+        trained = () if self.services.models.demo else self.services.training.list()
+        return [*strategies("retriever"), *with_models(trained)]
+
     def remembered_file(self, owner: str) -> str | None:
         """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
         preference = self.services.visitors.preference
@@ -76,7 +81,7 @@ class Setup:
             found = json.loads(str(self.services.visitors.preference(owner, CHOICES, "{}")))
         except ValueError:
             return {}
-        known = {"chunkers": strategies("chunker"), "retrievers": strategies("retriever")}
+        known = {"chunkers": strategies("chunker"), "retrievers": self.retrievers()}
         kept = {key: [name for name in found.get(key, ()) if name in names] for key, names in known.items()}
         if found.get("source") not in SOURCES or not all(kept.values()):
             return {}

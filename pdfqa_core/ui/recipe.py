@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args, get_origin
@@ -26,17 +26,31 @@ JUDGED: tuple[Place, Place] = (("reading", "refusal"), ("reading", "confidence_t
 FIELDS: Mapping[Place, Looks] = {(section, name): look for section, name, look in Settings().looks() if look.label}
 
 
+Known: TypeAlias = Callable[[], Mapping[Place, Sequence[tuple[str, str]]]]  # label and value of models, by setting
+
+
+def no_models() -> Mapping[Place, Sequence[tuple[str, str]]]:
+    """Return that there are no models to choose from: paths and names are typed."""
+    return {}
+
+
+def _choices(place: Place, known: Mapping[Place, Sequence[tuple[str, str]]]) -> dict[str, Any]:
+    """Return the models of a setting that has a list of them, first the one that stands for an empty value."""
+    return {"choices": [(FIELDS[place].placeholder, ""), *known[place]]} if place in known else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """The fields of the recipe, and the rows and folds around them with the fields that they hold.
 
-    `models`: also those that take paths and names of models.
+    `models`: also those that take paths and names of models; `known` tells which there are to choose from.
     """
 
     fields: Mapping[Place, Any]
     boxes: tuple[tuple[Any, tuple[Place, ...]], ...]
     curve: Any
     models: bool
+    known: Known = no_models
 
     @property
     def all(self) -> list[Any]:
@@ -64,7 +78,10 @@ class Form:
     def _looks(self, settings: Settings) -> list[dict[str, Any]]:
         seen = _seen(settings, models=self.models)
         boxes = [{"visible": any(seen[place] for place in places)} for _, places in self.boxes]
-        fields = [{"visible": seen[place], "info": _note(place, settings)} for place in self.fields]
+        known = self.known()
+        fields = [
+            {"visible": seen[place], "info": _note(place, settings)} | _choices(place, known) for place in self.fields
+        ]
         return [*boxes, *fields]
 
 
@@ -159,8 +176,9 @@ def _rows(group: str) -> list[tuple[Place, ...]]:
     return rows
 
 
-def build_form(settings: Settings, *, models: bool) -> Form:
-    """Build the fields of the recipe; `models`: those for paths and names of models too."""
+def build_form(settings: Settings, *, models: bool, known: Known = no_models) -> Form:
+    """Build the fields of the recipe; `models`: those for paths and names of models too, which `known` lists."""
+    listed = known()
     seen = _seen(settings, models=models)
     fields: dict[Place, Any] = {}
     boxes: list[tuple[Any, tuple[Place, ...]]] = []
@@ -180,13 +198,13 @@ def build_form(settings: Settings, *, models: bool) -> Form:
             for row in rows:
                 with boxed(gr.Row(visible=in_view(row)), row) if len(row) > 1 else nullcontext():
                     for place in row:
-                        fields[place] = _widget(place, settings, visible=seen[place])
+                        fields[place] = _widget(place, settings, _choices(place, listed), visible=seen[place])
                 if row[-1] == JUDGED[1]:
                     curve = live_html(refusal_curve(settings), elem_id="refusal-curve")
-    return Form({place: fields[place] for place in FIELDS}, tuple(boxes), curve, models)
+    return Form({place: fields[place] for place in FIELDS}, tuple(boxes), curve, models, known)
 
 
-def _widget(place: Place, settings: Settings, *, visible: bool) -> Any:
+def _widget(place: Place, settings: Settings, models: Mapping[str, Any], *, visible: bool) -> Any:
     look, value, options, annotation = FIELDS[place], _value(place, settings), _options(place), _annotation(place)
     looks: dict[str, Any] = {
         "value": value, "label": look.label, "info": _note(place, settings) or None, "visible": visible,
@@ -202,6 +220,8 @@ def _widget(place: Place, settings: Settings, *, visible: bool) -> Any:
         return slider
     if annotation is bool:
         return gr.Checkbox(**looks)
+    if models:
+        return gr.Dropdown(allow_custom_value=True, **models, **looks)
     if annotation is str:
         return gr.Textbox(placeholder=look.placeholder, **looks)
     return gr.Number(precision=None if annotation is float else 0, step=0.1 if annotation is float else 1, **looks)

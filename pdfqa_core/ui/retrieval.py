@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -22,6 +23,7 @@ from pdfqa_core.types import Hit, Passage, Span, passage_id
 from pdfqa_core.ui.chat_view import place, scores
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
+from pdfqa_core.ui.encoders import known_models
 from pdfqa_core.ui.languages import encoder_hint
 from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import passage_parts
@@ -233,7 +235,9 @@ def build(services: Services, session: gr.State) -> Shown:
     with gr.Row(elem_classes=["pq-columns"], elem_id="retrieval-columns"):
         with gr.Column():
             preset = gr.Radio(list(strategies.PRESETS), label="Preset", info="A starting point; change anything below")
-            form = build_form(services.settings, models=not services.settings.server.demo)
+            form = build_form(
+                services.settings, models=not services.settings.server.demo, known=partial(known_models, services)
+            )
             preview = live_html(elem_id="retrieval-preview")
             work = live_html(elem_id="retrieval-work")
             with gr.Row():

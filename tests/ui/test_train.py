@@ -147,6 +147,9 @@ def _compare(page: Page) -> None:
     page.reload()
     step(page, "compare")
     expect(compared).to_contain_text("in use")
+    open_tab(page, "Evaluate")
+    page.locator("#evaluate-retrievers").get_by_label("dense + my-bi-encoder").check()
+    expect(page.locator("#evaluate-systems")).to_contain_text("embedding model my-bi-encoder")
 
 
 def test_visitors_of_a_demo_are_told_and_refused(browser: Browser, demo: App) -> None:

@@ -159,8 +159,8 @@ def shown_measures(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def seconds_words(seconds: float) -> str:
-    """Return "2.3 s", "0.04 s"."""
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(seconds, 0.01):.2f} s"
+    """Return "2.3 s", "0.04 s", in one piece."""
+    return f"{seconds:.1f}\N{NO-BREAK SPACE}s" if seconds >= 1 else f"{max(seconds, 0.01):.2f}\N{NO-BREAK SPACE}s"
 
 
 def head_of(measure: str) -> str:
@@ -264,10 +264,10 @@ def item_rows(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[tup
 def _value(value: float | None, base: float | None, own: bool) -> tuple[str, str]:
     if value is None:
         return "–", ""
-    words = f"{value:.2f}"
+    words = f"{value:.0f}" if value in (0, 1) else f"{value:.2f}".removeprefix("0" if 0 < value < 1 else "")
     if own or base is None or value == base:
         return words, ""
-    return (f"{words} ↑", "good") if value > base else (f"{words} ↓", "bad")
+    return (f"{words}↑", "good") if value > base else (f"{words}↓", "bad")
 
 
 def answers_of(
@@ -308,7 +308,7 @@ def answers_of(
                 system.name, marked(prediction.answer, gold, said.get(beside)), scores, prediction.refused,
                 prediction.error, prediction.hint,
                 prediction.asked if prediction.asked != item.texts.get("question") else "", evidence,
-                f"{prediction.seconds:.1f} s" if prediction.seconds is not None else "", prediction.notes,
+                seconds_words(prediction.seconds) if prediction.seconds is not None else "", prediction.notes,
             )
         )  # fmt: skip
     return tuple(found)

@@ -66,7 +66,7 @@ class TrainingSettings:
     chunk: int = 16
     precision: Precision = "auto"
     evaluate_every: int = 25
-    patience: int = 4
+    patience: int = 2
     k: int = 5
     seed: int = 0
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import threading
-import time
 from collections import Counter
 
-import psutil
 import pytest
 
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
+from tests.cluster.killing import killing_one
 from tests.cluster.test_ray import needs_ray
 from tests.services.answering_server import answering, opened_with, without_seconds
 from tests.serving_fakes import PDF
@@ -78,33 +74,10 @@ def test_predictions_are_those_of_one_process(cluster, made, retriever):
     assert sorted(server.prompts) == sorted(asked * 2)
 
 
-def named(process):
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
-
-
-def kill_one(server, killed):
-    """Kill a worker that waits for the server, once it has answered twice."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        busy = [one.pid for one in psutil.Process().children(recursive=True) if "ray::_do" in named(one)]
-        if len(server.prompts) >= 2 and busy:
-            killed.append(busy[0])
-            os.kill(busy[0], signal.SIGKILL)
-            return
-        time.sleep(0.05)
-
-
 def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
-    killed: list[int] = []
     with answering(seconds=0.4) as server:
-        killer = threading.Thread(target=kill_one, args=(server, killed), daemon=True)
-        killer.start()
-        there, puts = made(server, "bm25", cluster)
-        killer.join(1)
+        with killing_one(lambda _worker: len(server.prompts) >= 2):
+            there, puts = made(server, "bm25", cluster)
         here, _ = made(server, "bm25")
-    assert killed
     assert there == here
     assert puts == dict.fromkeys((row["id"] for row in ROWS), 1)

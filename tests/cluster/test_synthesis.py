@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 
 import pytest
@@ -10,8 +9,8 @@ import pytest
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.synthesis import Made, SynthesisPlan
 from pdfqa_core.synthesis import RULES, ZERO_SHOT
+from tests.cluster.killing import killing_one
 from tests.cluster.test_ray import needs_ray
-from tests.cluster.test_runs import kill_one
 from tests.services.answering_server import answering, opened_with
 from tests.services.test_cluster_synthesis import asking
 from tests.serving_fakes import PDF
@@ -42,16 +41,12 @@ def test_questions_by_rules_are_those_of_one_process(cluster, made):
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
-    killed: list[int] = []
     plan = SynthesisPlan(ZERO_SHOT, per_document=12)
     with answering(seconds=0.4) as server:
         server.said = asking
-        killer = threading.Thread(target=kill_one, args=(server, killed), daemon=True)
-        killer.start()
-        there = made(server, plan, cluster)
-        killer.join(1)
+        with killing_one(lambda _worker: len(server.prompts) >= 2):
+            there = made(server, plan, cluster)
         server.seconds = 0.0
         here = made(server, plan)
-    assert killed
     assert there == here
     assert len({passage for passage, *_ in there}) == 12

@@ -16,7 +16,7 @@ LONGEST = 120.0  # seconds that the moment is waited for
 
 @contextmanager
 def killing_one(ready: Callable[[psutil.Process], bool]) -> Iterator[list[int]]:
-    """Kill the first worker that does a task and is `ready`; give a list of its process and its children, once killed."""
+    """Kill the first worker that does a task and is `ready`; give what it was and its children, once killed."""
     killed: list[int] = []
     killer = threading.Thread(target=_kill_one, args=(ready, killed), daemon=True)
     killer.start()

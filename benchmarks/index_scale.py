@@ -29,6 +29,7 @@ from pdfqa_core.types import Passage, Span
 FAR = 10_000_000
 GOAL_RECALL = 0.98
 QUESTIONS = 100
+GROWING = ("build, s", "open, s", "disk, MB", "memory, MB", "bm25 p95, ms", "dense p95, ms", "hybrid p95, ms")
 
 
 class DrawnVectors(TopicVectors):
@@ -151,7 +152,7 @@ def main() -> None:
         lance[count] = found["lance"]
     print(f"\n{'by extrapolation':<18}{FAR:>12,}")
     largest = sizes[-1]
-    for name in ("build, s", "open, s", "disk, MB", "memory, MB"):
+    for name in GROWING:
         value, each = lance[largest][name], lance[largest][name] / largest
         if len(sizes) > 1:
             each = (value - lance[sizes[-2]][name]) / (largest - sizes[-2])

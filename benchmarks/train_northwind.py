@@ -41,6 +41,7 @@ def recipes(settings: Settings, kind: str, setting: str, model: str) -> dict[str
 
     Forms that no model is trained for, BM25 and dense beside late interaction, have one row.
     """
+    settings = settings.changed("retrieval", embedding_precision="exact")  # both alike, however fast each is here
     untouched = {"bm25": {"retriever": "bm25"}}
     if kind == LATE_INTERACTION:
         untouched["dense"] = {"retriever": "dense"}

@@ -103,8 +103,8 @@ def trained(kind: str, data: TrainingData, settings: TrainingSettings, folder: P
 def scores(corpus: Sequence[Passage], items: Sequence[GoldItem], parameters: dict[str, str]) -> list[float | None]:
     """Return nDCG@10 of each claim."""
     models = Encoders.with_graphs(graphs_path(LLMSettings()))
-    recipe = RetrievalSettings(**parameters, exact_below=100_000)
-    index = Index.in_memory(list(corpus), models.encoder(recipe.embedding_model))
+    recipe = RetrievalSettings(**parameters, exact_below=100_000, embedding_precision="exact")
+    index = Index.in_memory(list(corpus), models.encoder(recipe.embedding_model, recipe.embedding_precision))
     retriever = make_retriever(index, recipe.model_dump(), models)
     retriever.prepare()
     results = list(run_system("", items, lambda item, k: retriever.search(item.question.text, k), measures=[MEASURE]))

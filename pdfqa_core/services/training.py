@@ -94,10 +94,13 @@ class TrainingService:
     def systems(self, model: TrainedModel, settings: Settings) -> dict[str, Settings]:
         """Return the recipe with the model it started from and with itself, by "before" and "after".
 
-        Alone: a bi-encoder as dense retrieval, late interaction over all passages.
+        Alone: a bi-encoder as dense retrieval, late interaction over all passages. Both with exact weights: whether 8
+        bits are used is else decided for each model by its speed here, and would be measured too.
         """
         retriever = "dense" if model.record.kind == BI_ENCODER else "late_interaction"
-        alone = settings.changed("retrieval", retriever=retriever, first_stage="none", reranker="")
+        alone = settings.changed(
+            "retrieval", retriever=retriever, first_stage="none", reranker="", embedding_precision="exact"
+        )
         before = alone.changed("retrieval", **{model.setting: model.record.base})
         return {"before": before, "after": alone.changed("retrieval", **{model.setting: model.name})}
 

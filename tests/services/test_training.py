@@ -154,6 +154,7 @@ def test_questions_of_passages_it_was_trained_on_do_not_measure_it(services, pla
     (tmp_path / "made.jsonl").write_bytes(data)
     systems = services.training.systems(model, SPLIT)
     assert systems["after"].retrieval.late_model == "mine"
+    assert {one.retrieval.embedding_precision for one in systems.values()} == {"exact"}
     assert systems["before"].retrieval.late_model == plan(LATE_INTERACTION).base
     made = read_gold(tmp_path / "made.jsonl")
     with pytest.raises(UsageError, match="mine is trained on"):

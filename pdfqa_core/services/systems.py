@@ -40,6 +40,13 @@ def _found_by(base: Settings, choice: str) -> Settings:
     return base.changed("retrieval", **{"retriever": retriever, setting: model.strip()})
 
 
+def _finder(settings: Settings) -> str:
+    """Return the retriever, and behind WITH the model of its own that it uses, in short words."""
+    retriever, own = settings.retrieval.retriever, settings.retrieval
+    model = own.late_model if retriever == "late_interaction" else own.embedding_model
+    return f"{retriever}{WITH}{Path(model).name}" if model and retriever != "bm25" else retriever
+
+
 def with_models(models: Iterable[TrainedModel]) -> list[str]:
     """Return the choices of a grid that trained models make: each alone, and an embedding model in the hybrid too."""
     return [
@@ -60,14 +67,17 @@ DIMENSIONS: Mapping[str, tuple[str, str]] = {
 def run_grid(base: Settings, choices: Mapping[str, Sequence[str]]) -> dict[str, Settings]:
     """Return the systems that choices by dimension make, named by what they differ in; none chosen: `base` alone.
 
-    Raises UsageError for an unknown name.
+    A retriever may bring its model, as in `grid`. Raises UsageError for an unknown name.
     """
     dimensions = [(DIMENSIONS[name], values) for name, values in choices.items() if values]
     found = []
     for chosen in product(*(values for _, values in dimensions)):
         settings = base
         for ((section, setting), _), value in zip(dimensions, chosen, strict=True):
-            settings = settings.changed(section, **{setting: value})
+            if setting == "retriever":
+                settings = _found_by(settings, value)
+            else:
+                settings = settings.changed(section, **{setting: value})
         strategies.check(settings)
         found.append(settings)
     return named_shortly(found)
@@ -78,7 +88,7 @@ def described(settings: Settings) -> dict[str, str]:
     chunking, model = settings.chunking, settings.llm.model
     lengths = {"windows": f" {chunking.size}/{chunking.step}", "snippets": f" {chunking.length}"}
     return {
-        "retrievers": settings.retrieval.retriever,
+        "retrievers": _finder(settings),
         "chunkers": f"{chunking.chunker}{lengths.get(chunking.chunker, '')}",
         "extractors": f"read by {chunking.read_by}" if chunking.read_by else "as read",
         "rewriters": f"rewriter {settings.conversation.rewriter}",

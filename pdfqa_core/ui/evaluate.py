@@ -20,7 +20,7 @@ from pdfqa_core.ui.evaluate_data import Upload, file_field
 from pdfqa_core.ui.evaluate_files import FILES, download
 from pdfqa_core.ui.evaluate_results import FILTERS, Results
 from pdfqa_core.ui.evaluate_runs_setup import WHAT
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SOURCES, Setup
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, SOURCES, Setup, finders
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
 FETCH = "() => window.pdfqa.fetch('evaluate-download')"
@@ -85,7 +85,7 @@ class Tab:
                 gr.skip() if old == new else new for old, new in zip(shown, (source, chunkers, retrievers), strict=True)
             )
             fields = first, file, *others
-        found_by: dict[str, Any] = {"choices": self.setup.retrievers()}  # a model may have been trained since
+        found_by: dict[str, Any] = {"choices": finders(self.services)}  # a model may have been trained since
         if isinstance(fields[3], list):
             found_by["value"] = fields[3]
         return (
@@ -139,7 +139,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
                 elem_id="evaluate-chunkers",
             )  # fmt: skip
             retrievers = gr.CheckboxGroup(
-                setup.retrievers(), value=setup.defaults[2], label="Found by",
+                finders(services), value=setup.defaults[2], label="Found by",
                 info="a retriever, or one with a model that was trained here", elem_id="evaluate-retrievers",
             )  # fmt: skip
             systems = live_html(elem_id="evaluate-systems")

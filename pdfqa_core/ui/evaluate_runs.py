@@ -34,7 +34,7 @@ from pdfqa_core.ui.evaluate_runs_setup import (
     suited,
 )
 from pdfqa_core.ui.evaluate_runs_view import FILTERS, paused_words, run_rows, so_far_rows, steps_of
-from pdfqa_core.ui.evaluate_setup import OWN_FILE
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.roles import may_choose_models
 from pdfqa_core.ui.session import Session
@@ -151,7 +151,8 @@ class Tab:
         going, _ = self.services.running.of(session.owner)
         state = replace(state, run=going) if going and not state.run else state
         known = self.described(session, *fields)
-        return (installed(self.services, session), *known, *self._work(session), *self.shown(state, session))
+        found_by = gr.CheckboxGroup(choices=finders(self.services))  # a model may have been trained since
+        return (installed(self.services, session), found_by, *known, *self._work(session), *self.shown(state, session))
 
     # ------------------------------------------------------------ clicks
 
@@ -293,7 +294,7 @@ def build(services: Services, session: gr.State) -> Part:
     for kind, button in buttons.items():
         made = button.click(partial(tab.download, kind), [state, session], file, **QUIET)
         made.success(None, None, None, js=FETCH)
-    shown_first = [left.field("models"), left.known, left.systems, *working]
+    shown_first = [left.field("models"), left.field("retrievers"), left.known, left.systems, *working]
     return Part(tab.show, [state, *form], shown_first, left.what)
 
 

@@ -34,7 +34,7 @@ from pdfqa_core.ui.evaluate_runs_form import (
     Form,
     read,
 )
-from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS
+from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, finders
 from pdfqa_core.ui.session import Session
 
 WHAT = ("Retrieval", "Answers")
@@ -243,7 +243,7 @@ def _systems(services: Services) -> dict[str, Any]:
     evidence = [words for words, name in EVIDENCE.items() if name in known]
     return {
         "evidence": _several("Evidence", evidence, evidence[0], "evidence"),
-        "retrievers": _several("Found by", strategies("retriever"), settings.retrieval.retriever, "retrievers"),
+        "retrievers": _several("Found by", finders(services), settings.retrieval.retriever, "retrievers"),
         "chunkers": _several("Passages by", strategies("chunker"), settings.chunking.chunker, "chunkers"),
         "readers": _several("Answered by", ("auto", *strategies("reader")), settings.reading.reader, "readers"),
     }

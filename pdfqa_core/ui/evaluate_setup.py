@@ -31,6 +31,12 @@ NONE_ACCEPTED = "No question is accepted yet: make some on the Train tab, and lo
 OWN_HINT = "Bring a file of questions with the places that answer them: a table, JSON, or a published data set."
 
 
+def finders(services: Services) -> list[str]:
+    """Return what passages can be found by: the retrievers, and those with a model that was trained here."""
+    trained = () if services.models.demo else services.training.list()
+    return [*strategies("retriever"), *with_models(trained)]
+
+
 class Setup:
     """The left column: what is to be measured."""
 
@@ -57,11 +63,6 @@ class Setup:
         self.services.visitors.set_preference(session.owner, QUESTIONS_NAME, name if text else "")
         return self.questions(source, upload, session)
 
-    def retrievers(self) -> list[str]:
-        """Return what passages can be found by: the retrievers, and those with a model that was trained here."""
-        trained = () if self.services.models.demo else self.services.training.list()
-        return [*strategies("retriever"), *with_models(trained)]
-
     def remembered_file(self, owner: str) -> str | None:
         """Return the owner's last file of questions, written to a folder of its own; None if there is none."""
         preference = self.services.visitors.preference
@@ -81,7 +82,7 @@ class Setup:
             found = json.loads(str(self.services.visitors.preference(owner, CHOICES, "{}")))
         except ValueError:
             return {}
-        known = {"chunkers": strategies("chunker"), "retrievers": self.retrievers()}
+        known = {"chunkers": strategies("chunker"), "retrievers": finders(self.services)}
         kept = {key: [name for name in found.get(key, ()) if name in names] for key, names in known.items()}
         if found.get("source") not in SOURCES or not all(kept.values()):
             return {}

@@ -12,7 +12,7 @@ import pytest
 from pdfqa_core.errors import UsageError
 from pdfqa_core.models import ModelFiles
 from pdfqa_core.models.trained import keep_trained
-from pdfqa_core.services.systems import grid, with_models
+from pdfqa_core.services.systems import grid, run_grid, with_models
 from pdfqa_core.settings import Settings
 from pdfqa_core.training import LATE_INTERACTION
 from pdfqa_core.ui.encoders import cards_html, known_models
@@ -44,6 +44,9 @@ def test_trained_models_are_choices_of_the_recipe_and_of_evaluations(tmp_path):
     assert len(systems) == 3
     with pytest.raises(UsageError):
         grid(Settings(), [], ["magic + mine"])
+    asked = {"retrievers": ["bm25", "hybrid", "hybrid + mine", "late_interaction + late"]}
+    assert list(run_grid(Settings(), asked)) == asked["retrievers"]
+    assert run_grid(Settings(), asked)["hybrid + mine"].retrieval.embedding_model == "mine"
 
 
 def test_trained_models_have_cards(tmp_path):

@@ -33,7 +33,7 @@ def actions() -> list[str]:
 
 @dataclass(frozen=True)
 class Handler:
-    """A handler as the app describes it: what sets it off (elements by name, and the event), and what it takes."""
+    """A handler as the app describes it: what sets it off (elements by name, and the event), takes, and fills."""
 
     number: int
     name: str
@@ -42,6 +42,7 @@ class Handler:
     by_hand: bool
     causes: tuple[tuple[str, str], ...]
     inputs: tuple[dict[str, Any], ...]
+    fills: tuple[str, ...]
 
     @property
     def named(self) -> bool:
@@ -67,6 +68,7 @@ def handlers(config: dict[str, Any]) -> list[Handler]:
             found.append(Handler(
                 one["id"], one["api_name"], one["queue"], one["collects_event_data"], not by_itself, causes,
                 tuple(elements[block] for block in one["inputs"]),
+                tuple(_name(elements[block]) for block in one["outputs"]),
             ))  # fmt: skip
     return found
 
@@ -119,11 +121,14 @@ class Call:
 
 
 class Caller:
-    """A browser with one page open. `session` is how the server knows the page."""
+    """A browser with one page open. `session` is how the server knows the page.
+
+    `left`: after so many seconds it leaves work that goes on and on.
+    """
 
     def __init__(self, url: str, session: str, **headers: str) -> None:
         self.http = httpx.Client(base_url=url, timeout=TIMEOUT, headers=headers)
-        self.session = session
+        self.session, self.left = session, LEFT
 
     def sign_in(self, name: str, password: str) -> None:
         """Sign in to an account."""
@@ -164,9 +169,9 @@ class Caller:
         yield from waiting.values()
 
     def _listen(self, waiting: dict[str, Answer]) -> None:
-        ends = time.monotonic() + LEFT
+        ends = time.monotonic() + self.left
         where, page = "/gradio_api/queue/data", {"session_hash": self.session}
-        with suppress(httpx.ReadTimeout), self.http.stream("GET", where, params=page, timeout=LEFT) as lines:
+        with suppress(httpx.ReadTimeout), self.http.stream("GET", where, params=page, timeout=self.left) as lines:
             for line in lines.iter_lines():
                 message = json.loads(line.removeprefix("data: ")) if line else {}
                 if answer := waiting.get(message.get("event_id")):

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import json
+import random
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Browser, expect
+from reportlab.pdfgen.canvas import Canvas
 
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.evaluation_types import RunState
+from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
 from pdfqa_core.storage import Store
 from tests.llm.openai_server import FakeServer
+from tests.services.helpers import BM25, LITERAL, METERS
+from tests.serving_fakes import PDF, FakeModels
+from tests.ui.calling import Call, Caller, Handler, handlers
 from tests.ui.serving import ROOT, App, clean_environment, open_page, open_tab, running, serve_command, until
 
 TIMEOUT = 60  # seconds
 RECIPE = "[reading]\nreader = 'generative'\nrefusal = 'none'\ncheck_meaning = false\n"  # asks the model once only
 PASSWORD = "correct horse battery"
+NO_BERTSCORE = {"bertscore": "no"}
+PAGE_DONE = re.compile(r"[1-9][0-9]* of 40")  # of the pages of a scan
+WORDS = ("quay", "tide", "rope", "gull", "net", "sail", "buoy", "deck", "crew", "lamp", "storm", "cargo")
 
 
 def refused(workspace: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -142,24 +156,60 @@ def test_one_told_to_end_while_it_starts_ends_in_order(tmp_path: Path):
     assert "PDFQA is open at" in done.stdout
 
 
-def slow_model() -> FakeServer:
+ENDED_BY = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+
+
+@pytest.fixture
+def slow_model() -> Iterator[FakeServer]:
     server = FakeServer()
     server.say(*(f"All meters are read every {number} minutes [1]. " for number in range(10_000)))
     server.silence = 0.1
-    return server
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+
+
+def end(app: App, number: int) -> None:
+    """Tell an app to end; it does so in order and in time, with its processes, and leaves no temporary file."""
+    children = psutil.Process(app.process.pid).children(recursive=True)
+    app.process.send_signal(number)
+    assert app.process.wait(timeout=TIMEOUT) == 0
+    assert "Traceback" not in app.log_tail()
+    assert "did not stop within" not in app.log_tail()
+    assert not list(app.temporary.glob("pdfqa-*"))
+    assert psutil.wait_procs(children, timeout=TIMEOUT)[1] == []
+
+
+def arrived(app: App) -> tuple[Caller, Callable[..., Handler]]:
+    """Return a page of the app, and what finds a handler by the event that sets it off, and what it fills."""
+    page = Caller(app.url, "page")
+    known = handlers(page.http.get("/config").json())
+    assert page.arrive(known).status == 200
+
+    def handler(element: str, event: str, fills: str = "") -> Handler:
+        found = [one for one in known if (element, event) in one.causes and (not fills or fills in one.fills)]
+        return found[0]
+
+    return page, handler
+
+
+def answer(page: Caller, call: Call) -> str:
+    """Return what comes back of one call, of a stream what comes in its first seconds."""
+    page.left = 3.0
+    ((_, found),) = page.answers([call])
+    assert found.status == 200
+    return found.text
 
 
 @pytest.mark.browser
 @pytest.mark.linux
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_answer_under_way_is_kept_when_the_program_is_ended(browser: Browser, tmp_path: Path, number: Any):
-    import threading
-
-    model = slow_model()
-    threading.Thread(target=model.serve_forever, daemon=True).start()
+@ENDED_BY
+def test_an_answer_under_way_is_kept_when_the_program_is_ended(
+    browser: Browser, tmp_path: Path, slow_model: FakeServer, number: Any
+):
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "pdfqa.toml").write_text(RECIPE)
-    choices = {"PDFQA_LLM_URL": f"{model.url}/v1", "PDFQA_MODEL": "slow"}
+    choices = {"PDFQA_LLM_URL": f"{slow_model.url}/v1", "PDFQA_MODEL": "slow"}
     with running(tmp_path, environment=choices) as app, open_page(browser, app.url, left=True) as page:
         page.get_by_role("button", name="Try the sample").click()
         expect(page.locator("#documents-table tr[data-document] .state")).to_have_text("ready")
@@ -167,14 +217,89 @@ def test_an_answer_under_way_is_kept_when_the_program_is_ended(browser: Browser,
         page.locator("#chat-question textarea").fill("How often are the meters read?")
         page.keyboard.press("Enter")
         expect(page.locator("#chat-live")).to_contain_text("every 5 minutes")
-        app.process.send_signal(number)
-        assert app.process.wait(timeout=TIMEOUT) == 0
-        assert "Traceback" not in app.log_tail()
-        assert "did not stop within" not in app.log_tail()
-        assert not list(app.temporary.glob("pdfqa-*"))
+        end(app, number)
         with Store.open(app.workspace) as store:
             (kept,) = store.conversations.list(LOCAL_OWNER)
             (turn,) = store.conversations.get(LOCAL_OWNER, kept.id).turns
-    model.shutdown()
     assert turn.answer.stopped
     assert turn.answer.text.startswith("All meters are read every 0 minutes")
+
+
+@pytest.mark.linux
+@ENDED_BY
+def test_a_run_under_way_keeps_its_answers_when_the_program_is_ended(
+    tmp_path: Path, slow_model: FakeServer, number: Any
+):
+    lines = [{"id": f"q{n}", "question": METERS, "answer": "Every 15 minutes.", "document": PDF.name} for n in range(3)]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    slow = BM25.changed("llm", engine="openai", url=f"{slow_model.url}/v1", model="slow")
+    asked = RunRequest("answers", tmp_path / "questions.jsonl", {"quoted": LITERAL, "slow": slow}, options=NO_BERTSCORE)
+    with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+        run = services.runs.begin(LOCAL_OWNER, asked)
+    choices = {"PDFQA_LLM_URL": f"{slow_model.url}/v1", "PDFQA_MODEL": "slow"}
+    with running(tmp_path, environment=choices) as app:
+        page, handler = arrived(app)
+        answer(page, Call(handler("runs-list", "click"), click={"action": "resume", "run": run.id}))
+        until(lambda: slow_model.chats)  # the other system is done
+        end(app, number)
+    with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
+        assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.STOPPED
+        kept = services.runs.predictions(LOCAL_OWNER, run.id)
+    assert set(kept) == {("quoted", one["id"]) for one in lines}
+
+
+def drawn(path: Path, pages: int, write: Callable[[Canvas, int], None]) -> Path:
+    canvas = Canvas(str(path))
+    for page in range(pages):
+        write(canvas, page)
+        canvas.showPage()
+    canvas.save()
+    return path
+
+
+@pytest.mark.linux
+@ENDED_BY
+def test_encoding_under_way_keeps_what_is_done_when_the_program_is_ended(tmp_path: Path, number: Any):
+    def lines(canvas: Canvas, page: int) -> None:
+        chance = random.Random(page)
+        for line in range(50):
+            canvas.drawString(60, 780 - 14 * line, " ".join(chance.choices(WORDS, k=12)))
+
+    long = drawn(tmp_path / "long.pdf", 150, lines)
+    with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [long]))
+    (tmp_path / "workspace" / "pdfqa.toml").write_text("[retrieval]\nretriever = 'dense'\n")
+    vectors = tmp_path / "workspace" / "indexes"
+    with running(tmp_path) as app:
+        page, handler = arrived(app)
+        until(lambda: list(vectors.glob("embeddings-*/*.npz")))
+        assert "muted preparing" in answer(page, Call(handler("pq-documents-fill", "click")))
+        end(app, number)
+    assert list(vectors.glob("embeddings-*/*.npz"))
+
+
+@pytest.mark.linux
+@ENDED_BY
+def test_ocr_under_way_goes_on_at_the_next_start(tmp_path: Path, number: Any):
+    picture = Image.new("L", (1240, 1754), 255)
+    font = ImageFont.load_default(40)
+    for line in range(30):
+        ImageDraw.Draw(picture).text((80, 80 + 50 * line), "The meters are read every fifteen minutes.", 0, font)
+    picture.save(tmp_path / "page.png")
+    scan = drawn(
+        tmp_path / "scan.pdf", 40, lambda canvas, _: canvas.drawImage(str(tmp_path / "page.png"), 0, 0, 595, 842)
+    )
+    with running(tmp_path) as app:
+        page, handler = arrived(app)
+        (path,) = page.http.post("/gradio_api/upload", files={"files": scan.open("rb")}).json()
+        file = {"path": path, "orig_name": scan.name, "meta": {"_type": "gradio.FileData"}}
+        answer(page, Call(handler("documents-upload", "upload"), ([file], "", None, "visual", True, "auto", None)))
+        until(lambda: PAGE_DONE.search(answer(page, Call(handler("", "tick", "documents-work")))))
+        end(app, number)
+    (kept,) = (tmp_path / "workspace" / "incoming").iterdir()
+    assert kept.read_bytes() == scan.read_bytes()
+    with running(tmp_path) as app:
+        page, handler = arrived(app)
+        until(lambda: PAGE_DONE.search(answer(page, Call(handler("", "tick", "documents-work")))))
+        end(app, number)

@@ -95,7 +95,7 @@ def test_questions_are_chosen_by_who_was_right(services, two):
     assert chosen(only="won", other=base.name) == ()
     assert chosen(part="type fact") == (0,)
     rows, count = item_rows(found, "answer_f1", Wanted(base.name, "worse"))
-    assert (count, rows[0].values) == (1, (("0.90", ""), ("0.10 ↓", "bad")))
+    assert (count, rows[0].values) == (1, ((".90", ""), (".10↓", "bad")))
 
 
 def test_answers_of_runs_become_a_study_without_the_systems_names(services, two):

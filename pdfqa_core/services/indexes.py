@@ -334,9 +334,12 @@ class IndexService:
             _log.warning("passages of a removed document stay in %s: %s", root, error)
 
     def remove_owner(self, owner: str) -> None:
-        """Delete the indexes of a removed visitor."""
+        """Delete the indexes of a removed visitor, and what is kept in memory of their documents."""
         with self._lock:
             self._open.pop(owner, None)
+            self._encoded = {key for key in self._encoded if key[0] != owner}
+            self._passages.clear()  # by document, whoever has it; those of others are made again when needed
+            self._counts.clear()
         if self._address:
             try:
                 Place.of(self._index_root(owner), self._address).drop()

@@ -30,6 +30,7 @@ from pdfqa_core.ui.guard import GuardedBlocks, guard
 from pdfqa_core.ui.health import Health
 from pdfqa_core.ui.mcp_tools import offer_tools, serve_tools
 from pdfqa_core.ui.metrics import Metrics
+from pdfqa_core.ui.page_states import PageStates
 from pdfqa_core.ui.peers import Peers
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.proxies import Proxies
@@ -273,7 +274,7 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
     port = _free_port(server.host, server.port if port is None else port)
     page.access.asks, page.access.accounts = bool(password), people is not None
     more = {"lifespan": serve_tools(page)} if server.mcp else {}
-    _app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
+    app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
         server_name=server.host,
         server_port=port,
         auth=SignIn(password) if password else None,
@@ -300,7 +301,7 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
     )
     if services.shared:
         services.processes.announce(server.host, port)
-    services.housekeeping.start(temporary.tidy)
+    services.housekeeping.start(temporary.tidy, PageStates.of(app, page).forget)
     services.meters.start()
     services.models.warm_up()
     services.jobs.resume()

@@ -1,9 +1,13 @@
 """kill -9 and SIGTERM in the middle of work, again and again: what was acknowledged and is lost, what is half there.
 
 Usage: python benchmarks/kills.py [--rounds 6] [--kinds ingest index rate chat evaluate train] [--quick]
-A child process works on one workspace and says what is done; after a random time it is ended. Then the database is
-checked (integrity, foreign keys), all that was acknowledged is looked for, and the next round goes on in the same
-workspace. At the end the work is done once more without an end. Needs reportlab (requirements-dev.txt).
+A child process works on one workspace and says what is done; after a random time it is ended: with kill -9, or with
+SIGTERM, at which it closes as `pdfqa serve` does. Then the database is checked (integrity, foreign keys), all that was
+acknowledged is looked for, and the next round goes on in the same workspace. At the end the work is done once more
+without an end. Needs reportlab (requirements-dev.txt).
+
+Acknowledged are: PDFs read (ingest), indexes built (index), ratings of two criteria (rate), answers (chat), answers of
+an evaluation run, which then has to come to its end (evaluate), steps of training and models (train).
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -29,12 +34,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.errors import PdfQAError  # noqa: E402
-from pdfqa_core.evaluation_types import Evaluation  # noqa: E402
+from pdfqa_core.evaluation_types import RunState  # noqa: E402
 from pdfqa_core.models import TrainedModel  # noqa: E402
-from pdfqa_core.protocols.gold import read_gold  # noqa: E402
-from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services  # noqa: E402
+from pdfqa_core.services import LOCAL_OWNER, SAMPLE, RunRequest, Services  # noqa: E402
 from pdfqa_core.services.synthesis import SynthesisPlan  # noqa: E402
-from pdfqa_core.services.systems import grid  # noqa: E402
 from pdfqa_core.services.training import TrainingPlan  # noqa: E402
 from pdfqa_core.settings import Settings  # noqa: E402
 from pdfqa_core.study_types import Rating  # noqa: E402
@@ -128,13 +131,14 @@ def chat(services: Services, first: int) -> Iterator[str]:
 
 
 def evaluate(services: Services, _first: int) -> Iterator[str]:
-    """Measure retrieval."""
-    file, systems = read_gold(SAMPLE / "questions.jsonl"), grid(SETTINGS, ["windows"], ["bm25"])
-    documents = services.documents.document_ids(LOCAL_OWNER, [PDF.name])
+    """Ask the questions of evaluation runs; each stored answer is said."""
+    asked = RunRequest("answers", SAMPLE / "questions.jsonl", {"quoted": SETTINGS}, options={"bertscore": "no"})
     while True:
-        for event in services.evaluation.evaluate_retrieval(LOCAL_OWNER, file, systems, document_ids=documents):
-            if isinstance(event, Evaluation):
-                yield event.id
+        run, known = services.runs.begin(LOCAL_OWNER, asked, anew=True).id, set[tuple[str, str]]()
+        for _ in services.runs.go(LOCAL_OWNER, run):
+            stored = set(services.runs.predictions(LOCAL_OWNER, run))
+            yield from (f"{run} {item}" for _, item in stored - known)
+            known = stored
 
 
 def train(services: Services, _first: int) -> Iterator[str]:
@@ -166,8 +170,30 @@ def prepare(workspace: Path) -> None:
 # ------------------------------------------------------------ the rounds
 
 
-def ended(kind: str, workspace: Path, first: int, number: int, delay: float) -> list[str]:
-    """Begin the work, end it so many seconds after its first word; return what it acknowledged."""
+def work(kind: str, workspace: Path, first: int) -> None:
+    """Work until this process is ended; at SIGTERM close in order, as the server does."""
+    told = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: told.set())
+    with Services.open(workspace, SETTINGS) as services:
+
+        def acknowledge_all() -> None:
+            try:
+                for said in KINDS[kind](services, first):
+                    acknowledge(said)
+            except Exception:  # noqa: BLE001 - whatever it is, the round is told
+                if not told.is_set():  # what a closing program meets is no fault
+                    traceback.print_exc()
+                    os._exit(1)
+
+        threading.Thread(target=acknowledge_all, daemon=True).start()
+        while not told.wait(0.1):  # a signal that another thread gets is seen between two waits
+            pass
+        services.close()
+        os._exit(0)
+
+
+def ended(kind: str, workspace: Path, first: int, number: int, delay: float) -> tuple[list[str], float]:
+    """Begin the work, end it so many seconds after its first word; return what it said, and how long the end took."""
     child = subprocess.Popen(
         [sys.executable, __file__, "--work", kind, "--workspace", str(workspace), "--first", str(first)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -182,12 +208,14 @@ def ended(kind: str, workspace: Path, first: int, number: int, delay: float) -> 
     time.sleep(delay)
     if child.poll() is None:
         child.send_signal(number)
+    told = time.monotonic()
     child.wait()
+    seconds = time.monotonic() - told
     reader.join()
     if child.returncode not in (-number, 0) or not begun:
         sys.exit(f"{kind} ended by itself ({child.returncode}): {b''.join(errors).decode()[-2000:]}")
     words = (begun + rest[0]).decode().split("\n")
-    return [word for word in words[:-1] if word]  # a last line without an end was not said
+    return [word for word in words[:-1] if word], seconds  # a last line without an end was not said
 
 
 def damage(workspace: Path) -> list[str]:
@@ -226,7 +254,9 @@ def lost(kind: str, services: Services, acknowledged: list[str]) -> list[str]:
             turns = {turn.id: turn for turn in services.conversations.get(LOCAL_OWNER, conversation).turns}
             return [one for one in acknowledged if one not in turns or not turns[one].answer.text]
         case "evaluate":
-            return [one for one in acknowledged if not services.evaluation.get(LOCAL_OWNER, one).systems[0].items]
+            runs = {one.partition(" ")[0] for one in acknowledged}
+            stored = {f"{run} {item}" for run in runs for _, item in services.runs.predictions(LOCAL_OWNER, run)}
+            return [one for one in acknowledged if one not in stored]
     return []  # a step of training is taken again; that it comes to an end is what `goes_on` looks at
 
 
@@ -245,30 +275,37 @@ def whole(services: Services, document_id: str) -> bool:
 def goes_on(kind: str, workspace: Path, first: int) -> bool:
     """Whether the work is done once more, from its beginning to an end, in the workspace that was left."""
     with Services.open(workspace, SETTINGS) as services:
-        work = KINDS[kind](services, first)
-        for said in work:
+        for left in services.runs.list(LOCAL_OWNER):
+            for _ in services.runs.go(LOCAL_OWNER, left.id):
+                pass
+            if services.runs.get(LOCAL_OWNER, left.id).state is not RunState.DONE:
+                return False
+        doing = KINDS[kind](services, first)
+        for said in doing:
             if kind != "train" or said.startswith("model"):
-                work.close()
+                doing.close()
                 return True
     return False
 
 
-def rounds(kind: str, name: str, options: argparse.Namespace) -> tuple[int, int, int, bool]:
-    """Return how much was acknowledged, lost and found damaged, and whether the work goes on afterwards."""
+def rounds(kind: str, name: str, options: argparse.Namespace) -> tuple[int, int, int, float, bool]:
+    """Return how much was acknowledged, lost and found damaged, the slowest end, and whether it goes on afterwards."""
     random.seed(f"{kind} {name}")
-    acknowledged, gone, damaged = 0, 0, 0
+    acknowledged, gone, damaged, slowest = 0, 0, 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PDFQA_MODELS"] = str(Path(folder) / "models")
         workspace = Path(folder) / "workspace"
         prepare(workspace)
         for number in range(options.rounds):
             longest = LONGEST_TRAINING if kind == "train" else LONGEST
-            said = ended(kind, workspace, 10_000 * (number + 1), SIGNALS[name], random.uniform(0, longest))
+            delay = random.uniform(0, longest)
+            said, seconds = ended(kind, workspace, 10_000 * (number + 1), SIGNALS[name], delay)
+            slowest = max(slowest, seconds)
             damaged += len(damage(workspace))
             with Services.open(workspace, SETTINGS) as services:
                 gone += len(lost(kind, services, said))
             acknowledged += len(said)
-        return acknowledged, gone, damaged, goes_on(kind, workspace, 10**7)
+        return acknowledged, gone, damaged, slowest, goes_on(kind, workspace, 10**7)
 
 
 def main() -> None:
@@ -281,21 +318,20 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        with Services.open(options.workspace, SETTINGS) as services:
-            for said in KINDS[options.work](services, options.first):
-                acknowledge(said)
+        work(options.work, options.workspace, options.first)
         return
     signals = list(SIGNALS)
     if options.quick:
         options.rounds, options.kinds, signals = 2, ["rate", "chat"], signals[:1]
-    print(f"{'work':<9} {'ended by':<8} {'rounds':>6} {'acknowledged':>13} {'lost':>5} {'damage':>7}  goes on")
+    print("| work | ended by | rounds | acknowledged | lost | damaged | slowest end, s | went on to the end |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     total, whole_ = 0, 0
     for kind in options.kinds:
         for name in signals:
-            done, gone, damaged, on = rounds(kind, name, options)
+            done, gone, damaged, slowest, on = rounds(kind, name, options)
             total, whole_ = total + done, whole_ + done - gone
-            print(f"{kind:<9} {name:<8} {options.rounds:>6} {done:>13} {gone:>5} {damaged:>7}  {'yes' if on else 'NO'}",
-                  flush=True)  # fmt: skip
+            found = (kind, name, options.rounds, done, gone, damaged, f"{slowest:.1f}", "yes" if on else "NO")
+            print(f"| {' | '.join(map(str, found))} |", flush=True)
     print(f"Of {total} acknowledged pieces of work {whole_} are there: {whole_ / max(1, total):.4f} x as many")
 
 

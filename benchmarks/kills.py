@@ -180,7 +180,7 @@ def work(kind: str, workspace: Path, first: int) -> None:
             try:
                 for said in KINDS[kind](services, first):
                     acknowledge(said)
-            except Exception:  # noqa: BLE001 - whatever it is, the round is told
+            except Exception:  # noqa: BLE001 - any fault ends the round and is printed
                 if not told.is_set():  # what a closing program meets is no fault
                     traceback.print_exc()
                     os._exit(1)

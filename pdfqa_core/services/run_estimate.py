@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pdfqa_core.errors import PdfQAError
@@ -12,6 +12,7 @@ from pdfqa_core.llm.hardware import memory
 from pdfqa_core.protocols.runs import RECORDED
 from pdfqa_core.services.run_systems import load_settings
 from pdfqa_core.services.runs import RunService
+from pdfqa_core.settings import LLMSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,23 @@ def run_estimate(runs: RunService, owner: str, run: Run) -> RunEstimate:
     questions = run.total // max(1, len(systems))
     known = [name for name, _ in runs.predictions(owner, run.id)]
     left = {one: questions - known.count(one.name) for one in systems}
+    answers = {asking: sum(n for one, n in left.items() if _is(one, asking=asking)) for asking in (True, False)}
+    asked = [load_settings(one).llm for one, number in left.items() if number and one.model]
     return RunEstimate(
-        questions, len(systems), sum(left.values()), _seconds(runs, owner, left), _memory([o for o in left if left[o]]),
-        memory().free,
+        questions, len(systems), sum(left.values()), seconds_for(runs, owner, answers[True], answers[False]),
+        memory_for(asked), memory().free,
     )  # fmt: skip
 
 
-def _seconds(runs: RunService, owner: str, left: dict[RunSystem, int]) -> float | None:
+def _is(system: RunSystem, *, asking: bool) -> bool:
+    """Return whether a system answers, and asks a language model for it or not."""
+    return system.evidence != RECORDED and bool(system.model) == asking
+
+
+def seconds_for(runs: RunService, owner: str, asked: int, quoted: int) -> float | None:
+    """Return the seconds that answers of a language model and such without take, None where no earlier run tells."""
     found = 0.0
-    for asking in (True, False):
-        number = sum(n for one, n in left.items() if one.evidence != RECORDED and bool(one.model) == asking)
+    for number, asking in ((asked, True), (quoted, False)):
         pace = runs.seconds_per_answer(owner, asking=asking) if number else 0.0
         if pace is None:
             return None
@@ -53,9 +61,10 @@ def _seconds(runs: RunService, owner: str, left: dict[RunSystem, int]) -> float 
     return found
 
 
-def _memory(systems: Sequence[RunSystem]) -> int | None:
+def memory_for(models: Iterable[LLMSettings]) -> int | None:
+    """Return the bytes that the largest of these language models takes; None where none is here or known."""
     needed = []
-    for llm in (load_settings(one).llm for one in systems if one.model):
+    for llm in models:
         if llm.engine == "openai" or is_path(llm.model):
             continue
         try:

@@ -125,7 +125,7 @@ class TrainingService:
     def note_people(model: TrainedModel, name: str, rows: Mapping[str, Row]) -> TrainedModel:
         """Keep scores on the questions of a file, called `name`, in the model's record and card, and return the model.
 
-        Whether training helped is told by them too. Raises StorageError.
+        They count when the program says whether training helped. Raises StorageError.
         """
         return note_people(model, name, {measure: Compared(*row) for measure, row in rows.items()})
 

@@ -30,7 +30,7 @@ def precision_on(
 ) -> tuple[Precision, str]:
     """Return what is computed with, fp32 or bf16, and a sentence that the user should know ("" for none).
 
-    "auto" is bf16 where the device has it. Who asks for bf16 gets it anywhere, and is told where it is slow.
+    "auto" means bf16 where the device has it, else fp32. "bf16" is always taken; the sentence says if it will be slow.
     """
     if wanted == "fp32":
         return wanted, ""

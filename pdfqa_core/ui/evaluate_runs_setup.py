@@ -9,11 +9,11 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
-from pdfqa_core.llm.catalogue import entry, is_path
 from pdfqa_core.llm.hardware import memory
 from pdfqa_core.protocols.gold import columns, forms
 from pdfqa_core.protocols.runs import NONE, RECORDED, run_protocols
 from pdfqa_core.services import Services
+from pdfqa_core.services.run_estimate import memory_for, seconds_for
 from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import shared_words
 from pdfqa_core.settings import LLMSettings
@@ -82,17 +82,10 @@ def described(form: Form, *, sample: bool) -> str:
 
 def memory_words(wanted: Sequence[LLMSettings]) -> str:
     """Return how much memory the largest of these models takes, and how much is free; "" where it is not known."""
-    needed = []
-    for llm in wanted:
-        if llm.engine == "openai" or is_path(llm.model):
-            continue
-        try:
-            needed.append(entry(llm.model).memory(llm.context_size, llm.batch_size))
-        except PdfQAError:
-            continue
-    if not needed:
+    needed = memory_for(wanted)
+    if needed is None:
         return ""
-    return f"about {gigabytes(max(needed))} of memory for the model, {gigabytes(memory().free)} are free now"
+    return f"about {gigabytes(needed)} of memory for the model, {gigabytes(memory().free)} are free now"
 
 
 def planned(services: Services, form: Form, session: Session) -> str:
@@ -109,7 +102,7 @@ def planned(services: Services, form: Form, session: Session) -> str:
     asked = count * ways * len(asking) * request.repeats
     quoted = count * ways * (len(systems) - len(asking))
     total = asked + quoted + count * recorded
-    took = seconds_for(services, session.owner, asked, quoted)
+    took = seconds_for(services.runs, session.owner, asked, quoted) if asked or quoted else None
     words: dict[str, Any] = {
         "names": list(request.systems) if ways else ["recorded answers"], "ways": ways,
         "shared": shared_words(systems) if ways and len(systems) > 1 else "",
@@ -117,15 +110,6 @@ def planned(services: Services, form: Form, session: Session) -> str:
         "time": time_left(took).removesuffix(" left") if took is not None else "",
     }  # fmt: skip
     return render("evaluate_run_systems", **words)
-
-
-def seconds_for(services: Services, owner: str, asked: int, quoted: int) -> float | None:
-    """Return the seconds that answers of a language model and such without take; None where that is not known."""
-    pace = services.runs.seconds_per_answer
-    parts = [(number, pace(owner, asking=asking)) for number, asking in ((asked, True), (quoted, False)) if number]
-    if any(one is None for _, one in parts):
-        return None
-    return sum(number * (one or 0.0) for number, one in parts) if parts else None
 
 
 # ------------------------------------------------------------ what a protocol needs

@@ -6,7 +6,15 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from pdfqa_core.cli.evaluate.shown import add_inputs, add_outputs, add_profile, finish, language_model, reporter
+from pdfqa_core.cli.evaluate.shown import (
+    add_disambig,
+    add_inputs,
+    add_outputs,
+    add_profile,
+    finish,
+    language_model,
+    reporter,
+)
 from pdfqa_core.cli.options import add_common, add_settings
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation
@@ -43,19 +51,7 @@ def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_inputs(command, gold="rows of ASQA")
     command.add_argument("--split", default="dev", help="part of the official file (default: dev)")
-    command.add_argument(
-        "--disambig", choices=MODES, default="entities",
-        help="Disambig-F1 by the entities of both texts (rageval), or by the answers that a model reads from the "
-        "prediction (official) (default: entities)",
-    )  # fmt: skip
-    command.add_argument(
-        "--qa-model", default="", metavar="NAME",
-        help="extractive question answering model that reads: path or hub name (default: the language model)",
-    )  # fmt: skip
-    command.add_argument(
-        "--ner", default="", metavar="NAME",
-        help="NER model that finds entities: path or hub name (default: capitalised names and numbers, by rule)",
-    )  # fmt: skip
+    add_disambig(command, MODES)
     command.add_argument("--entity-sets", action="store_true", help="count each entity once, as rageval does")
     add_profile(command)
     add_outputs(command)

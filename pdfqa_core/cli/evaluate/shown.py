@@ -65,15 +65,24 @@ def add_scoring(command: argparse.ArgumentParser) -> None:
         "--calibrate", action="store_true", help='take the judge\'s threshold from rows with "human": true or false'
     )
     group.add_argument("--nli", default="", metavar="NAME", help="NLI cross-encoder that tags, by path or hub name")
-    group.add_argument(
-        "--disambig", choices=("entities", "qa"), default="entities",
-        help="ASQA's Disambig-F1 by entities, or by answers that a model reads (default: entities)",
+    add_disambig(group)
+
+
+def add_disambig(command: argparse._ActionsContainer, modes: Sequence[str] = ("entities", "qa")) -> None:
+    """Add the options for ASQA's Disambig-F1."""
+    command.add_argument(
+        "--disambig", choices=modes, default="entities",
+        help="ASQA's Disambig-F1 by the entities of both texts (rageval), or by the answers that a model reads from "
+        "the prediction (official) (default: entities)",
     )  # fmt: skip
-    group.add_argument(
+    command.add_argument(
+        "--qa-model", default="", metavar="NAME",
+        help="extractive question answering model that reads: path or hub name (default: the language model)",
+    )  # fmt: skip
+    command.add_argument(
         "--ner", default="", metavar="NAME",
-        help="model that finds ASQA's entities (default: names and numbers, by rule)",
+        help="NER model that finds entities: path or hub name (default: capitalised names and numbers, by rule)",
     )  # fmt: skip
-    group.add_argument("--qa-model", default="", metavar="NAME", help="model that reads (default: the language model)")
 
 
 def scoring_options(arguments: argparse.Namespace) -> dict[str, str]:

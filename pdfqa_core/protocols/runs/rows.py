@@ -29,7 +29,7 @@ class Fields(BaseModel):
 
 
 class GoldFields(Fields):
-    """A question with its gold. `references` says what `answer` cannot: that there is none."""
+    """A question with its gold. Empty `references` mean that no gold answer is known, whatever `answer` holds."""
 
     question: str = ""
     answer: str | tuple[str, ...] = ()

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from pdfqa_core.types import Question, Span
 
+OTHER_THAN_SOURCE = "(--profile seed)"  # ends a note that a number is computed in another way than in its source
+
 
 @dataclass(frozen=True, slots=True)
 class GoldItem:

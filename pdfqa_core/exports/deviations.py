@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
+from pdfqa_core.evaluation_types import OTHER_THAN_SOURCE
 from pdfqa_core.exports.table import measure_of
-
-PROFILE = "(--profile seed)"  # how such a note ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,9 @@ def deviations_of(notes: Sequence[str], measures: Sequence[str]) -> Deviations:
     lettered: list[tuple[str, str]] = []
     others: list[str] = []
     for note in notes:
-        if not note.endswith(PROFILE):
+        if not note.endswith(OTHER_THAN_SOURCE):
             continue
-        text = note.removesuffix(PROFILE).strip()
+        text = note.removesuffix(OTHER_THAN_SOURCE).strip()
         of = [name for name in measures if _names(text.partition(":")[0], measure_of(name).pretty_name)]
         if not of:
             others.append(text)
@@ -47,7 +46,7 @@ def deviations_of(notes: Sequence[str], measures: Sequence[str]) -> Deviations:
         letter = ascii_lowercase[len(lettered) % len(ascii_lowercase)]
         lettered.append((letter, text))
         marks |= {name: f"{marks.get(name, '')}{letter}" for name in of}
-    rest = tuple(note for note in notes if not note.endswith(PROFILE))
+    rest = tuple(note for note in notes if not note.endswith(OTHER_THAN_SOURCE))
     return Deviations(marks, tuple(lettered), tuple(others), rest)
 
 

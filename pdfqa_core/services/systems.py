@@ -42,9 +42,9 @@ def _found_by(base: Settings, choice: str) -> Settings:
 
 def _finder(settings: Settings) -> str:
     """Return the retriever, and behind WITH the model of its own that it uses, in short words."""
-    retriever, own = settings.retrieval.retriever, settings.retrieval
-    model = own.late_model if retriever == "late_interaction" else own.embedding_model
-    return f"{retriever}{WITH}{Path(model).name}" if model and retriever != "bm25" else retriever
+    chosen = settings.retrieval
+    model = chosen.late_model if chosen.retriever == "late_interaction" else chosen.embedding_model
+    return f"{chosen.retriever}{WITH}{Path(model).name}" if model and chosen.retriever != "bm25" else chosen.retriever
 
 
 def with_models(models: Iterable[TrainedModel]) -> list[str]:

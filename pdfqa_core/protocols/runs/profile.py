@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.evaluation_types import OTHER_THAN_SOURCE
 from pdfqa_core.settings import Settings
 
 SEED = "seed"
@@ -94,7 +95,7 @@ def deviations(measures: tuple[str, ...], profile: Profile) -> tuple[str, ...]:
     told = [text for name, text in DEVIATIONS.items() if name in measures]
     if "answer_em" in measures:
         told += [text for name, text in NOT_SCORED.items() if name not in measures]
-    return tuple(f"{text} (--profile seed)" for text in told)
+    return tuple(f"{text} {OTHER_THAN_SOURCE}" for text in told)
 
 
 def search_deviations(systems: Iterable[Settings]) -> tuple[str, ...]:
@@ -104,4 +105,4 @@ def search_deviations(systems: Iterable[Settings]) -> tuple[str, ...]:
         told += [HYBRID] if one.retrieval.retriever == "hybrid" and one.retrieval.clamp else []
         told += [PARAGRAPHS] if one.chunking.chunker == "paragraphs" and not one.chunking.unmodified else []
         told += [HEADINGS] if one.chunking.headings else []
-    return tuple(f"{text} (--profile seed)" for text in dict.fromkeys(told))
+    return tuple(f"{text} {OTHER_THAN_SOURCE}" for text in dict.fromkeys(told))

@@ -151,7 +151,9 @@ def _show(event: object, *, quiet: bool) -> None:
         if isinstance(event, Prepared):
             print(_prepared(event))
         elif isinstance(event, Scored):
-            print(f"round {event.round}, step {event.step}: HR@k {event.hit_rate:.3f}, MRR {event.mrr:.3f}")
+            loss = "" if event.loss is None else f", loss {event.loss:.3f}"
+            scores = f"HR@k {event.hit_rate:.3f}, MRR {event.mrr:.3f}{loss}"
+            print(f"round {event.round}, step {event.step}: {scores}")
         elif isinstance(event, RoundRecord):
             print(
                 f"round {event.round} ended after {event.steps} steps: {event.kept} of {event.questions} questions "

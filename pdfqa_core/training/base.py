@@ -50,8 +50,8 @@ class TrainingSettings:
     the first `warm_up` (share of the steps) and falls to 0 at the end. `scale` multiplies scores before the softmax
     (0: the model's own). `distil` is the weight of the teacher's margins beside the loss (0: none). `chunk` texts are
     computed at once, whatever the batch. `precision` "auto" is bf16 where the device has it, else fp32. Every
-    `evaluate_every` steps HR@k on held-out documents is taken; after `patience` times without a better one the round
-    ends (0: never).
+    `evaluate_every` steps HR@k, MRR and loss on held-out documents are taken; after `patience` times without a better
+    one the round ends (0: never).
     """
 
     steps: int = 200

@@ -10,6 +10,7 @@ import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,18 @@ WEIGHTS, OPTIMIZER, BEST = "weights.", "optimizer.", "best."  # what names of te
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """HR@k and MRR on held-out questions after a step of a round; step 0 is before the first."""
+    """HR@k, MRR and the loss (nats) on held-out questions after a step of a round; step 0 is before the first."""
 
     round: int
     step: int
     hit_rate: float
     mrr: float
+    loss: float | None = None
+
+    @property
+    def key(self) -> tuple[float, float, float]:
+        """What steps are ordered by: HR@k, where that is equal MRR, and where both are the loss in thousandths."""
+        return self.hit_rate, self.mrr, -inf if self.loss is None else -round(self.loss, 3)
 
 
 @dataclass(frozen=True, slots=True)

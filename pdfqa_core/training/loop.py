@@ -18,7 +18,7 @@ from pdfqa_core.training.base import Example, TrainingSettings
 from pdfqa_core.training.batches import batch_of
 from pdfqa_core.training.checkpoint import Checkpoint, Scored, State, Tensors
 from pdfqa_core.training.gradients import TextOf, backward
-from pdfqa_core.training.ranks import HeldOutScore, RankedPairs
+from pdfqa_core.training.ranks import RankedPairs
 from pdfqa_core.training.trainee import Trainee
 from pdfqa_core.types import Progress
 
@@ -97,14 +97,14 @@ class Training:
 
     def score(self) -> Iterator[Progress | Scored]:
         """Score the held-out questions, and keep the weights if they are the best so far; yields the score last."""
-        ranks = yield from in_background(
-            lambda report: self.held_out.ranks(self.trainee, on_progress=report, stop=self._stop)
+        k, scale = self.settings.k, self.settings.scale
+        found = yield from in_background(
+            lambda report: self.held_out.score(self.trainee, k, scale, on_progress=report, stop=self._stop)
         )
-        found = HeldOutScore.of(ranks, self.settings.k)
-        scored = Scored(self.state.round, self.state.step, found.hit_rate, found.mrr)
+        scored = Scored(self.state.round, self.state.step, found.hit_rate, found.mrr, found.loss)
         self.state.scores += (scored,)
         best = self.state.best
-        if best is None or found.key > (best.hit_rate, best.mrr):
+        if best is None or scored.key > best.key:
             self.state.best, self.best = scored, _copy(self.trainee.model.state_dict())
         yield scored
 

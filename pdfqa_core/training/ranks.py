@@ -1,12 +1,14 @@
-"""At which rank a model finds the passage of each question, and HR@k and MRR of that."""
+"""At which rank a model finds the passage of each question, HR@k and MRR of that, and the loss behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.ranking import hit_rate, reciprocal_rank
@@ -15,6 +17,7 @@ from pdfqa_core.training.base import Pair
 from pdfqa_core.training.trainee import Trainee
 from pdfqa_core.types import Passage, Progress
 
+Scores: TypeAlias = npt.NDArray[np.floating[Any]]
 GOLD = (1.0,)
 
 
@@ -47,14 +50,31 @@ class RankedPairs:
 
         Of equal scores the worst order counts, so that a model that tells nothing apart finds nothing.
         """
+        return self._ranks(self._similarities(trainee, on_progress, stop))
+
+    def score(
+        self, trainee: Trainee, k: int, scale: float = 0.0, *,
+        on_progress: Callable[[Progress], None] | None = None, stop: StopSignal | None = None,
+    ) -> HeldOutScore:  # fmt: skip
+        """Return HR@k, MRR and the loss, whose scores are multiplied by `scale` (0: the model's own). StoppedError."""
+        similarities = self._similarities(trainee, on_progress, stop)
+        loss = self._loss(similarities.astype(np.float64) * (scale or trainee.scale))
+        return HeldOutScore.of(self._ranks(similarities), k, loss)
+
+    def _similarities(
+        self, trainee: Trainee, on_progress: Callable[[Progress], None] | None, stop: StopSignal | None
+    ) -> Scores:
+        """Return the score of each question with each passage (pairs x passages)."""
         if not self.pairs:
-            return ()
-        scores = trainee.similarities(
+            return np.zeros((0, len(self.passages)), np.float32)
+        return trainee.similarities(
             [pair.question for pair in self.pairs], [self.text_of(one) for one in self.passages],
             on_progress=on_progress, stop=stop,
         )  # fmt: skip
+
+    def _ranks(self, similarities: Scores) -> tuple[int, ...]:
         found = []
-        for row, right in zip(scores, self._right, strict=True):
+        for row, right in zip(similarities, self._right, strict=True):
             if not len(right):
                 found.append(0)
                 continue
@@ -62,25 +82,30 @@ class RankedPairs:
             found.append(1 + int((wrong >= row[right].max()).sum()))
         return tuple(found)
 
+    def _loss(self, scores: Scores) -> float | None:
+        """Return the mean of -log softmax at the best right passage beside all wrong ones; None without a right one."""
+        losses = []
+        for row, right in zip(scores, self._right, strict=True):
+            if len(right):
+                best = row[right].max()
+                losses.append(float(np.logaddexp.reduce(np.append(np.delete(row, right), best)) - best))
+        return sum(losses) / len(losses) if losses else None
+
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScore:
-    """HR@k and MRR of a model on held-out questions, each 0..1."""
+    """HR@k and MRR of a model on held-out questions, each 0..1, and the loss (nats; None where nothing was to find)."""
 
     hit_rate: float
     mrr: float
+    loss: float | None = None
 
     @classmethod
-    def of(cls, ranks: Sequence[int], k: int) -> HeldOutScore:
+    def of(cls, ranks: Sequence[int], k: int, loss: float | None = None) -> HeldOutScore:
         """Return the means over ranks, 0 standing for not found; 0 without any."""
         if not ranks:
-            return cls(0.0, 0.0)
-        return cls(sum(hits_at(ranks, k)) / len(ranks), sum(reciprocals(ranks)) / len(ranks))
-
-    @property
-    def key(self) -> tuple[float, float]:
-        """What models are ordered by: HR@k, and where that is equal MRR."""
-        return self.hit_rate, self.mrr
+            return cls(0.0, 0.0, loss)
+        return cls(sum(hits_at(ranks, k)) / len(ranks), sum(reciprocals(ranks)) / len(ranks), loss)
 
 
 def hits_at(ranks: Sequence[int], k: int) -> list[float]:

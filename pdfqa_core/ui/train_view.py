@@ -168,7 +168,7 @@ def curves_html(job: Job, steps: int, k: int) -> str:
 
 
 def _best(scores: Sequence[Scored]) -> Scored | None:
-    return max(scores, key=lambda one: (one.hit_rate, one.mrr), default=None)
+    return max(scores, key=lambda one: one.key, default=None)
 
 
 # ------------------------------------------------------------ before and after

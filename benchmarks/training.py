@@ -94,8 +94,8 @@ def told(name: str, events: Iterator[object], began: float) -> TrainedModel | No
             print("\n".join(event.notes))
         elif isinstance(event, Scored):
             minutes = (time.monotonic() - began) / 60
-            print(f"  {minutes:5.1f} min  round {event.round} step {event.step:>3}: held-out HR@5 {event.hit_rate:.3f}, "
-                  f"MRR {event.mrr:.3f}, loss {event.loss or 0:.3f}", flush=True)  # fmt: skip
+            print(f"  {minutes:5.1f} min  round {event.round} step {event.step:>3}: held-out HR@5 "
+                  f"{event.hit_rate:.3f}, MRR {event.mrr:.3f}, loss {event.loss or 0:.3f}", flush=True)  # fmt: skip
         elif isinstance(event, RoundRecord):
             print(f"  round {event.round}: {event.kept} of {event.questions} questions kept")
         elif isinstance(event, TrainedModel):

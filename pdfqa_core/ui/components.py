@@ -15,6 +15,7 @@ from typing import Any
 
 import gradio as gr
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from pdfqa_core.characters import clean
 from pdfqa_core.errors import PdfQAError, UsageError
@@ -79,7 +80,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for words in (megabytes, gigabytes, day, clock, plural, time_left):
+    for words in (megabytes, gigabytes, day, clock, plural, time_left, whole_words):
         environment.filters[words.__name__] = words
     return environment
 
@@ -175,6 +176,11 @@ def time_left(seconds: float | None) -> str:
     if seconds < 90:
         return f"about {max(5, 5 * round(seconds / 5))} s left"
     return f"about {round(seconds / 60)} min left"
+
+
+def whole_words(text: str) -> Markup:
+    """Return text whose words are not broken at their hyphens ("ROUGE-L F" at the space alone)."""
+    return Markup(" ").join(Markup('<span class="whole">{}</span>').format(word) for word in text.split())
 
 
 def plural(count: int, word: str, words: str = "") -> str:

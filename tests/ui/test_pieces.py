@@ -27,7 +27,7 @@ from pdfqa_core.types import (
     Span,
 )  # fmt: skip
 from pdfqa_core.ui.chat_view import evidence
-from pdfqa_core.ui.components import render, time_left
+from pdfqa_core.ui.components import render, time_left, whole_words
 from pdfqa_core.ui.documents import batch_html, read_words, unsure_words
 from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
 from pdfqa_core.ui.passage_text import marked_words, passage_parts
@@ -188,6 +188,10 @@ def test_the_time_left_in_words():
     assert [time_left(seconds) for seconds in (None, 1, 42, 130)] == [
         "", "about 5 s left", "about 40 s left", "about 2 min left",
     ]  # fmt: skip
+
+
+def test_a_name_in_a_head_is_broken_between_its_words_alone():
+    assert whole_words("ROUGE-L F<1>") == '<span class="whole">ROUGE-L</span> <span class="whole">F&lt;1&gt;</span>'
 
 
 DIRECT = ExtractionSettings()

@@ -72,12 +72,17 @@ class CachedLLM:
     """A language model that remembers its replies in `replies` (a dict, or a mapping onto a file).
 
     `model` tells the model from others where its name does not (a hash of its file, the server's address). A reply that
-    was stopped is not kept. `asked` and `remembered` count the requests that went to the model and those that did not.
-    `mark` is what its replies are kept under, that of another one where both shall know each other's.
+    was stopped is not kept, nor one that came when the engine had been given another model, as `same` says. `asked` and
+    `remembered` count the requests that went to the model and those that did not. `mark` is what its replies are kept
+    under, that of another one where both shall know each other's.
     """
 
-    def __init__(self, llm: LLM, replies: MutableMapping[str, str], *, model: str = "", mark: str = "") -> None:
+    def __init__(
+        self, llm: LLM, replies: MutableMapping[str, str], *, model: str = "", mark: str = "",
+        same: Callable[[], bool] = lambda: True,
+    ) -> None:  # fmt: skip
         self._llm = llm
+        self._same = same
         self._replies = replies
         self.mark = mark or f"{llm.name} {model}"  # some engines learn their model's name at the first contact
         self.asked = 0
@@ -118,7 +123,7 @@ class CachedLLM:
         for piece in self._llm.stream(messages, max_tokens=max_tokens, stop=stop, schema=schema, sampling=sampling):
             if isinstance(piece, str):
                 pieces.append(piece)
-            elif isinstance(piece, Usage) and piece.finish_reason != "stopped":
+            elif isinstance(piece, Usage) and piece.finish_reason != "stopped" and self._same():
                 self._replies[key] = "".join(pieces)
             yield piece
 
@@ -131,7 +136,7 @@ class CachedLLM:
         if known is not None:
             return {str(choice): float(share) for choice, share in json.loads(known).items()}
         found = dict(self._llm.choose(messages, choices, stop=stop))
-        if not is_set(stop):
+        if not is_set(stop) and self._same():
             self._replies[key] = json.dumps(found)
         return found
 

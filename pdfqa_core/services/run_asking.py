@@ -97,13 +97,18 @@ def predicted(
 
 
 def ask_here(
-    asked: AskedSystem, file: CaseFile, outcomes: Outcomes, stop: StopSignal
+    asked: AskedSystem, file: CaseFile, outcomes: Outcomes, stop: StopSignal, check: Callable[[], None] | None = None
 ) -> Generator[Progress, None, None]:
-    """Put the open questions to a system in this process. Raises StoppedError, ModelError."""
+    """Put the open questions to a system in this process. Raises StoppedError, ModelError.
+
+    `check` raises what ends all of it; it is called before an answer counts.
+    """
     name, earlier = asked.system.name, frozenset(outcomes.known)
     for number, case in enumerate(file.cases, start=1):
         if case.id in earlier:
             continue
         yield Progress(f"{name}: question {number}", number - 1, len(file.cases), outcomes.left)
         made, by_model = predicted(asked, case, outcomes.known, stop)
+        if check is not None:
+            check()
         outcomes.take(made, by_model=by_model)

@@ -342,8 +342,7 @@ class RunService:
                 for system in wanted:
                     yield from self._asked(owner, run, system, file, known, corpora, pace, stop)
         finally:
-            if engine_settings(self._models.language.settings) != engine_settings(before):
-                self._models.language.use(before)
+            self._put_back(before, [load_settings(systems[0]).llm for systems in by_model.values()])
 
     def _asked(
         self, owner: str, run: Run, system: RunSystem, file: CaseFile, known: Mapping[tuple[str, str], Prediction],
@@ -364,7 +363,7 @@ class RunService:
             mark, replies = self._remembering(self._models.language.llm()).mark, self._kept_replies()
             yield from self._elsewhere.ask(asked, file, outcomes, mark, replies, stop)
         else:
-            yield from ask_here(asked, file, outcomes, stop)
+            yield from ask_here(asked, file, outcomes, stop, self._same_model() if system.model else None)
         outcomes.end()
 
     def _scored(self, owner: str, run: Run, file: CaseFile, stop: StopSignal) -> Generator[Progress, None, Evaluation]:
@@ -388,7 +387,10 @@ class RunService:
         replies, key = self._kept_replies(), identity(settings)
         with self._lock:
             if key not in self._llms:
-                self._llms[key] = CachedLLM(llm, replies, model=key)
+                language = self._models.language
+                self._llms[key] = CachedLLM(
+                    llm, replies, model=key, same=lambda: identity(language.settings) == key
+                )  # fmt: skip
             self._llm = self._llms[key]
             return self._llm
 
@@ -414,6 +416,33 @@ class RunService:
             raise
         if engine_settings(language.settings) != engine_settings(wanted):
             raise ModelError(f"{wanted.model} is not in use.", language.note or language.status.detail)
+
+    def _same_model(self) -> Callable[[], None]:
+        """Return what raises ModelError once another model than the one now in use is."""
+        language = self._models.language
+        used = engine_settings(language.settings)
+
+        def check() -> None:
+            if engine_settings(language.settings) != used:
+                raise ModelError(
+                    "Another language model was chosen while the run went on, so that it was ended.",
+                    "What is done is kept. Go on with the run to load its own model and answer the rest.",
+                )
+
+        return check
+
+    def _put_back(self, before: LLMSettings, of_run: Sequence[LLMSettings]) -> None:
+        """Put the model from before a run into use again, unless somebody chose another one meanwhile."""
+        language = self._models.language
+        for _ in self._loaded(threading.Event()):  # where a run is stopped, the one before comes back by itself
+            pass
+        used = engine_settings(language.settings)
+        if used == engine_settings(before) or used not in [engine_settings(language.named(one)) for one in of_run]:
+            return
+        try:
+            language.use(before)
+        except PdfQAError as error:  # its file is gone, or somebody chooses one at this moment
+            _log.warning("The language model from before the run is not back in use: %s", error)
 
     def _loaded(self, stop: StopSignal) -> Generator[Progress, None, None]:
         """Wait until no model is being loaded. Raises StoppedError."""

@@ -331,6 +331,23 @@ def test_a_reply_that_was_stopped_is_not_kept(fake_llm):
         LLMTagger(llm).tag([("p", "h")], stop=stop)
 
 
+def test_a_reply_of_another_model_that_the_engine_has_meanwhile_is_not_kept(fake_llm):
+    replies: dict[str, str] = {}
+    there = True
+    llm = CachedLLM(fake_llm, replies, same=lambda: there)
+    messages = [Message("user", "x")]
+    fake_llm.decide({"Yes": 0.7, "No": 0.3}, {"Yes": 0.1, "No": 0.9})
+    fake_llm.enqueue(["mine", "another's"])
+    assert "".join(complete(llm, messages, max_tokens=9)).strip() == "mine"
+    llm.choose(messages, ("Yes", "No"))
+    kept = dict(replies)
+    there = False
+    other = [Message("user", "y")]
+    assert "".join(complete(llm, other, max_tokens=9)).strip() == "another's"
+    assert llm.choose(other, ("Yes", "No")) == {"Yes": 0.1, "No": 0.9}
+    assert (replies, len(kept)) == (kept, 2)
+
+
 @pytest.mark.parametrize("workers", [1, 4])
 def test_an_engine_error_costs_one_item_and_three_in_a_row_the_run(workers):
     def ask(number):

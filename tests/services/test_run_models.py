@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pdfqa_core.errors import ModelError, StoppedError
+from pdfqa_core.evaluation_types import RunState
 from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.models import ModelStatus, State
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.run_models import search_models
+from pdfqa_core.types import Progress
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, HYBRID, LITERAL
 from tests.services.test_runs import WordLengths, done, request
@@ -35,6 +37,10 @@ class Switching(FakeLanguage):
     def stop_loading(self):
         self.coming = None
 
+    def finish(self):
+        while self.coming is not None:
+            assert self.status.state is State.SWITCHING
+
     @property
     def status(self):
         if self.coming is None:
@@ -53,7 +59,7 @@ class Switching(FakeLanguage):
 def asked(open_services, write):
     llm = FakeLLM()
     services = open_services(BM25, llm)
-    llm.enqueue(["Frogs."])
+    llm.enqueue(["Frogs.", "Frogs."])
 
     def ask(language):
         services.models.language = language(llm)
@@ -84,6 +90,40 @@ def test_a_run_is_stopped_while_its_model_is_loaded(asked):
     with pytest.raises(StoppedError, match="Stopped after 0 of 1 answers"):
         list(events)
     assert (services.models.language.coming, services.models.language.used) == (None, ["smollm2-135m"])
+
+
+def test_a_model_that_somebody_chooses_during_a_run_stays_and_no_answer_of_it_counts(asked):
+    services, wanted = asked(lambda llm: Switching(llm, BM25.llm))
+    language, chosen = services.models.language, BM25.changed("llm", model="qwen2.5-coder-0.5b").llm
+    run = services.runs.begin(LOCAL_OWNER, wanted)
+
+    def choose_meanwhile():
+        for event in services.runs.go(LOCAL_OWNER, run.id):
+            if isinstance(event, Progress) and "question" in event.phase:
+                language.use(chosen)
+                language.finish()
+
+    with pytest.raises(ModelError, match="Another language model was chosen while the run went on"):
+        choose_meanwhile()
+    assert (language.used, language.settings.model) == (["smollm2-135m", chosen.model], chosen.model)
+    assert services.runs.predictions(LOCAL_OWNER, run.id) == {}
+    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
+    list(services.runs.go(LOCAL_OWNER, run.id))
+    assert language.used == ["smollm2-135m", chosen.model, "smollm2-135m", chosen.model]
+    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
+
+
+def test_a_run_is_done_though_the_model_before_cannot_come_back(asked, caplog):
+    class Once(Switching):
+        def use(self, wanted):
+            if self.used:
+                raise ModelError("qwen.gguf is gone.")
+            super().use(wanted)
+
+    services, wanted = asked(lambda llm: Once(llm, BM25.llm))
+    done(services, wanted)
+    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.DONE
+    assert "not back in use: qwen.gguf is gone." in caplog.text
 
 
 def folder_with(path, words):

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pdfqa_core.background import in_background
+from pdfqa_core.errors import ModelError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSystem, ScoredSystem
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.bertscore import TokenEmbedder
@@ -40,13 +41,15 @@ def tools_of(
     plan: RunPlan, llm: Callable[[], LLM], embedder: Callable[[], TokenEmbedder], needs: frozenset[str],
     stop: StopSignal,
 ) -> Tools:  # fmt: skip
-    """Return what the plan's options say is measured with. Raises ModelError where a model is missing."""
+    """Return what the plan's options say is measured with. Raises ModelError where a model is missing.
+
+    An NLI model tags statements by itself; without a language model only the refusals stay unscored then.
+    """
     options = plan.options
-    asked = "llm" in needs or options.get("judge") == YES or options.get("disambig") == "qa"
     tools = Tools(
         profile=profile_named(plan.profile),
         embedder=embedder() if options.get("bertscore", YES if "embedder" in needs else "") == YES else None,
-        llm=llm() if asked else None,
+        llm=_llm(options, llm, needs),
         judge=options.get("judge") == YES,
         judge_prompt=options.get("judge_prompt") or "seed",
         calibrate=options.get("calibrate") == YES,
@@ -60,6 +63,20 @@ def tools_of(
         model = options.get("qa_model", "")
         tools.read = span_reader(model) if model else ReadingLLM(llm(), stop=stop)
     return tools
+
+
+def _llm(options: Mapping[str, str], llm: Callable[[], LLM], needs: frozenset[str]) -> LLM | None:
+    reads = options.get("disambig") == "qa" and not options.get("qa_model")
+    if options.get("judge") == YES or reads:
+        return llm()
+    if "llm" not in needs:
+        return None
+    try:
+        return llm()
+    except ModelError:
+        if not options.get("nli"):
+            raise
+        return None
 
 
 def scored(

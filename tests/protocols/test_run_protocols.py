@@ -10,6 +10,7 @@ from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.disambig_f1 import once
+from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
 from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
 from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, DEFAULT, deviations, search_deviations
 from pdfqa_core.protocols.runs.reading import cited_id
@@ -141,6 +142,25 @@ def test_entailment_and_judge_need_a_model_and_take_recorded_answers(read):
         with pytest.raises(ModelError, match="language model"):
             score(name, file, {"1": "r"})
         assert "llm" in run_protocols.get(name).needs
+
+
+class SameWords:
+    """A tagger that finds a text entailed where the premise is the same."""
+
+    name = "same words"
+
+    def tag(self, pairs, *, stop=None, on_done=None):
+        return [Hypothesis(said, (Statement(said, Tag.ENT if said in given else Tag.NEUT),)) for given, said in pairs]
+
+
+def test_an_nli_model_tags_statements_where_no_language_model_is_and_says_what_is_missing(read):
+    row = {"query_id": "1", "query": "q?", "gt_answer": "Frogs.", "response": "Frogs.", "retrieved_context": []}
+    file = read("entailment", {"results": [{**row, "retrieved_context": [{"text": "Frogs. Mice."}]}]})
+    tools = Tools(tagger=SameWords())
+    metrics = score("entailment", file, {"1": "Frogs."}, tools).items[0].metrics
+    assert set(metrics.values()) == {1.0}
+    assert "answer_refusal" not in metrics
+    assert tools.notes == ["Refusals are not scored: that takes a language model, which is not available."]
 
 
 @pytest.mark.parametrize("protocol", ["answers", "judge", "entailment"])

@@ -31,6 +31,8 @@ from pdfqa_core.protocols.runs.rows import Rows
 from pdfqa_core.text import plain_sentences, sentences
 from pdfqa_core.types import Passage
 
+NO_REFUSALS = "Refusals are not scored: that takes a language model, which is not available."
+
 
 class Entailment:
     """Answers that stand in the file, or those of a system."""
@@ -82,6 +84,8 @@ class Entailment:
             split=split, stop=tools.stop, on_done=tools.on_done,
         )  # fmt: skip
         tools.notes += notes
+        if tools.llm is None and NO_REFUSALS not in tools.notes:
+            tools.notes.append(NO_REFUSALS)
         return scored_system(name, cases, predictions, {item.id: item.metrics for item in found.items})
 
     def measures(self, systems: Sequence[ScoredSystem], tools: Tools) -> tuple[str, ...]:

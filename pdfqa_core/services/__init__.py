@@ -27,6 +27,7 @@ from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.first_questions import FirstQuestions
 from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
+from pdfqa_core.services.freed_memory import give_back
 from pdfqa_core.services.housekeeping import Housekeeping
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.invitations import InvitationService
@@ -249,7 +250,7 @@ class Services:
             accounts=AccountService(store.accounts),
             tokens=TokenService(store.tokens, demo=settings.server.demo),
             meters=meters,
-            housekeeping=Housekeeping(visitors.purge),
+            housekeeping=Housekeeping(visitors.purge, give_back),
             workers=workers,
             processes=Processes(workers),
             _opened_with=settings,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,7 @@ from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.metrics.replies import CachedLLM
-from pdfqa_core.models import Models, State
+from pdfqa_core.models import Models
 from pdfqa_core.models.language import engine_settings
 from pdfqa_core.models.metrics import identity, token_embedder
 from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, drawn, run_protocols
@@ -32,6 +31,7 @@ from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.protocols.runs.reading import with_gold
 from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
 from pdfqa_core.retrieval import SearchIndex
+from pdfqa_core.services import run_language
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.cluster_runs import ClusterAsking
 from pdfqa_core.services.documents import DocumentService
@@ -50,7 +50,6 @@ from pdfqa_core.storage.replies import FILENAME, StoredReplies
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.types import Page, Progress
 
-MODEL_SECONDS = 600.0  # that a model may take to be loaded
 WORK = "run"  # the kind of work that a run is among programs on one database
 _log = logging.getLogger(__name__)
 
@@ -338,11 +337,13 @@ class RunService:
                     continue
                 self._check_leakage(owner, wanted, file)  # a model may have been trained since the run began
                 if any(system.model for system in wanted):
-                    yield from self._use(load_settings(wanted[0]).llm, stop)
+                    yield from run_language.use(self._models.language, load_settings(wanted[0]).llm, stop)
                 for system in wanted:
                     yield from self._asked(owner, run, system, file, known, corpora, pace, stop)
         finally:
-            self._put_back(before, [load_settings(systems[0]).llm for systems in by_model.values()])
+            run_language.put_back(
+                self._models.language, before, [load_settings(systems[0]).llm for systems in by_model.values()]
+            )
 
     def _asked(
         self, owner: str, run: Run, system: RunSystem, file: CaseFile, known: Mapping[tuple[str, str], Prediction],
@@ -363,7 +364,8 @@ class RunService:
             mark, replies = self._remembering(self._models.language.llm()).mark, self._kept_replies()
             yield from self._elsewhere.ask(asked, file, outcomes, mark, replies, stop)
         else:
-            yield from ask_here(asked, file, outcomes, stop, self._same_model() if system.model else None)
+            check = run_language.same(self._models.language)
+            yield from ask_here(asked, file, outcomes, stop, check if system.model else None)
         outcomes.end()
 
     def _scored(self, owner: str, run: Run, file: CaseFile, stop: StopSignal) -> Generator[Progress, None, Evaluation]:
@@ -399,59 +401,6 @@ class RunService:
             if self._replies is None:
                 self._replies = StoredReplies(self._workspace / FILENAME)
             return self._replies
-
-    def _use(self, wanted: LLMSettings, stop: StopSignal) -> Generator[Progress, None, None]:
-        """Put the model of a system into use, and wait until it is there. Raises ModelError, StoppedError."""
-        language = self._models.language
-        wanted = language.named(wanted)
-        if language.status.state is State.SWITCHING:  # a run that was paused put the one before it back
-            yield from self._loaded(stop)
-        if engine_settings(language.settings) == engine_settings(wanted):
-            return
-        language.use(wanted)
-        try:
-            yield from self._loaded(stop)
-        except StoppedError:
-            language.stop_loading()
-            raise
-        if engine_settings(language.settings) != engine_settings(wanted):
-            raise ModelError(f"{wanted.model} is not in use.", language.note or language.status.detail)
-
-    def _same_model(self) -> Callable[[], None]:
-        """Return what raises ModelError once another model than the one now in use is."""
-        language = self._models.language
-        used = engine_settings(language.settings)
-
-        def check() -> None:
-            if engine_settings(language.settings) != used:
-                raise ModelError(
-                    "Another language model was chosen while the run went on, so that it was ended.",
-                    "What is done is kept. Go on with the run to load its own model and answer the rest.",
-                )
-
-        return check
-
-    def _put_back(self, before: LLMSettings, of_run: Sequence[LLMSettings]) -> None:
-        """Put the model from before a run into use again, unless somebody chose another one meanwhile."""
-        language = self._models.language
-        for _ in self._loaded(threading.Event()):  # where a run is stopped, the one before comes back by itself
-            pass
-        used = engine_settings(language.settings)
-        if used == engine_settings(before) or used not in [engine_settings(language.named(one)) for one in of_run]:
-            return
-        try:
-            language.use(before)
-        except PdfQAError as error:  # its file is gone, or somebody chooses one at this moment
-            _log.warning("The language model from before the run is not back in use: %s", error)
-
-    def _loaded(self, stop: StopSignal) -> Generator[Progress, None, None]:
-        """Wait until no model is being loaded. Raises StoppedError."""
-        until = time.monotonic() + MODEL_SECONDS
-        while self._models.language.status.state.loading and time.monotonic() < until:
-            if stop.is_set():
-                raise StoppedError
-            yield Progress(self._models.language.status.words)
-            time.sleep(0.2)
 
     def close(self) -> None:
         """Close the file of replies."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.numbers import numbers
-from pdfqa_core.text import content_terms, terms
+from pdfqa_core.text import content_terms, sentences, terms
 
 _PROMPT = re.compile(
     r"passage \d+\s*(?:\([^)]*\))?:|^\W*(?:question|passages?|instruction)\s*:|\"\"\"|"
@@ -23,6 +23,10 @@ _TOLD = (
     r"(?:the (?:[^,.;!?]{1,80}? )?(?:information|table|text|data|figures|provided|given|stated|shown) "
     r"(?:in|by|of|from) )?"
 )
+_VERBS_OF_SAYING = (
+    r"(?:states?|says?|mentions?|explains?|notes?|indicates?|reports?|shows?|suggests?|outlines?|confirms?|adds?|"
+    r"clarif(?:y|ies)|specif(?:y|ies)|emphasi[sz]es?|highlights?)"
+)
 _TAIL = re.compile(
     r",? (?:as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by)|according to) "
     rf"{_TOLD}{_PASSAGES}(?=[.!?,;])",
@@ -30,11 +34,16 @@ _TAIL = re.compile(
 )
 _SOURCE = re.compile(
     rf"(?:(?<=^)|(?<=[.!?]\s))(?:(?:according to|based on|in|as stated in) {_TOLD}{_PASSAGES},?"
-    rf"|{_PASSAGES} (?:also |clearly |explicitly )?"
-    r"(?:states?|says?|mentions?|explains?|notes?|indicates?|reports?|shows?|suggests?) that)"
-    r"\s+(?P<first>\w)",
+    rf"|{_PASSAGES} (?:also |clearly |explicitly )?{_VERBS_OF_SAYING} that)\s+(?P<first>\w)",
     re.IGNORECASE,
 )
+# "Additionally, the passage mentions that" and "the tips provided in Passage 2": the words between go.
+_ASIDE = re.compile(rf"(?<=[a-z], ){_PASSAGES} (?:also )?{_VERBS_OF_SAYING} that ", re.IGNORECASE)
+_PLACE = re.compile(
+    r",? (?:provided|given|mentioned|stated|described|listed|outlined|found|shown) in passages? \d+(?=[.!?,; ])",
+    re.IGNORECASE,
+)
+_OF_A_PASSAGE = re.compile(r"(?:the )?passages? \d", re.IGNORECASE)  # a sentence about one, by its number
 # 'The passage states that "the pump ran".'
 _SAID_BY_IT = re.compile(
     rf"(?:(?<=^)|(?<=[.!?]\s)){_PASSAGES} (?:also |clearly |explicitly )?(?:states?|says?|mentions?|notes?)(?: that)?"
@@ -65,7 +74,20 @@ def plainly(text: str) -> str:
     """
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     text = _SAID_BY_IT.sub(lambda found: found["said"], text)
-    return _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))
+    text = _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))
+    return _unnumbered(_PLACE.sub("", _ASIDE.sub("", text)))
+
+
+def _unnumbered(text: str) -> str:
+    """Return a text without sentences such as "Passage 3 provides a table.", unless it has no others."""
+    places = sentences(text)
+    numbered = [_OF_A_PASSAGE.match(text, start) is not None for start, _ in places]
+    if all(numbered):
+        return text
+    for (start, end), of_a_passage in reversed([*zip(places, numbered, strict=True)]):
+        if of_a_passage:
+            text = f"{text[:start]}{text[end:].lstrip()}"
+    return text.rstrip()
 
 
 def flaw(text: str, question: str, headings: Sequence[str] = (), language: str = ENGLISH) -> str:

@@ -106,3 +106,24 @@ def test_an_abbreviation_of_the_question_is_no_answer(question, text, wrong):
 )
 def test_a_quoted_sentence_stands_without_the_words_that_it_is_one(written, plain):
     assert plainly(written) == plain
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("It is paid. Additionally, the passage mentions that a form is needed.",
+         "It is paid. Additionally, a form is needed."),
+        ("The passage outlines that it is paid.", "It is paid."),
+        ("Follow the tips provided in Passage 2, which are four.", "Follow the tips, which are four."),
+        ("It was 3.13. The passage 2 also confirms this by saying 3.13. Passage 4 provides a table with 3.40.",
+         "It was 3.13."),
+        ("Passage 3 tells more. It was 3.13.", "It was 3.13."),
+        ("Passage 3 provides a table.", "Passage 3 provides a table."),
+        ("The rows listed in passage are old. The passage of time heals.",
+         "The rows listed in passage are old. The passage of time heals."),
+        ("Ships, the passage through Suez being closed, went round.",
+         "Ships, the passage through Suez being closed, went round."),
+    ],
+)  # fmt: skip
+def test_no_sentence_speaks_of_the_numbers_that_passages_have_in_the_prompt(written, plain):
+    assert plainly(written) == plain

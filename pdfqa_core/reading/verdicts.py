@@ -17,7 +17,7 @@ from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading.alignment import Aligned, by_distance, stem, stems
 from pdfqa_core.reading.facts import Fact, facts, name_words
 
-COPIED = 0.8  # how like its quote (of 1) a sentence is that was copied from it
+COPIED = 0.8  # share of its words with content that the quote has in the same order, of a sentence copied from it
 WIDEST = 0.5  # margins beyond this say nothing more
 
 # What a sentence must not turn round: it holds one of a pair where its quote holds the other.
@@ -206,7 +206,9 @@ def exchanged(sentence: str, quote: str) -> bool:
     said, there = _WORD.findall(sentence), _WORD.findall(quote)
     matcher = SequenceMatcher(None, [word.casefold() for word in said], [word.casefold() for word in there], False)
     blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
-    if matcher.ratio() < COPIED:
+    content = [word.casefold() not in STOP_WORDS for word in said]
+    copied = sum(sum(content[block.a : block.a + block.size]) for block in matcher.get_matching_blocks())
+    if copied < COPIED * sum(content):
         return False
     names = {word for fact in facts(sentence) if fact.kind == "name" and not fact.initial for word in fact.words}
     for kind, a, b, c, d in blocks:

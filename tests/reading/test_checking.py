@@ -388,6 +388,24 @@ def test_a_copy_with_another_name_is_not_supported(text, support):
     assert supports(text, [found]) == [support]
 
 
+PLANS = (
+    "Northwind Health Plus offers coverage for vision exams, glasses, and contact lenses, as well as dental exams, "
+    "cleanings, and fillings. Northwind Standard only offers coverage for vision exams and glasses."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "support"),
+    [
+        ("The Northwind Standard plan offers coverage for vision exams, glasses, and contact lenses.", Support.PARTLY),
+        ("Northwind Health Plus offers coverage for vision exams, glasses, and contact lenses.", Support.SUPPORTED),
+        ("Northwind Standard offers coverage for vision exams and glasses only.", Support.SUPPORTED),
+    ],
+)
+def test_a_copy_of_a_part_of_a_sentence_with_another_name_is_not_supported(text, support):
+    assert supports(text, hits(PLANS)) == [support]
+
+
 def test_the_name_of_a_product_is_a_fact_also_with_a_small_letter_first():
     services = hits("Services net sales increased during the second quarter due primarily to advertising.")
     said = "iPad net sales increased during the second quarter due primarily to advertising."

@@ -74,6 +74,7 @@ class FakeLanguage:
     """A scripted language model that is ready, or what `status` says."""
 
     offload = None
+    loading = False
     file: Path | None = None
     calls = (0, 0)
     named = staticmethod(LanguageModel.named)

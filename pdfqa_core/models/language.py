@@ -166,6 +166,11 @@ class LanguageModel:
         return replace(status, busy=status.state.loading)
 
     @property
+    def loading(self) -> bool:
+        """Whether a model is being loaded now; that ends with `close` too."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
     def file(self) -> Path | None:
         """The file that answers, or that the next question loads; None on a server or without a model."""
         used = self._used

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 
@@ -51,8 +50,9 @@ def same(language: LanguageModel) -> Callable[[], None]:
 
 def put_back(language: LanguageModel, before: LLMSettings, of_run: Sequence[LLMSettings]) -> None:
     """Put the model from before a run into use again, unless somebody chose another one meanwhile."""
-    for _ in _loaded(language, threading.Event()):  # where a run is stopped, the one before comes back by itself
-        pass
+    until = time.monotonic() + MODEL_SECONDS
+    while language.loading and time.monotonic() < until:  # where a run is stopped, the one before comes back by itself
+        time.sleep(0.1)
     used = engine_settings(language.settings)
     if used == engine_settings(before) or used not in [engine_settings(language.named(one)) for one in of_run]:
         return

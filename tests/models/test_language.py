@@ -150,9 +150,11 @@ def test_closing_while_loading_ends_the_loading(load):
     models = load(script)
     models.warm_up()
     assert began.wait(10)
+    assert models.language.loading
     models.close()
     assert loading() == []
     assert models.language.status.state == "loading"
+    assert not models.language.loading
     assert models.language.llm().engine.unloaded
 
 

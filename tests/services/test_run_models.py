@@ -34,6 +34,10 @@ class Switching(FakeLanguage):
         self.used.append(wanted.model)
         self.looks, self.coming = 5, self.named(wanted)
 
+    @property
+    def loading(self):
+        return self.status.state is State.SWITCHING
+
     def stop_loading(self):
         self.coming = None
 

@@ -4,7 +4,8 @@ Northwind (50 answerable questions, and these with 45 that the PDFs do not answe
 CLAPnq 60 + 60 and MT-RAG 60 (searched among the texts of the data set), TREC CAsT 2021 (conversations of about 80 turns
 in all, the question as typed beside the default rewriter's). Each is `pdfqa evaluate run` in one workspace, so that an
 interrupted table goes on where it stopped (--workspace). Every row has the seconds of its run and, from the second
-system on, the paired difference to the first of its data set. `extractive` quotes sentences and needs no language
+system on, the paired difference to the first of its data set. Below it stand, for the conversations, what the rewriter
+changes with the same reader by the depth of the turn. `extractive` quotes sentences and needs no language
 model; `generative` asks the embedded one, or that of --model. Last line: answer F1 on Northwind, the last reader over
 the first.
 
@@ -28,10 +29,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pdfqa_core.cli import main as pdfqa  # noqa: E402
-from pdfqa_core.evaluation_types import Evaluation  # noqa: E402
+from pdfqa_core.evaluation_types import Evaluation, ScoredSystem  # noqa: E402
 from pdfqa_core.exports.results import read_results  # noqa: E402
 from pdfqa_core.metrics.comparison import Comparison, compare  # noqa: E402
-from pdfqa_core.metrics.statistics import Summary  # noqa: E402
+from pdfqa_core.metrics.statistics import Summary, paired_difference, summarise  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
 SHOWN = {
@@ -41,6 +42,10 @@ SHOWN = {
     "conversations": ("answer_f1", "rouge_l", "citation_f1", "HR@5"),
 }  # those of them that are scored; where none is, the first MOST of all
 MOST = 4
+BY_DEPTH = ("HR@5", "answer_f1")
+LAST_TURN = 99
+DEPTHS = ((1, 1), (2, 4), (5, 7), (8, LAST_TURN))
+DEPTH_HEAD = ("reader", "measure", "turns", "n", "first rewriter", "last rewriter", "difference")
 HEAD = ("data", "protocol", "system", "measure", "mean", "95 % interval", "n", "difference to the first", "seconds")
 
 
@@ -115,9 +120,30 @@ def value(of: Summary, sign: str = "") -> tuple[str, str]:
     return mean, interval
 
 
-def table(lines: Sequence[Sequence[str]]) -> str:
+def by_depth(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
+    """Yield a line per reader, measure and depth: both rewriters' means and the paired difference, last less first.
+
+    The items of a conversation end with "_" and the number of their turn.
+    """
+    readers: dict[str, list[ScoredSystem]] = {}
+    for system in evaluation.systems:
+        readers.setdefault(system.name.partition("reader ")[2], []).append(system)
+    for reader, (first, *_, last) in readers.items():
+        for measure in BY_DEPTH:
+            for low, high in DEPTHS:
+                deep = [low <= int(item.id.rpartition("_")[2]) <= high for item in first.items]
+                old, new = (
+                    [item.metrics.get(measure) for item, one in zip(system.items, deep, strict=True) if one]
+                    for system in (first, last)
+                )
+                shown = f"{low}" if low == high else f"{low} to {high}" if high < LAST_TURN else f"from {low} on"
+                means = (value(summarise(values))[0] for values in (old, new))
+                yield reader, measure, shown, str(sum(deep)), *means, " ".join(value(paired_difference(new, old), "+"))
+
+
+def table(lines: Sequence[Sequence[str]], head: Sequence[str] = HEAD) -> str:
     """Return a Markdown table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in (HEAD, ["---"] * len(HEAD), *lines))
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
 
 
 def main() -> None:
@@ -144,15 +170,19 @@ def main() -> None:
             called("ingest", *sorted((given.data / "northwind").glob("*.pdf")), "--workspace", folder)
         lines: list[tuple[str, ...]] = []
         f1: list[float] = []
+        depths: list[tuple[str, ...]] = []
         for part in chosen:
             evaluation, seconds = results(part, given, folder)
             compared = compare(evaluation)
             lines += rows(part, evaluation, compared, seconds)
+            if part.protocol == "conversations":
+                depths += by_depth(evaluation)
             if part.name == "northwind":
                 f1 = [compared.cells[one.name]["answer_f1"].summary.mean or 0.0 for one in evaluation.systems]
-    print(table(lines))
+    shown = "\n\n".join([table(lines), *([table(depths, DEPTH_HEAD)] if depths else [])])
+    print(shown)
     if given.out:
-        given.out.write_text(table(lines) + "\n", encoding="utf-8")
+        given.out.write_text(shown + "\n", encoding="utf-8")
     if len(f1) > 1 and f1[0]:
         names = given.readers.split(",")
         print(f"answer F1 on Northwind, {names[-1]} over {names[0]}: {f1[-1] / f1[0]:.2f}")

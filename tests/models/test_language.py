@@ -149,12 +149,10 @@ def test_closing_while_loading_ends_the_loading(load):
 
     models = load(script)
     models.warm_up()
-    assert began.wait(10)
-    assert models.language.loading
+    assert (began.wait(10), models.language.loading) == (True, True)
     models.close()
-    assert loading() == []
+    assert (loading(), models.language.loading) == ([], False)
     assert models.language.status.state == "loading"
-    assert not models.language.loading
     assert models.language.llm().engine.unloaded
 
 

@@ -66,6 +66,7 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     results.get_by_role("button", name="Answer EM").click()
     expect(results.locator("th[aria-sort=descending]")).to_contain_text("Answer EM")
     page.locator("#runs-rate button").first.click()
+    page.locator("#runs-rate-name textarea, #runs-rate-name input").fill(tmp_path.name)  # another one at each attempt
     page.locator("#runs-rate-n input").fill("3")
     page.locator("#runs-rate-make").click()
     expect(page.locator("#runs-rate-said")).to_contain_text("is made, with 3 items of 2 questions")

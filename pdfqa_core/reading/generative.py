@@ -274,7 +274,7 @@ class GenerativeReader:
             self.llm, messages, max_tokens=self.max_tokens, sampling=self.sampling, stop=stop, reading=reading,
             echoes=[question, *headings],
         )  # fmt: skip
-        text, markers = strip_markers(plainly(reply.strip()))
+        text, markers = strip_markers(plainly(reply.strip(), question))
         text = text.strip()
         if declines(text):
             return _Attempt(text, usage, first_token=first_token, declined=True)

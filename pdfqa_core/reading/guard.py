@@ -67,15 +67,17 @@ ABOUT = 0.4  # share of the question's words
 HEADING_WORDS = 12  # a line that ends without a full stop is taken for a heading up to this many
 
 
-def plainly(text: str) -> str:
+def plainly(text: str, question: str = "") -> str:
     """Return a text without "Answer:" before it, and its sentences without "According to passage 2," and the like.
 
-    Passages have other numbers on the page than in a prompt.
+    Passages have other numbers on the page than in a prompt. Sentences about one by its number go, unless the question
+    has such a number: then the document has it too.
     """
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     text = _SAID_BY_IT.sub(lambda found: found["said"], text)
     text = _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))
-    return _unnumbered(_PLACE.sub("", _ASIDE.sub("", text)))
+    text = _ASIDE.sub("", text)
+    return text if _OF_A_PASSAGE.search(question) else _unnumbered(_PLACE.sub("", text))
 
 
 def _unnumbered(text: str) -> str:

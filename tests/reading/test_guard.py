@@ -127,3 +127,9 @@ def test_a_quoted_sentence_stands_without_the_words_that_it_is_one(written, plai
 )  # fmt: skip
 def test_no_sentence_speaks_of_the_numbers_that_passages_have_in_the_prompt(written, plain):
     assert plainly(written) == plain
+
+
+def test_numbers_of_passages_that_the_question_has_stay():
+    told = "Passage 3 is about whales. They sing, as the lines given in Passage 3 say."
+    assert plainly(told, "What is passage 3 about?") == told
+    assert plainly(told, "What is it about?") == "They sing, as the lines say."

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pdfqa_core.ui.quick_gradio  # noqa: F401 - before anything else imports Gradio
+
+# isort: split
+
 import os
 import re
 import secrets

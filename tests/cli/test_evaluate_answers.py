@@ -1,31 +1,18 @@
 """The example of eight answers, from the command line, and files that are wrong."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from pdfqa_core.csv_format import read_csv
 
-PREDICTIONS = [
-    {"answer": "Arthur's Magazine", "citations": [1, 2]},
-    {"answer": "respiratory droplets", "citations": [1, 3]},
-    {"answer": "point guard", "citations": [2, 4, 5]},
-    {"answer": "1844", "citations": [1]},
-    {"answer": "insufficient context", "citations": []},
-    {"answer": "2.5 million", "citations": [1, 2]},
-    {"answer": "Tesla", "citations": [2]},
-    {"answer": "insufficient context", "citations": []},
-]
-GOLD = [
-    {"answer": "Arthur's Magazine", "citations": [1, 2]},
-    {"answer": "respiratory droplets and aerosols", "citations": [1, 3]},
-    {"answer": "point guard", "citations": [2, 4]},
-    {"answer": "1844", "citations": [1, 3]},
-    {"answer": "insufficient context", "citations": []},
-    {"answer": "2.5 million", "citations": [1, 2]},
-    {"answer": "SpaceX", "citations": [1, 3]},
-    {"answer": "insufficient context", "citations": []},
-]
+ROOT = Path(__file__).resolve().parent.parent.parent
+FILES = [ROOT / "examples" / "batch" / f"{name}.jsonl" for name in ("predictions", "gold")]
+PREDICTIONS, GOLD = ([json.loads(line) for line in file.read_text("utf-8").splitlines()] for file in FILES)
+COMMAND = (
+    "pdfqa evaluate answers --data examples/batch/predictions.jsonl --gold examples/batch/gold.jsonl --profile seed"
+)
 
 
 @pytest.fixture
@@ -75,6 +62,13 @@ def test_the_example_batch_gives_each_row_of_its_table(score):
     ]
     detected = [item["metrics"].get("insufficient_context_detection") for item in found.data["systems"][0]["items"]]
     assert detected == [None, None, None, None, 1.0, None, None, 1.0]
+
+
+def test_the_page_on_evaluation_shows_what_the_example_prints(run, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = run(*COMMAND.split()[1:])
+    printed = "\n".join(line.rstrip() for line in found.out.splitlines())
+    assert f"\n{COMMAND}\n{printed}\n" in (ROOT / "docs" / "evaluate.md").read_text("utf-8")
 
 
 def test_ids_match_items_in_any_order_and_references_may_be_several(score, tmp_path):

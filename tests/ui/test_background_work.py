@@ -12,17 +12,26 @@ from playwright.sync_api import Browser, Page, expect
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
+from tests.ui.papers import long_text
 from tests.ui.serving import App, open_page, open_tab, running, until
-from tests.ui.test_states import add, pdf, row, state, upload
+from tests.ui.test_states import add, row, state, upload
 
 pytestmark = pytest.mark.browser
 
 SCANS = 6
+RECIPE = "[retrieval]\nembedding_precision = 'exact'\n"  # the slower one
+
+
+def unhurried(folder: Path) -> Path:
+    """Make a workspace in a folder where passages are encoded slowly; return the folder."""
+    (folder / "workspace").mkdir()
+    (folder / "workspace" / "pdfqa.toml").write_text(RECIPE)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    with running(tmp_path_factory.mktemp("background")) as app:
+    with running(unhurried(tmp_path_factory.mktemp("background"))) as app:
         yield app
 
 
@@ -50,7 +59,7 @@ def scans() -> bytes:
 
 
 def test_a_fresh_document_says_how_it_can_be_searched_and_is_answered_meanwhile(view: Page, working: App):
-    add(view, upload("logbook.pdf", pdf(title="Logbook", pages=600)))
+    add(view, upload("logbook.pdf", long_text(70)))
     expect(state(view, "logbook.pdf")).to_have_text("ready")
     preparing = row(view, "logbook.pdf").locator(".preparing")
     expect(preparing).to_have_text(re.compile(r"searchable by words now, by meaning: (about \d+ |soon)"))
@@ -77,9 +86,9 @@ def test_a_fresh_document_says_how_it_can_be_searched_and_is_answered_meanwhile(
 
 
 def test_encoding_goes_on_when_the_program_starts_again_after_it_was_killed(browser: Browser, tmp_path: Path):
-    with running(tmp_path) as app:
+    with running(unhurried(tmp_path)) as app:
         with open_page(browser, app.url) as page:
-            add(page, upload("logbook.pdf", pdf(title="Logbook", pages=600)))
+            add(page, upload("logbook.pdf", long_text(70)))
             expect(row(page, "logbook.pdf").locator(".preparing")).to_have_text(re.compile("by meaning: about"))
         app.process.kill()
         app.process.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import signal
 import subprocess
@@ -27,6 +26,7 @@ from tests.llm.openai_server import FakeServer
 from tests.services.helpers import BM25, LITERAL, METERS
 from tests.serving_fakes import PDF, FakeModels
 from tests.ui.calling import Call, Caller, Handler, handlers
+from tests.ui.papers import long_text
 from tests.ui.serving import ROOT, App, clean_environment, open_page, open_tab, running, serve_command, until
 
 TIMEOUT = 60  # seconds
@@ -34,7 +34,6 @@ RECIPE = "[reading]\nreader = 'generative'\nrefusal = 'none'\ncheck_meaning = fa
 PASSWORD = "correct horse battery"
 NO_BERTSCORE = {"bertscore": "no"}
 PAGE_DONE = re.compile(r"[1-9][0-9]* of 40")  # of the pages of a scan
-WORDS = ("quay", "tide", "rope", "gull", "net", "sail", "buoy", "deck", "crew", "lamp", "storm", "cargo")
 
 
 def refused(workspace: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -249,24 +248,11 @@ def test_a_run_under_way_keeps_its_answers_when_the_program_is_ended(
     assert set(kept) == {("quoted", one["id"]) for one in lines}
 
 
-def drawn(path: Path, pages: int, write: Callable[[Canvas, int], None]) -> Path:
-    canvas = Canvas(str(path))
-    for page in range(pages):
-        write(canvas, page)
-        canvas.showPage()
-    canvas.save()
-    return path
-
-
 @pytest.mark.linux
 @ENDED_BY
 def test_encoding_under_way_keeps_what_is_done_when_the_program_is_ended(tmp_path: Path, number: Any):
-    def lines(canvas: Canvas, page: int) -> None:
-        chance = random.Random(page)
-        for line in range(50):
-            canvas.drawString(60, 780 - 14 * line, " ".join(chance.choices(WORDS, k=12)))
-
-    long = drawn(tmp_path / "long.pdf", 150, lines)
+    long = tmp_path / "long.pdf"
+    long.write_bytes(long_text())
     with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
         list(services.documents.ingest(LOCAL_OWNER, [long]))
     (tmp_path / "workspace" / "pdfqa.toml").write_text("[retrieval]\nretriever = 'dense'\n")
@@ -287,9 +273,12 @@ def test_ocr_under_way_goes_on_at_the_next_start(tmp_path: Path, number: Any):
     for line in range(30):
         ImageDraw.Draw(picture).text((80, 80 + 50 * line), "The meters are read every fifteen minutes.", 0, font)
     picture.save(tmp_path / "page.png")
-    scan = drawn(
-        tmp_path / "scan.pdf", 40, lambda canvas, _: canvas.drawImage(str(tmp_path / "page.png"), 0, 0, 595, 842)
-    )
+    scan = tmp_path / "scan.pdf"
+    canvas = Canvas(str(scan))
+    for _ in range(40):
+        canvas.drawImage(str(tmp_path / "page.png"), 0, 0, 595, 842)
+        canvas.showPage()
+    canvas.save()
     with running(tmp_path) as app:
         page, handler = arrived(app)
         (path,) = page.http.post("/gradio_api/upload", files={"files": scan.open("rb")}).json()

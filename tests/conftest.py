@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,26 @@ def newest_tables(postgres: Postgres) -> str:
     postgres.run("CREATE DATABASE newest")
     Database(postgres.url("newest")).close()
     return "newest"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_migration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Database], None]]:
+    """Have a new SQLite database begin as a copy of one with the newest tables; return what goes through all steps."""
+    made = tmp_path_factory.mktemp("newest") / "newest.sqlite"
+    Database(f"sqlite:///{made}").close()
+    upgrade, at_a_time = Database._upgrade, threading.Lock()
+
+    def copied_first(database: Database) -> None:
+        file = Path(database.where)
+        with at_a_time:
+            empty = not file.exists() or (file.is_file() and not file.stat().st_size)
+            if database.is_sqlite and empty and file.parent.is_dir():
+                shutil.copyfile(made, file)
+        upgrade(database)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "_upgrade", copied_first)
+        yield upgrade
 
 
 @pytest.fixture

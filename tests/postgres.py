@@ -1,7 +1,8 @@
 """A PostgreSQL server for the tests: started in a temporary folder, reached by a Unix socket, gone at the end.
 
-Each test gets a database that is copied from a template, which costs some hundredths of a second. Nothing is written
-through to the disk, so only a crash of the machine could be told from a server that somebody relies on.
+Each test gets a database with what a template has. Copying all files of one takes longer than most tests, so a database
+that a test is done with is given the template's rows again, and another name. Nothing is written through to the disk,
+so only a crash of the machine could be told from a server that somebody relies on.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import URL, create_engine, text
 from sqlalchemy.pool import NullPool
@@ -26,13 +29,28 @@ SETTINGS = {
     "shared_buffers": "16MB", "autovacuum": "off", "max_connections": "60",
 }  # fmt: skip
 DEBIAN = Path("/usr/lib/postgresql")
+SHAPE = """
+SELECT string_agg(concat_ws(' ', relname, relkind, attname, atttypid, attnotnull), ',' ORDER BY c.oid, a.attnum)
+FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+WHERE c.relnamespace = 'public'::regnamespace
+"""  # of tables, indexes and columns; copies of a template keep their numbers
+
+
+@dataclass
+class Template:
+    """What a database has that is to be copied: the shape of its tables, statements that make its rows, and copies."""
+
+    shape: str
+    rows: str
+    spare: list[str] = field(default_factory=list)
 
 
 class Postgres:
-    """A running server, whose socket lies in `folder`."""
+    """A running server, whose socket lies in `folder`; `dump` is the path of its `pg_dump`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, dump: Path) -> None:
+        self._folder, self._dump = folder, dump
+        self._templates: dict[str, Template] = {}
         self._engine = create_engine(self.url("postgres"), isolation_level="AUTOCOMMIT", poolclass=NullPool)
 
     def url(self, database: str) -> str:
@@ -46,14 +64,63 @@ class Postgres:
             connection.execute(text(statement))
 
     @contextmanager
-    def database(self, template: str = "template0") -> Iterator[str]:
-        """Give the address of a new database, a copy of the template; it is dropped at the end."""
-        name = f"test_{uuid.uuid4().hex}"
-        self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
+    def database(self, template: str = "") -> Iterator[str]:
+        """Give the address of a database with all that the template has, which nobody changes; empty without one."""
+        if not template:
+            name = self._new("template0")
+        elif spare := self._template(template).spare:
+            self.run(f"ALTER DATABASE {spare[-1]} RENAME TO {(name := _name())}")
+            spare.pop()
+        else:
+            name = self._new(template)
         try:
             yield self.url(name)
         finally:
-            self.run(f"DROP DATABASE {name} WITH (FORCE)")
+            if template and self._is_again(name, self._template(template)):
+                self._template(template).spare.append(name)
+            else:
+                self.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _new(self, template: str) -> str:
+        name = _name()
+        self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
+
+    def _connected(self, database: str) -> psycopg.Connection:
+        return psycopg.connect(host=str(self._folder), dbname=database, user=USER)
+
+    def _template(self, name: str) -> Template:
+        if name not in self._templates:
+            with self._connected(name) as connection:
+                shape = _shape(connection)
+            command = [self._dump, "--data-only", "--inserts", "-h", self._folder, "-U", USER, name]
+            dumped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            rows = "".join(line for line in dumped.splitlines(keepends=True) if not line.startswith("\\"))
+            self._templates[name] = Template(shape, rows)
+        return self._templates[name]
+
+    def _is_again(self, name: str, template: Template) -> bool:
+        """Give a database the rows of its template; return False where a test has changed its tables.
+
+        Whoever still uses it loses the connection, and does not find it again under its next name.
+        """
+        self.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        with self._connected(name) as connection:
+            if _shape(connection) != template.shape:
+                return False
+            tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+            emptied = "".join(f"DELETE FROM public.{table};" for (table,) in tables)
+            connection.execute(f"SET session_replication_role = replica;{emptied}{template.rows}")
+        return True
+
+
+def _name() -> str:
+    return f"test_{uuid.uuid4().hex}"
+
+
+def _shape(connection: psycopg.Connection) -> str:
+    ((found,),) = connection.execute(SHAPE).fetchall()
+    return str(found)
 
 
 @contextmanager
@@ -78,7 +145,7 @@ def serving() -> Iterator[Postgres]:
     do("initdb", "-D", str(data), "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
     do("pg_ctl", "-D", str(data), "-w", "-t", "120", "-o", f"{options} -c unix_socket_directories={folder}", "start")
     try:
-        yield Postgres(folder)
+        yield Postgres(folder, programs / "pg_dump")
     finally:
         do("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)

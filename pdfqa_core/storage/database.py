@@ -105,7 +105,7 @@ class Database:
         StorageError: then all is as it was.
         """
         config = _migrations()
-        if revision not in {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}:
+        if revision not in {step.revision for step in _steps().walk_revisions()}:
             raise UsageError(f"There is no revision {revision!r} of the tables.", f"They are named in {MIGRATIONS}.")
         with _MIGRATING, self.write() as connection:
             config.attributes["connection"] = connection
@@ -113,8 +113,7 @@ class Database:
         self.close()
 
     def _upgrade(self) -> None:
-        config = _migrations()
-        script = ScriptDirectory.from_config(config)
+        script = _steps()
         with self.read() as connection:
             current = MigrationContext.configure(connection).get_current_revision()
         if current == script.get_current_head():
@@ -124,6 +123,7 @@ class Database:
                 f"The workspace {self.where} was written by a newer version of this program (its format is {current}).",
                 "Update the program, or choose another workspace.",
             )
+        config = _migrations()
         with _MIGRATING, self.write() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -133,6 +133,12 @@ def _migrations() -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     return config
+
+
+@cache
+def _steps() -> ScriptDirectory:
+    """Return the migrations, read once."""
+    return ScriptDirectory.from_config(_migrations())
 
 
 def row_of(table: Table, value: Any) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import signal
 import socket
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,52 +19,11 @@ from pdfqa_core.services import SAMPLE
 from pdfqa_core.services.documents import read_pdf
 from pdfqa_core.settings import ExtractionSettings, LLMSettings
 from pdfqa_core.types import DocumentState
+from tests.cluster.tasks import die, fail, number_in, refuse, sleep, square, square_or_die
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None and not os.environ.get("CI"), reason="needs ray (requirements-cluster.txt)"
 )
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def number_in(shared: list[str], number: int) -> tuple[int, int, int]:
-    """Return a number, who has it, and how many tasks have had the shared list there."""
-    shared.append("another")
-    return number, os.getpid(), len(shared)
-
-
-def square_or_die(task: tuple[str, int]) -> tuple[int, int]:
-    """Square a number; the first who gets 5 tells its process and waits to be killed."""
-    folder, number = task
-    if number == 5:
-        try:
-            with Path(folder, "victim").open("x") as file:
-                file.write(str(os.getpid()))
-        except FileExistsError:
-            pass
-        else:
-            time.sleep(60)
-    return number, number * number
-
-
-def die(_item: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return 0
-
-
-def refuse(_item: int) -> int:
-    raise DocumentError(DocumentState.BROKEN, "It is torn.", "Mend it.")
-
-
-def fail(_item: int) -> int:
-    raise ZeroDivisionError("by nothing")
-
-
-def sleep(seconds: float) -> float:
-    time.sleep(seconds)
-    return seconds
 
 
 def test_without_an_address_there_is_no_cluster(monkeypatch):

@@ -63,7 +63,7 @@ def made(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+@pytest.mark.parametrize("retriever", ["bm25", pytest.param("hybrid", marks=pytest.mark.slow)])
 def test_predictions_are_those_of_one_process(cluster, made, retriever):
     with answering() as server:
         here, _ = made(server, retriever)
@@ -74,6 +74,7 @@ def test_predictions_are_those_of_one_process(cluster, made, retriever):
     assert sorted(server.prompts) == sorted(asked * 2)
 
 
+@pytest.mark.slow  # a kill while it reads or encodes is tried each time, see test_kills.py
 def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
     with answering(seconds=0.4) as server:
         with killing_one(lambda _worker: len(server.prompts) >= 2):

@@ -40,6 +40,7 @@ def test_questions_by_rules_are_those_of_one_process(cluster, made):
         assert made(server, plan, cluster) == made(server, plan) != []
 
 
+@pytest.mark.slow  # a kill while it reads or encodes is tried each time, see test_kills.py
 def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
     plan = SynthesisPlan(ZERO_SHOT, per_document=12)
     with answering(seconds=0.4) as server:

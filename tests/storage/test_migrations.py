@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +24,16 @@ from pdfqa_core.json_codec import encode
 from pdfqa_core.page_codec import encode_page
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.columns import metadata
-from pdfqa_core.storage.database import MIGRATIONS
+from pdfqa_core.storage.database import MIGRATIONS, Database
 from pdfqa_core.study_types import ItemDetails
 from pdfqa_core.types import Block, Box, DocumentState, Line, Page, Thumb
 from tests.storage.conftest import document, turn
+
+
+@pytest.fixture(autouse=True)
+def step_by_step(every_migration: Callable[[Database], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make new databases by the migrations, not as copies."""
+    monkeypatch.setattr(Database, "_upgrade", every_migration)
 
 
 def scripts() -> ScriptDirectory:

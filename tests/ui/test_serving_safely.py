@@ -155,7 +155,9 @@ def test_one_told_to_end_while_it_starts_ends_in_order(tmp_path: Path):
     assert "PDFQA is open at" in done.stdout
 
 
-ENDED_BY = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+ENDED_BY = pytest.mark.parametrize(  # both are handled by one function, see also cli/test_serve_signals.py
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 
 
 @pytest.fixture

@@ -88,12 +88,14 @@ if [ "$what" = dev ]; then
             echo "Tests of the database for groups are left out without PostgreSQL:  sudo apt install postgresql"
         fi
     fi
-    if ! command -v chromium chromium-browser google-chrome >/dev/null; then
+    if ! command -v chromium-headless-shell chromium chromium-browser google-chrome >/dev/null; then
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
             say "Installing Chromium for the browser tests"
-            apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null
+            apt-get update -qq
+            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell >/dev/null ||
+                DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null # where it is one package
         else
-            echo "The browser tests need Chromium:  sudo apt install chromium"
+            echo "The browser tests need Chromium:  sudo apt install chromium-headless-shell (or chromium)"
             exit 1
         fi
     fi

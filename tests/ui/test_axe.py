@@ -76,9 +76,9 @@ def scheme(page: Page, dark: bool) -> None:
     page.wait_for_timeout(400)  # what fades from one colour to the other
 
 
-def findings(page: Page, dark: bool) -> list[str]:
+def findings(page: Page, dark: bool = False) -> list[str]:
     """Return what axe finds: rule, words and the first lines of HTML of each place; dark, of colours alone."""
-    only = {"runOnly": {"type": "tag", "values": ["cat.color"]}} if dark else {}
+    only = {"runOnly": ["color-contrast"]} if dark else {}
     results: dict[str, Any] = Axe().run(page, options={"resultTypes": ["violations"], **only}).response
     return [
         f"{found['id']}: {node['html'][:200]} | {' '.join(node['failureSummary'].split())[:300]}"

@@ -70,7 +70,7 @@ def test_columns_are_mapped_faults_are_told_and_the_rest_is_saved(page: Page, ap
     expect(shown.get_by_role("combobox", name="Item", exact=True)).to_have_value("Frage")  # what was chosen stays
     for dark in (False, True):
         scheme(page, dark)
-        assert findings(page) == []
+        assert findings(page, dark) == []
     scheme(page, False)
     assert saved(app) == {}
     shown = bring(page, tmp_path / "mended.csv", TABLE.replace("vielleicht", "nein").encode("cp1252"))

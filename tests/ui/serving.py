@@ -67,7 +67,7 @@ def chromium() -> str:
         if path := shutil.which(name):
             return path
     raise AssertionError(
-        f"No browser was found (looked for {', '.join(BROWSERS)}). Install one: apt-get install chromium-headless-shell."
+        f"No browser was found (looked for {', '.join(BROWSERS)}). Install one: apt-get install {BROWSERS[0]}."
     )
 
 

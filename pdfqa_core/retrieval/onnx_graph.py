@@ -40,11 +40,16 @@ _log = logging.getLogger(__name__)
 
 
 def made_with() -> str:
-    """Return the versions of the libraries that graphs are made and run with, and ours; "" if one is missing."""
+    """Return the versions of the libraries that graphs are made and run with, and ours; "" if one is missing.
+
+    Builds of a version ("2.13.0+cpu") make the same graphs: checkouts that share a folder and differ in nothing else
+    would make them in turns otherwise.
+    """
     try:
-        return ", ".join((*(f"{name} {importlib.metadata.version(name)}" for name in MAKERS), f"way {WAY}"))
+        found = [f"{name} {importlib.metadata.version(name).partition('+')[0]}" for name in MAKERS]
     except importlib.metadata.PackageNotFoundError:
         return ""
+    return ", ".join((*found, f"way {WAY}"))
 
 
 @dataclass(frozen=True, slots=True)

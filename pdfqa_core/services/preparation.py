@@ -98,6 +98,17 @@ class Preparation:
             self._changed.wait_for(lambda: self._current != (owner, document_id), timeout=PATIENCE)
         self._indexes.forget(owner, document_id)
 
+    def forget_owner(self, owner: str) -> None:
+        """Keep nothing of a removed visitor, also if the meaning of a document of theirs is being read."""
+        with self._changed:
+            self._wanted.pop(owner, None)
+            self._first.pop(owner, None)
+            self._states.pop(owner, None)
+            self._stopped = {key for key in self._stopped if key[0] != owner}
+            if self._current[0] == owner:
+                self._interrupt.set()
+                self._changed.wait_for(lambda: self._current[0] != owner, timeout=PATIENCE)
+
     def states(self, owner: str) -> dict[str, Preparing]:
         """Return how far each of the owner's documents is that is not ready yet."""
         with self._changed:
@@ -154,13 +165,15 @@ class Preparation:
         with self._changed:
             if self._wanted.get(owner) is settings:
                 self._wanted.pop(owner)
-            stopped = {key: one for key, one in self._states.get(owner, {}).items() if one.stopped}
-            self._states[owner] = stopped
+            if owner in self._states:  # not removed meanwhile
+                self._states[owner] = {key: one for key, one in self._states[owner].items() if one.stopped}
 
     def _prepare(self, owner: str, settings: Settings) -> None:
         """Prepare the next document of an owner, or open the index when there is none left."""
         waiting = self._indexes.waiting(owner, settings)
         with self._changed:
+            if owner not in self._wanted:  # removed meanwhile
+                return
             before = self._states.get(owner, {})
             self._states[owner] = {
                 document: Preparing(total - missing, total, None, (owner, document) in self._stopped)
@@ -172,21 +185,24 @@ class Preparation:
             todo = [i for i in order if (owner, i) not in self._stopped]
             self._interrupt = interrupt = threading.Event()
             self._current = (owner, todo[0]) if todo else ("", "")
+            began = self._states[owner][todo[0]] if todo else Preparing(0, 0)
         if not todo:
             if not waiting:
                 for _ in self._indexes.opened(owner, settings, self._closing):
                     pass
             self._done(owner, settings)
             return
-        known, first = self._states[owner][todo[0]].done, self._states[owner][todo[0]].seconds_left
         left = TimeLeft([1])
         left.begin()
 
         def report(step: Progress) -> None:
             self._wait_for_answers(interrupt)
-            left.step(0, step.done - known, step.total - known)
+            left.step(0, step.done - began.done, step.total - began.done)
             with self._changed:
-                self._states[owner][todo[0]] = Preparing(step.done, step.total, left.seconds() or first)
+                if owner in self._states:  # not removed meanwhile
+                    self._states[owner][todo[0]] = Preparing(
+                        step.done, step.total, left.seconds() or began.seconds_left
+                    )
 
         try:
             self._indexes.encode(owner, settings, todo[0], report, EitherStop(interrupt, self._closing))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.passwords import Passwords
+from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.room import Room
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.storage.owners import Owners, Preference
@@ -14,10 +15,11 @@ class VisitorService:
     """The owners of documents and conversations: the person at this computer, or each visitor of a demo."""
 
     def __init__(
-        self, owners: Owners, indexes: IndexService, finding: FindService, passwords: Passwords, room: Room,
-        server: ServerSettings,
+        self, owners: Owners, indexes: IndexService, preparation: Preparation, finding: FindService,
+        passwords: Passwords, room: Room, server: ServerSettings,
     ) -> None:  # fmt: skip
         self._owners = owners
+        self._preparation = preparation
         self._finding = finding
         self._indexes = indexes
         self._passwords = passwords
@@ -44,6 +46,7 @@ class VisitorService:
         self._passwords.forget_owners(gone)
         self._room.forget(gone)
         for owner in gone:
+            self._preparation.forget_owner(owner)
             self._indexes.remove_owner(owner)
         if gone:
             self._finding.tidy()

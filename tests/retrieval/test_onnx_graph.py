@@ -43,6 +43,15 @@ def test_exact_graphs_make_the_vectors_that_torch_makes(model, graphs):
     assert "_model" not in graph.__dict__
 
 
+def test_builds_of_a_version_share_their_graphs(monkeypatch):
+    monkeypatch.setattr(onnx_graph.importlib.metadata, "version", lambda name: "2.13.0+cpu")
+    cpu = made_with()
+    monkeypatch.setattr(onnx_graph.importlib.metadata, "version", lambda name: "2.13.0+cu130")
+    assert made_with() == cpu != ""
+    monkeypatch.setattr(onnx_graph.importlib.metadata, "version", lambda name: "2.14.0+cpu")
+    assert made_with() != cpu
+
+
 def test_what_was_found_is_noted(graphs):
     found = noted(graphs)
     assert found["versions"] == made_with()

@@ -147,6 +147,22 @@ def test_a_stopped_document_waits_until_it_goes_on(opened, encoder):
     until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
 
 
+def test_work_for_a_removed_visitor_ends_and_leaves_nothing(opened, encoder, make_pdf):
+    services = opened()
+    pdf = make_pdf(*([f"The visitor's ferry number {page}. " * 20] for page in range(40)), name="visitors.pdf")
+    list(services.documents.ingest("visitor", [pdf]))
+    services.preparation.want("visitor", SETTINGS)
+    until(lambda: encoder.asked)
+    services.preparation.stop("visitor", "another document")
+    services.preparation.forget_owner("visitor")
+    assert services.preparation.states("visitor") == {}
+    assert not any("visitor" in str(kept) for kept in (*vars(services.preparation).values(),))
+    encoder.permits.release(1000)
+    services.preparation.want(LOCAL_OWNER, SETTINGS)  # the work goes on for others
+    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
+    assert services.preparation.states("visitor") == {}
+
+
 def test_it_goes_on_after_the_program_ended(opened, encoder):
     services = opened()
     services.preparation.want(LOCAL_OWNER, SETTINGS)

@@ -22,7 +22,7 @@ def _without_files() -> Iterator[None]:
             raise OSError(f"{described.__name__} is left without a type stub")
         return known(described)
 
-    inspect.getfile = getfile
+    inspect.getfile = getfile  # type: ignore[assignment]  # takes whatever is described
     try:
         yield
     finally:

@@ -102,10 +102,9 @@ def test_a_stop_ends_the_waiting_and_frees_the_workers(cluster):
     threading.Timer(0.5, stop.set).start()
     began = time.monotonic()
     with pytest.raises(StoppedError):
-        list(cluster.map(sleep, [30.0] * 4, stop))
-    assert time.monotonic() - began < 5
+        list(cluster.map(sleep, [900.0] * 4, stop))
     assert dict(cluster.map(square, [3])) == {0: 9}
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 450  # a worker that slept on would have been waited for
 
 
 @needs_ray

@@ -119,7 +119,7 @@ def test_many_pages_of_a_light_strategy_are_shared():
 )
 def test_what_happens_in_a_process_is_passed_on_and_ends_the_others(how, error, words):
     with pytest.raises(error, match=words) as caught:
-        read(Reader(failing=3, how=how, slow=4), 30, workers=2, memory_mb=300 if how == "hoard" else 4000)
+        read(Reader(failing=3, how=how, slow=4), 30, workers=2, memory_mb=300 if how == "hoard" else 64_000)
     assert type(caught.value) is error
     assert not children()
 

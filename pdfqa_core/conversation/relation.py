@@ -55,6 +55,11 @@ _FOR = re.compile(
     r"[\w'’-]+){1,4})",
     re.IGNORECASE,
 )
+_JOINING = {  # between the halves of a question
+    ENGLISH: ("and", "or", "but"), "german": ("und", "oder", "aber"), "french": ("et", "ou", "mais"),
+    "spanish": ("y", "o", "pero"), "italian": ("e", "o", "ma"), "portuguese": ("e", "ou", "mas"),
+    "dutch": ("en", "of", "maar"),
+}  # fmt: skip
 _OTHER = Pointing()  # of a language whose words are not known: few words alone tell a follow-up
 FEW = 3  # topic words below which a question without a new name is taken for a follow-up
 ANTECEDENT = 3  # topic words of a sentence after which a pronoun may stand for them
@@ -153,9 +158,14 @@ def without_replaced(asked: str, question: str) -> str:
 
 
 def _open_pronoun(sentence: str, words: Pointing, language: str) -> bool:
-    """Return whether a pronoun comes before the sentence has named anything that it could stand for."""
+    """Return whether a pronoun comes before the sentence has named anything that it could stand for.
+
+    What its first half names is enough for the second: "How high is the rent and when must it be paid?"
+    """
     named = 0
     for word in _WORD.finditer(words.expletive.sub(" ", sentence)):
+        if named and word[0].casefold() in _JOINING.get(language, ()):
+            return False
         if any(term in words.pointers for term in terms(word[0])):
             return True
         named += len(topic_terms(word[0], language))

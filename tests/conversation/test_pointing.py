@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.conversation import Concatenation, LLMRewriter
 from pdfqa_core.conversation.follow_ups import Section, follow_ups
-from pdfqa_core.conversation.relation import Relation, topic_terms
+from pdfqa_core.conversation.relation import Relation, points_back, topic_terms
 
 FIRST = {
     "german": "Wie hoch ist die Kaution der Wohnung in Berlin?",
@@ -52,6 +52,21 @@ def test_a_question_that_leans_on_the_one_before_is_completed(language, question
 def test_a_question_on_something_else_stands_alone(language, question):
     related, _ = Concatenation(language=language).related(question, [(FIRST[language], "")])
     assert related is Relation.NEW_TOPIC
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "points"),
+    [
+        ("german", "Wie hoch ist die Kaltmiete und wann muss sie bezahlt werden?", False),
+        ("german", "Wann muss sie bezahlt werden?", True),
+        ("english", "What is mortadella and where is it from?", False),
+        ("english", "Why is it famous and who made it?", True),
+        ("english", "And where is it from?", True),
+        ("english", "Does the plan cover it?", True),
+    ],
+)
+def test_what_the_first_half_of_a_question_names_is_meant_by_the_second(language, question, points):
+    assert points_back(question, ["What is the deductible?"], language) is points
 
 
 def test_words_are_compared_as_index_terms_are_written():

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import LLM, Message, StopSignal
+from pdfqa_core.reading.declining import CONFIDENCE
 from pdfqa_core.reading.document_names import unnamed
 from pdfqa_core.reading.evidence import Evidence
 from pdfqa_core.reading.unmentioned import no_page_mentions
@@ -45,10 +46,7 @@ class Answerability:
             return " ".join(self.notes)
         parts = [f"{words} {self.signals[name]:.2f}" for name, words in _SIGNALS.items() if name in self.signals]
         made_of = f", from {' and '.join(parts)}" if len(parts) > 1 else ""
-        return (
-            f"Confidence that these passages answer the question: {self.confidence:.2f}{made_of}; "
-            f"{threshold:.2f} was needed."
-        )
+        return f"{CONFIDENCE} {self.confidence:.2f}{made_of}; {threshold:.2f} was needed."
 
 
 _SIGNALS = {RETRIEVAL: "the search's", MODEL: "the model's yes"}

@@ -43,6 +43,10 @@ _PREAMBLE = re.compile(
     r"(?:(?:(?:the|my) )?(?:final |correct )?answer(?: to (?:the|this|your) question)? is\W+(?:that )?)?",
     re.I,
 )
+# What a sentence says of its subject in one word at its end: "The gas … was ammonia."
+_COMPLEMENT = re.compile(
+    r"\b(?:is|are|was|were)\s+(?:(?:the|an?|only|called|named)\s+)?(?P<word>[^\W\d_]{3,})\W*$", re.I
+)
 _VERDICT = re.compile(r"\W*(?:yes|no)\b[\s,.:;–-]*", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]+")
 
@@ -173,7 +177,8 @@ class Checker:
         rivalled = best.row == LABELLED and any(  # another column fits as well
             one.rival >= (one.own or 0.0) for one in aligned if one.home and one.home.cell
         )
-        if rivalled or misordered(sentence) or sets_against(sentence) or exchanged(sentence, best.quote.text):
+        told_otherwise = exchanged(sentence, best.quote.text) or _ends_otherwise(sentence, best.quote)
+        if rivalled or misordered(sentence) or sets_against(sentence) or told_otherwise:
             return Support.PARTLY
         said, quote = [*passages, (self.called, "")], best.quote.text
         if cell is not None:
@@ -236,6 +241,16 @@ def _asked_else(sentence: str, passages: Sequence[tuple[str, str]], question: st
     named = " ".join(word for word in terms(sentence) if not word.endswith(("ed", "ing")))
     repeated = set(stems(named)) & set(stems(question))
     return bool(repeated) and not repeated <= {word for text, head in passages for word in stems(f"{head} {text}")}
+
+
+def _ends_otherwise(sentence: str, quote: Quote) -> bool:
+    """Return whether a sentence ends by saying in one word what its subject is, and the quote's passage lacks the word.
+
+    "The gas that caused the swelling was ammonia" beside "The swelling was caused by gas" says all but the answer.
+    """
+    found = _COMPLEMENT.search(sentence)
+    passage = quote.hit.passage
+    return found is not None and not set(stems(found["word"])) <= set(stems(f"{passage.heading} {passage.text}"))
 
 
 def _claim(sentence: str, question: str, language: str) -> str:

@@ -9,6 +9,8 @@ from pdfqa_core.text import sentences
 from pdfqa_core.types import Answer
 
 NOT_ANSWERED = "I found nothing in these pages that answers this."
+CONFIDENCE = "Confidence that these passages answer the question:"
+DECLINED = "The model declined:"
 
 # Only the first sentence is looked at: an answer may end with what it does not cover. Each pattern stands for a way in
 # which instruction models decline; "not covered" and the like are left out, they are answers about insurance.
@@ -43,3 +45,9 @@ def refusal_words(answer: Answer) -> str:
     if not answer.hits:
         return " ".join(answer.notes) or NOT_ANSWERED
     return " ".join((NOT_ANSWERED, *(one for one in answer.notes if one.startswith(UNMENTIONED))))
+
+
+def told_with_refusal(answer: Answer) -> tuple[str, ...]:
+    """Return the notes of a refusal on what was searched; the others are its reasons, or its words already."""
+    reasons = (UNMENTIONED, CONFIDENCE, DECLINED)
+    return tuple(one for one in answer.notes if not one.startswith(reasons)) if answer.hits else ()

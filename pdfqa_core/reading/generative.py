@@ -16,7 +16,7 @@ from pdfqa_core.reading.best_sentence import best_quote
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.comparing import Compared, first_compared
-from pdfqa_core.reading.declining import declines
+from pdfqa_core.reading.declining import DECLINED, declines
 from pdfqa_core.reading.evidence import Evidence, best, gather, list_asked_for
 from pdfqa_core.reading.extractive import ExtractiveReader
 from pdfqa_core.reading.guard import about, counts_else, flaw, plainly
@@ -192,7 +192,7 @@ class GenerativeReader:
             notes.append(f"The answer was cut {f'after {tokens} tokens' if tokens else 'by the server'}.")
         refused = kept.declined and not stopped
         if refused and kept.text and kept.text != INSUFFICIENT_CONTEXT:
-            notes.append(f"The model declined: {kept.text}")
+            notes.append(f"{DECLINED} {kept.text}")
         compared = _compared(question, evidence)
         if compared is not None and kept.text and not refused:
             notes.append(f"Computed from the table: {compared[1].finding}")

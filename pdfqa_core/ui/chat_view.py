@@ -15,7 +15,7 @@ from pdfqa_core.exports.conversations import (
     turn_text,
     unfound_numbers,
 )
-from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.reading.declining import refusal_words, told_with_refusal
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.conversation_files import FORMS
@@ -76,13 +76,14 @@ class TurnView:
     """A turn with what the transcript makes of it: how well it is supported, its facts, and its text for copying.
 
     Of a refusal: `nearest` are rank, place and text of the passages it points to, `closest` is the place of the
-    sentence that it quotes.
+    sentence that it quotes, `searched` says what was searched where that is not all.
     """
 
     turn: Turn
     parts: tuple[AnswerPart, ...]
     nearest: tuple[tuple[int, str, tuple[PassagePart, ...]], ...] = ()
     closest: str = ""
+    searched: tuple[str, ...] = ()
     support: str = ""
     all_supported: bool = False
     facts: tuple[str, ...] = ()
@@ -210,11 +211,13 @@ def turn_view(turn: Turn, names: Names) -> TurnView:
     return TurnView(turn, parts, *_pointed_to(turn, names), *_support(answer), _facts(answer), *texts)
 
 
-def _pointed_to(turn: Turn, names: Names) -> tuple[tuple[tuple[int, str, tuple[PassagePart, ...]], ...], str]:
-    """Return the passages that a refusal points to, and the place of the sentence that it quotes."""
+def _pointed_to(
+    turn: Turn, names: Names
+) -> tuple[tuple[tuple[int, str, tuple[PassagePart, ...]], ...], str, tuple[str, ...]]:
+    """Return the passages that a refusal points to, the place of the sentence that it quotes, and what was searched."""
     answer, near = turn.answer, turn.answer.nearest
     if not answer.refused:
-        return (), ""
+        return (), "", ()
     places: dict[str, Hit] = {}  # of overlapping passages the best
     for hit in answer.hits:
         places.setdefault(place(hit, names), hit)
@@ -222,7 +225,8 @@ def _pointed_to(turn: Turn, names: Names) -> tuple[tuple[tuple[int, str, tuple[P
         (hit.rank, where, passage_parts(hit.passage.text, turn.standalone_question, language=hit.passage.language))
         for where, hit in list(places.items())[:NEAREST]
     )
-    return cards, f"{names.get(near.span.document_id, REMOVED)}, p. {near.span.page}" if near else ""
+    closest = f"{names.get(near.span.document_id, REMOVED)}, p. {near.span.page}" if near else ""
+    return cards, closest, told_with_refusal(answer)
 
 
 def transcript(

@@ -66,3 +66,4 @@ def test_the_scope_follows_a_document_that_is_removed(view: Page):
     expect(view.locator("#chat-transcript .turn")).to_have_count(2)
     expect(view.locator("#chat-transcript .turn").last).to_contain_text("eighteen nautical miles")
     expect(view.locator("#chat-evidence .passage").first).to_contain_text("first.pdf")
+    expect(view.locator("#chat-transcript .turn").last).to_contain_text("so all documents were searched")

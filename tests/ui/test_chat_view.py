@@ -8,7 +8,8 @@ from html import unescape
 import pytest
 
 from pdfqa_core.conversation.llm import LLMRewriter
-from pdfqa_core.reading.declining import NOT_ANSWERED
+from pdfqa_core.reading.declining import CONFIDENCE, NOT_ANSWERED
+from pdfqa_core.services.collections import ALL_GONE as GONE
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
 from pdfqa_core.ui.chat_view import (
     answer_parts,
@@ -80,7 +81,8 @@ def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_ou
     near = Citation(2, "q", Span("d", 3, 11, 40), "The pump holds\n68 kg of <ammonia>.", False)
     answer = Answer(
         "Insufficient context.", hits=HITS, refused=True, confidence=0.1, signals={"retrieval": 0.2, "model": 0.05},
-        notes=("Confidence 0.10.",), sentences=(CheckedSentence(0, 21, Support.NOT_FOUND),), nearest=near,
+        notes=(GONE, f"{CONFIDENCE} 0.10; 0.35 was needed."), nearest=near,
+        sentences=(CheckedSentence(0, 21, Support.NOT_FOUND),),
     )  # fmt: skip
     shown = html(answer)
     assert NOT_ANSWERED in shown
@@ -90,7 +92,9 @@ def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_ou
     assert shown.count('class="passage"') == 1  # both passages are of one page
     assert shown.count('data-action="anyway"') == 1
     assert shown.count("0.10") == 1
-    assert "<details" in shown[: shown.index("Confidence 0.10")]
+    assert "<details" in shown[: shown.index(CONFIDENCE)]
+    assert shown.count(GONE) == 1
+    assert "<details" not in shown[: shown.index(GONE)]  # what was searched is seen at once
     assert "badge" not in shown
     two = transcript([TURN, replace(TURN, answer=answer), TURN], NAMES, "t", 1)
     assert 'data-action="anyway"' not in two  # only the last turn can be replaced

@@ -26,6 +26,7 @@ INSTALL = "Install it with: pip install -r requirements-cluster.txt - or unset P
 ANSWERS_WITHIN = 5.0  # seconds in which a cluster's address has to accept a connection
 TRIES_AGAIN = 3  # times that a task is done again whose worker died
 AHEAD = 2  # tasks that are handed over for each that can be under way
+STOPPING = 2.0  # seconds that a task has to end by itself; one may not notice while its worker still imports
 LEAVING = 10.0  # seconds that the end of a cluster is waited for at most
 _POLL = 0.2  # seconds between looks at the stop signal
 _DEFAULT_PORT = 6379
@@ -65,6 +66,16 @@ def _do(version: str, function: Callable[..., Any], item: Any, call: str = "", r
         return _Done((_with_shared(function, call, references) if call else function)(item))
     except PdfQAError as error:
         return _Done(error=error)
+
+
+def _cancel(ray: Any, references: Sequence[Any]) -> None:
+    """End tasks; a worker that goes on all the same is killed, and another takes its place."""
+    for reference in references:
+        ray.cancel(reference)
+    if references:
+        _, left = ray.wait(references, num_returns=len(references), timeout=STOPPING)
+        for reference in left:
+            ray.cancel(reference, force=True)
 
 
 def named_cluster() -> RayCluster | None:
@@ -182,8 +193,7 @@ class RayCluster:
                         raise done.error
                     yield index, done.value
         finally:
-            for reference in under_way:
-                ray.cancel(reference)
+            _cancel(ray, list(under_way))
 
     def _result(self, ray: Any, reference: Any) -> _Done:
         errors = ray.exceptions

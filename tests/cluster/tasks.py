@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from pdfqa_core.errors import DocumentError
@@ -48,4 +49,13 @@ def fail(_item: int) -> int:
 
 def sleep(seconds: float) -> float:
     time.sleep(seconds)
+    return seconds
+
+
+def sleep_on(seconds: float) -> float:
+    """Sleep and hear nothing, as a worker does that imports when it is told to stop."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with suppress(KeyboardInterrupt):
+            time.sleep(1)
     return seconds

@@ -19,7 +19,7 @@ from pdfqa_core.services import SAMPLE
 from pdfqa_core.services.documents import read_pdf
 from pdfqa_core.settings import ExtractionSettings, LLMSettings
 from pdfqa_core.types import DocumentState
-from tests.cluster.tasks import die, fail, number_in, refuse, sleep, square, square_or_die
+from tests.cluster.tasks import die, fail, number_in, refuse, sleep, sleep_on, square, square_or_die
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None and not os.environ.get("CI"), reason="needs ray (requirements-cluster.txt)"
@@ -97,12 +97,13 @@ def test_our_errors_come_back_as_they_are_and_others_in_words(cluster):
 
 
 @needs_ray
-def test_a_stop_ends_the_waiting_and_frees_the_workers(cluster):
+@pytest.mark.parametrize("task", [sleep, sleep_on])
+def test_a_stop_ends_the_waiting_and_frees_the_workers(cluster, task):
     stop = threading.Event()
     threading.Timer(0.5, stop.set).start()
     began = time.monotonic()
     with pytest.raises(StoppedError):
-        list(cluster.map(sleep, [900.0] * 4, stop))
+        list(cluster.map(task, [900.0] * 4, stop))
     assert dict(cluster.map(square, [3])) == {0: 9}
     assert time.monotonic() - began < 450  # a worker that slept on would have been waited for
 

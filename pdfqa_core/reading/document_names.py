@@ -14,6 +14,14 @@ from pdfqa_core.text import content_terms, terms
 _ANY_DOCUMENT = frozenset(
     "document documents file files pdf plan plans report reports paper policy handbook filing section chapter".split()
 )
+# What documents are called; the first of them say nothing about which one is meant.
+_ANY_KIND = frozenset("document doc file pdf paper text report filing".split())
+_A_KIND = frozenset(
+    "agreement article book brochure contract filing guide handbook invoice leaflet lease letter manual minutes paper "
+    "policy report statement study syllabus thesis".split()
+)
+_OF_A_SECTION = re.compile(r"\b(?:section|chapter|part|passage|paragraph)s?\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d[\d.]*")
 _QUARTERS = ("first", "second", "third", "fourth")
 _QUARTER = re.compile(rf"\b({'|'.join(_QUARTERS)})[ -]quarter\b", re.IGNORECASE)
 _SERIES = (
@@ -39,6 +47,52 @@ def named(text: str, names: Mapping[str, str], least: int = 2) -> tuple[str, ...
     """Return the ids of the documents that a text names: all of its words, at least so many, are among their names."""
     wanted = naming(text)
     return tuple(one for one, words in names.items() if len(wanted) >= least and wanted <= naming(words))
+
+
+def summarised(subject: str, names: Mapping[str, str], files: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the ids of the documents that the subject of a summary names, () where it is about something in them.
+
+    All of its words are among a document's `names`. One word is enough where it is the whole name of the file, or
+    where one document alone has it and the word is, or stands beside, what documents are called: "the lab report".
+    """
+    asked = frozenset(content_terms(subject.replace("_", " ")))
+    wanted = naming(subject)
+    if not asked or asks_for_section(subject):
+        return ()
+    own = {one: frozenset(content_terms(words.replace("_", " "))) for one, words in names.items()}
+    exact = tuple(one for one, words in own.items() if asked <= words)
+    if len(asked) > 1 and exact and (len(wanted) > 1 or len(exact) == 1):
+        return exact
+    whole = tuple(one for one, stem in files.items() if wanted and wanted == naming(stem))
+    if whole and asked - wanted <= _ANY_KIND:
+        return whole
+    if len(asked) == 1:
+        return exact if asked <= _A_KIND and len(exact) == 1 else ()
+    if found := named(subject, names):
+        return found
+    alone = named(subject, names, least=1)
+    return alone if asked - wanted <= _ANY_KIND and asked != wanted and len(alone) == 1 else ()
+
+
+def of_kind(question: str, names: Mapping[str, str]) -> str:
+    """Return the id of the one document whose names have what the question calls it, like "the handbook"; else ""."""
+    kinds = _A_KIND.intersection(terms(question))
+    found = [one for one, words in names.items() if kinds.intersection(terms(words.replace("_", " ")))]
+    return found[0] if len(found) == 1 else ""
+
+
+def asks_for_section(text: str) -> bool:
+    """Return whether a question or its subject says that it is about a section."""
+    return _OF_A_SECTION.search(text) is not None
+
+
+def is_heading(subject: str, heading: str) -> bool:
+    """Return whether a subject has the words of a heading and no others; the heading's number may be left out."""
+    wanted, own = (
+        [term for term in terms(_OF_A_SECTION.sub(" ", text)) if term not in STOP_WORDS] for text in (subject, heading)
+    )
+    without = [term for term in own if not _NUMBER.fullmatch(term)]
+    return bool(without) and wanted in (own, without)
 
 
 def asked_about(text: str, names: Mapping[str, str], least: int = 2) -> str:

@@ -201,6 +201,8 @@ _COMPARISON = (
     ),
 )
 _BEFORE_SIDE = re.compile(r"^(?:(?:the|a|an|both|either|that of|those of)\s+)+", re.IGNORECASE)
+_STANDS_FOR = re.compile(r"^(?:the ones? |that |those )?(?=(?:in|of|for|from|on|under|at|with)\b)", re.IGNORECASE)
+_HEAD = re.compile(r"^(?P<head>.+?) (?:in|of|for|from|on|under|at|with)\b", re.IGNORECASE)
 _NO_SIDE = re.compile(
     r"^(?:each other|one another|them|this|that|these|those|two|both|there)$"
     r"|^(?:it|they|he|she|we|you|i|its|their|(?:the )?others?|those|(?:the )?previous|the same|the rest)\b"
@@ -260,6 +262,12 @@ def _compared(text: str) -> Request | None:
         link = parts.get("link")
         if link and re.search(rf"\b{link}\b", parts["a"], re.IGNORECASE):  # "sales in Europe with sales in Japan"
             parts |= {"b": f"{parts['b']} {link} {parts['aspect']}", "aspect": None}
+        if head := _HEAD.match(_side(parts["a"])):  # "the warranty in the invoice with the one in the contract"
+            parts["b"] = _STANDS_FOR.sub(f"{head['head']} ", parts["b"].strip())
+        of = parts.get("of")
+        # "the price of tea with the cost of rum"
+        if of and _HEAD.match(_side(parts["b"])) and f"{of} of {parts['a']}" in text:
+            parts |= {"a": f"{of} of {parts['a']}", "of": None}
         sides = tuple(_side(parts[name]) for name in ("a", "b"))
         if all(sides) and terms(sides[0]) != terms(sides[1]):
             aspect = " ".join(part.strip() for part in (parts.get("of"), parts.get("aspect")) if part)

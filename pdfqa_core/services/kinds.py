@@ -7,11 +7,21 @@ from functools import cached_property
 from typing import Any
 
 from pdfqa_core import plans
+from pdfqa_core.chunking.sections import parts, sections
+from pdfqa_core.chunking.spread import spread
 from pdfqa_core.interfaces import Reader
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.pipeline import Planned
-from pdfqa_core.reading.document_names import asked_about, newest, unnamed
-from pdfqa_core.reading.kinds import Kind, recognised
+from pdfqa_core.reading.document_names import (
+    asked_about,
+    asks_for_section,
+    is_heading,
+    newest,
+    of_kind,
+    summarised,
+    unnamed,
+)
+from pdfqa_core.reading.kinds import Kind, Request, recognised
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.overview import OverviewReader
 from pdfqa_core.reading.table_rows import TableRows
@@ -94,6 +104,10 @@ class Scope:
         """The language by whose rules each document is read."""
         return {key: rules_of(reading.language) for key, (_, reading) in self._readable.items()}
 
+    def within(self, document_ids: Sequence[str]) -> Scope:
+        """Return these documents alone."""
+        return Scope(self._documents, self._indexes, self._index, self._owner, self._settings, document_ids)
+
     def search(self, query: Query, k: int, document_ids: Sequence[str] = ()) -> list[Hit]:
         """Return at most `k` hits, best first, in whole sentences; of these documents only (none given: of all)."""
         scope = document_ids or self._document_ids
@@ -128,7 +142,7 @@ class Planner:
     """
 
     def __init__(
-        self, corpus: plans.Corpus, settings: Settings, reader: Callable[[Kind, str], Reader], meaning: Meaning | None
+        self, corpus: Scope, settings: Settings, reader: Callable[[Kind, str], Reader], meaning: Meaning | None
     ) -> None:
         self._corpus = corpus
         self._settings = settings
@@ -155,8 +169,55 @@ class Planner:
             request = recognised(query.text)
         if request.kind is Kind.ORDINARY:
             return self._in_one(question, query, k)
+        if request.kind in (Kind.SUMMARY, Kind.SECTION) and (planned := self._summary(request, question, query, k)):
+            return planned
         found = plans.found(request, query, k, self._corpus)
         return Planned(found.hits, self._reader(found.kind, ""), found.kind is not Kind.SUMMARY, found.notes)
+
+    def _summary(self, request: Request, question: str, query: Query, k: int) -> Planned | None:
+        """Return what a summary of the documents that the question names is made of, or of the section it names.
+
+        None where it names neither. A document goes before a section, unless a section is asked for in words.
+        """
+        corpus = self._corpus
+        if not asks_for_section(question):
+            if request.kind is Kind.SUMMARY:
+                several = len(corpus.titles) > 1
+                about = tuple(filter(None, (of_kind(question, corpus.names),))) if several else ()
+            else:
+                about = summarised(request.subjects[0], corpus.names, corpus.files)
+            if about:
+                found = plans.found(Request(Kind.SUMMARY), query, k, corpus.within(about))
+                hits = found.hits or self._beginnings(about)
+                called = " and ".join(f"“{corpus.called(one)}”" for one in about)
+                notes = (f"Summarised {called}, which the question names.", *found.notes)
+                return Planned(hits, self._reader(Kind.SUMMARY, ""), judged=False, notes=notes)
+        return self._headed(request.subjects[0], k) if request.kind is Kind.SECTION else None
+
+    def _beginnings(self, document_ids: Sequence[str]) -> tuple[Hit, ...]:
+        """Return passages spread over documents without sections, like a letter of one page."""
+        corpus = self._corpus
+        passages = [
+            passage
+            for one in document_ids[: plans.MOST]
+            for passage in spread(corpus.pages(one), corpus.titles[one], language=corpus.languages[one])
+        ]
+        return tuple(Hit(passage, 1.0, rank, "spread over the document") for rank, passage in enumerate(passages, 1))
+
+    def _headed(self, subject: str, k: int) -> Planned | None:
+        """Return the whole section with the words of the subject for a heading, in a document the search leads to."""
+        corpus = self._corpus
+        hits = corpus.search(Query(subject), k)
+        for one in dict.fromkeys(hit.passage.document_id for hit in hits):
+            for section in sections(corpus.pages(one), corpus.languages[one]):
+                if not is_heading(subject, section.heading):
+                    continue
+                whole = parts(section, corpus.titles[one])
+                if 0 < len(whole) <= plans.LONGEST_SECTION:
+                    own = tuple(Hit(passage, 1.0, rank, "section") for rank, passage in enumerate(whole, start=1))
+                    note = f"Read the section “{section.heading}”."
+                    return Planned(own, self._reader(Kind.SECTION, ""), judged=False, notes=(note,))
+        return None
 
     def _in_one(self, question: str, query: Query, k: int) -> Planned | None:
         """Return what the one document that the question names has; None if it names none, or that has nothing."""

@@ -40,6 +40,7 @@ from pdfqa_core.ui.session import OpenPage, Session, Shown
 FRAME = 0.05  # seconds between two updates of the page while files are read
 OFTEN, SELDOM = 1.0, 5.0  # seconds between two looks at what is prepared
 NO_PAGE = "Choose a document to see its pages here."
+_ASK_PASSWORD = ("Enter its password.", "Check it and enter it again.")  # how the reason of a locked PDF ends
 _TONES = {
     DocumentState.READY: "ok",
     DocumentState.PARTIAL: "warn",
@@ -67,6 +68,22 @@ class DocumentRow:
     urgent: bool
     collections: Sequence[str] = ()
     newer: Notice | None = None
+
+    @property
+    def asked(self) -> str:
+        """What is asked about its password, which the row shows as a way to the field; "" where none would open it."""
+        reason = self.document.reason if self.document.state is DocumentState.ENCRYPTED else ""
+        return next((words for words in _ASK_PASSWORD if reason.endswith(words)), "")
+
+    @property
+    def reason(self) -> str:
+        """Why it is in its state, without what is asked."""
+        return self.document.reason.removesuffix(self.asked).rstrip()
+
+    @property
+    def has_text(self) -> bool:
+        """Whether every page has text, which OCR would replace."""
+        return self.document.state is DocumentState.READY
 
     @property
     def preparing_words(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.reading.document_names import asked_about, newest, unnamed
+from pdfqa_core.reading.document_names import asked_about, is_heading, newest, of_kind, summarised, unnamed
 
 FILINGS = {"a": "2022_Q3_ACME", "b": "2023_Q1_ACME", "c": "2023_Q2_ACME", "d": "2023_Q3_ACME"}
 PLAN_FILES = {"standard": "Acme_Standard_Benefits", "plus": "Acme_Health_Plus_Benefits", "roles": "role_library"}
@@ -69,3 +69,55 @@ def test_the_newest_document_of_a_series_is_found(names, question, document):
 )
 def test_a_question_without_the_words_that_name_its_document(question, short):
     assert unnamed(question, "2023_Q3_ACME") == short
+
+
+SHELF = {
+    "lab": "Lab report: Solar cells lab_report", "book": "Contoso Employee Handbook employee_handbook",
+    "perks": "Wellness for Contoso Employees PerksPlus", "bill": "Invoice 2024-117 invoice_2024_117",
+    "plus": "Northwind Health Plus Plan Health_Plus", "standard": "Northwind Standard Plan Standard",
+}  # fmt: skip
+SHELF_FILES = {key: words.split()[-1] for key, words in SHELF.items()}
+
+
+@pytest.mark.parametrize(
+    ("subject", "documents"),
+    [
+        ("lab report", ("lab",)),
+        ("employee handbook", ("book",)),
+        ("PerksPlus document", ("perks",)),
+        ("PerksPlus", ("perks",)),
+        ("invoice", ("bill",)),
+        ("Northwind Standard plan", ("standard",)),
+        ("reporting procedures", ()),
+        ("health", ()),
+        ("lab policy", ()),
+        ("employee safety policy", ()),
+        ("solar", ()),
+        ("section lab report", ()),
+        ("deductible in the Northwind Standard plan", ()),
+    ],
+)
+def test_the_subject_of_a_summary_may_name_documents(subject, documents):
+    assert summarised(subject, SHELF, SHELF_FILES) == documents
+
+
+def test_the_one_document_of_its_kind_is_meant():
+    assert of_kind("What does the handbook say?", SHELF) == "book"
+    assert of_kind("What do these reports say?", SHELF) == ""
+    assert of_kind("What is this document about?", SHELF) == ""
+    assert of_kind("Summarise the report", {**SHELF, "other": "Annual report"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("subject", "heading", "same"),
+    [
+        ("section 3.1 Instruments", "3.1 Instruments", True),
+        ("instruments", "3.1 Instruments", True),
+        ("Reporting Procedures", "Reporting Procedures:", True),
+        ("section 3.1", "3.1 Instruments", False),
+        ("section 3.2 Instruments", "3.1 Instruments", False),
+        ("procedures", "Reporting Procedures:", False),
+    ],
+)
+def test_a_subject_may_be_a_whole_heading(subject, heading, same):
+    assert is_heading(subject, heading) is same

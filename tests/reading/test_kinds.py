@@ -24,6 +24,15 @@ LABELLED = Path(__file__).resolve().parents[2] / "benchmarks" / "question_kinds.
         ),
         ("compare costs in Rome with costs in Oslo", Request(Kind.COMPARISON, ("costs in Rome", "costs in Oslo"))),
         (
+            "Compare the warranty in the invoice with the one in the contract",
+            Request(Kind.COMPARISON, ("warranty in the invoice", "warranty in the contract")),
+        ),
+        (
+            "Compare the price of the oven in the offer with the fee in the contract",
+            Request(Kind.COMPARISON, ("price of the oven in the offer", "fee in the contract")),
+        ),
+        ("Compare the cost of tea with that of rum", Request(Kind.COMPARISON, ("tea", "rum"), "cost")),
+        (
             "Which plan is cheaper, Standard or Health Plus?",
             Request(Kind.COMPARISON, ("Standard", "Health Plus"), "Which plan is cheaper"),
         ),

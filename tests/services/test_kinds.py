@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.settings import BY_MODEL
 from pdfqa_core.types import Progress, Retrieved
@@ -39,6 +41,41 @@ def test_a_comparison_is_read_whole_by_the_models_with_its_instruction(open_serv
     prompt = fake_llm.history[0][-1].content
     assert "Compare the two" in prompt
     assert prompt.count("Passage ") >= 3
+
+
+def shelf(open_services, make_pdf):
+    """Open services on the sample, a lab report and an invoice."""
+    services = open_services(LITERAL.changed("reading", confidence_threshold=0.35))
+    lab = ["Solar cells were cooled in the lab.", "The warranty of the cells holds for ten years."]
+    bill = ["The warranty of the dishwasher holds for 24 months.", "The price is 649 euros."]
+    made = [make_pdf(lab, name="lab_report.pdf"), make_pdf(bill, name="invoice.pdf")]
+    list(services.documents.ingest(LOCAL_OWNER, made))
+    return services
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("Give me a summary of the lab report", "lab_report.pdf"),
+        ("Summarise the invoice", "invoice.pdf"),
+    ],
+)
+def test_a_named_document_is_summarised_as_a_whole(open_services, make_pdf, question, name):
+    services = shelf(open_services, make_pdf)
+    answer = stored_of(asked(services, question)).turn.answer
+    names = services.documents.filenames(LOCAL_OWNER)
+    assert {names[hit.passage.document_id] for hit in answer.hits} == {name}
+    assert answer.rewriting.startswith("Summarised “")
+    assert not answer.refused
+    assert answer.confidence is None
+
+
+def test_a_section_is_summarised_where_its_heading_is_asked_for(open_services, make_pdf):
+    services = shelf(open_services, make_pdf)
+    answer = stored_of(asked(services, "Summarise the section on complaints")).turn.answer
+    assert "Read the section “" in answer.rewriting
+    assert "omplaints" in answer.rewriting
+    assert not answer.refused
 
 
 def test_a_question_that_names_its_document_is_searched_for_there(open_services, make_pdf):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -41,6 +42,13 @@ def tick(page: Page, *filenames: str) -> None:
     for name in filenames:
         row(page, name).get_by_role("checkbox").click()
         expect(row(page, name).get_by_role("checkbox")).to_have_attribute("aria-checked", "true")
+
+
+def first_row_top(page: Page) -> float:
+    """Return how far the first row lies below the box for files, wherever the page is scrolled to."""
+    first, box = page.locator("#documents-table tbody tr").first, page.locator("#documents-upload")
+    top = "one => one.getBoundingClientRect().top"
+    return float(first.evaluate(top)) - float(box.evaluate(top))
 
 
 def make(page: Page, name: str) -> None:
@@ -82,6 +90,25 @@ def test_documents_are_put_in_and_taken_out_and_the_table_is_narrowed(view: Page
     bar(view).get_by_role("button", name="remove the collection Warmth").click()
     expect(chip(view, "Warmth 1")).to_have_count(0)
     expect(view.locator("#documents-table tbody tr")).to_have_count(3)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_rows_stay_where_they_are_when_one_is_ticked(view: Page, width: int, scheme: Literal["light", "dark"]):
+    view.emulate_media(color_scheme=scheme)
+    view.set_viewport_size({"width": width, "height": 900})
+    make(view, "Lighthouses")
+    chip(view, "All 3").click()
+    expect(view.locator("#documents-table tbody tr")).to_have_count(3)
+    chosen = bar(view).locator(".with-chosen")
+    expect(chosen).to_be_hidden()
+    before = first_row_top(view)
+    tick(view, "gannet.pdf", "tern.pdf")
+    expect(chosen).to_contain_text("2 chosen")
+    expect(chosen).to_be_visible()
+    assert first_row_top(view) == pytest.approx(before, abs=0.5)
+    bar(view).get_by_role("button", name="choose none").click()
+    expect(chosen).to_be_hidden()
+    assert first_row_top(view) == pytest.approx(before, abs=0.5)
 
 
 def test_a_taken_name_is_said_and_other_visitors_have_their_own(view: Page, browser: Browser, demo: App):

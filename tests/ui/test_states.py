@@ -110,6 +110,31 @@ def test_a_wrong_password_is_refused_in_words_and_the_right_one_opens_the_file(e
     assert "low water" not in kept
 
 
+def test_the_row_of_a_locked_document_leads_to_the_field_of_its_password(emptied: Page):
+    add(emptied, upload("locked.pdf", pdf(password=PASSWORD)))
+    expect(state(emptied, "locked.pdf")).to_have_text("needs a password")
+    emptied.reload()  # nothing is open
+    field = emptied.get_by_label("Password")
+    row(emptied, "locked.pdf").get_by_role("button", name="Enter its password.").click()
+    expect(field).to_be_focused()
+    field.fill("low water")
+    field.press("Enter")
+    expect(row(emptied, "locked.pdf").get_by_role("button", name="Check it and enter it again.")).to_be_visible()
+
+
+def test_ocr_asks_before_it_replaces_text(emptied: Page):
+    add(emptied, upload("lighthouse.pdf", pdf(title="Gannet Point")))
+    expect(state(emptied, "lighthouse.pdf")).to_have_text("ready")
+    emptied.evaluate("() => { window.asked = []; window.confirm = (words) => { asked.push(words); return false; }; }")
+    row(emptied, "lighthouse.pdf").get_by_role("button", name="read again with OCR").click()
+    assert emptied.evaluate("asked.map((words) => words.split('?')[0])") == [
+        "“Gannet Point” has text already. Read its pages as pictures instead"
+    ]
+    emptied.evaluate("() => { window.confirm = () => true; }")
+    expect(emptied.locator("#documents-stop")).to_be_hidden()
+    expect(row(emptied, "lighthouse.pdf").locator(".wide-only").first).to_have_text("text")
+
+
 def test_a_file_that_is_there_already_is_recognised_and_one_that_was_removed_is_gone(emptied: Page, app: App):
     good = pdf(title="Gannet Point")
     add(emptied, upload("lighthouse.pdf", good))

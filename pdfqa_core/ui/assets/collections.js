@@ -27,6 +27,16 @@
     if (box || all || event.target.closest("[data-uncheck]")) showChecked();
   });
 
+  document.addEventListener("click", (event) => { // the words of a locked document lead to the field, once it is there
+    if (!event.target.closest("[data-to-password]")) return;
+    let looks = 50;
+    const look = () => {
+      const field = one("#documents-right input[type=password]");
+      if (field?.offsetParent) field.focus(); else if (looks--) setTimeout(look, 100);
+    };
+    look();
+  });
+
   // Folders: their PDFs go the way of all files, with where they lie beside them; the other files stay where they are.
   const wanted = (path) => /\.pdf$/i.test(path) && !path.split("/").some((part) => part.startsWith("."));
   let sending = false;

@@ -87,7 +87,7 @@ def every_migration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callab
         file = Path(database.where)
         with at_a_time:
             empty = not file.exists() or (file.is_file() and not file.stat().st_size)
-            if database.is_sqlite and empty and file.parent.is_dir():
+            if database.is_sqlite and empty and file.is_absolute() and file.parent.is_dir():  # no other kind of URI
                 shutil.copyfile(made, file)
         upgrade(database)
 

@@ -53,7 +53,7 @@ def sleep(seconds: float) -> float:
 
 
 def sleep_on(seconds: float) -> float:
-    """Sleep and hear nothing, as a worker does that imports when it is told to stop."""
+    """Sleep on when told to stop, like a worker that is still importing."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         with suppress(KeyboardInterrupt):

@@ -17,7 +17,7 @@ from pdfqa_core.settings import LLMSettings
 
 BATCH = 8
 TORCH, BF16, GRAPH = "torch fp32", "torch bf16", "ONNX Runtime fp32"
-CHANNEL, TENSOR = "int8 per channel", "int8 per tensor"
+CHANNEL, TENSOR, SMOOTH = "int8 per channel", "int8 per tensor", "int8 smoothed"
 
 
 @dataclass
@@ -54,10 +54,15 @@ def forms() -> dict[str, Form]:
     assert folder is not None
     if {EXACT, INT8} - set(made.files):
         raise SystemExit(f"Not all forms can be made here: {made.why}.")
-    tensor = Path(tempfile.mkdtemp()) / "tensor.onnx"
-    quantize_dynamic(folder.file(EXACT), tensor, per_channel=False, weight_type=QuantType.QInt8)
-    exact, channel = folder.open(EXACT), folder.open(INT8)
-    per_tensor = Graph(tensor, channel.tokenizer_file, made)
+    exact, smoothed = folder.open(EXACT), folder.open(INT8)
+
+    def plain_bytes(per_channel: bool) -> Graph:
+        """Return the graph with weights of 8 bits as they are."""
+        file = Path(tempfile.mkdtemp()) / "plain.onnx"
+        quantize_dynamic(folder.file(EXACT), file, per_channel=per_channel, weight_type=QuantType.QInt8)
+        return Graph(file, exact.tokenizer_file, made)
+
+    tensor, channel = plain_bytes(False), plain_bytes(True)
 
     def bf16(texts: list[str], question: bool) -> np.ndarray:
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -68,6 +73,7 @@ def forms() -> dict[str, Form]:
         Form(BF16, bf16),
         Form(GRAPH, lambda texts, question: exact.encode(texts, question=question)),
         Form(CHANNEL, lambda texts, question: channel.encode(texts, question=question)),
-        Form(TENSOR, lambda texts, question: per_tensor.encode(texts, question=question)),
+        Form(TENSOR, lambda texts, question: tensor.encode(texts, question=question)),
+        Form(SMOOTH, lambda texts, question: smoothed.encode(texts, question=question)),
     ]
     return {form.name: form for form in found}

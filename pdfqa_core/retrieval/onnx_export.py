@@ -20,6 +20,7 @@ import numpy.typing as npt
 from pdfqa_core.errors import ModelError
 from pdfqa_core.retrieval.model_folder import LOADING, prompts
 from pdfqa_core.retrieval.onnx_graph import EXACT, INT8, TORCH, GraphFolder, Made, made_with
+from pdfqa_core.retrieval.onnx_smooth import Ids, calibration, smooth
 from pdfqa_core.whole_files import file_sha256
 
 LEAST = {EXACT: 0.9999, INT8: 0.97}  # cosine to torch's vector of the same text
@@ -114,11 +115,19 @@ def _export(model_folder: Path, file: Path, *, masked: bool) -> None:
         )  # fmt: skip
 
 
-def _quantise(exact: Path, int8: Path) -> None:
-    """Write the graph with weights of 8 bits, each channel with a scale of its own."""
+def _quantise(exact: Path, int8: Path, given: Sequence[Ids]) -> None:
+    """Write the graph with weights of 8 bits, smoothed, each channel with a scale of its own.
+
+    `given` are token ids that show the range of what the weights are multiplied with.
+    """
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    quantize_dynamic(exact, int8, per_channel=True, weight_type=QuantType.QInt8)
+    smoothed = int8.with_name("smoothed.onnx")
+    try:
+        smooth(exact, smoothed, given)
+        quantize_dynamic(smoothed, int8, per_channel=True, weight_type=QuantType.QInt8)
+    finally:
+        smoothed.unlink(missing_ok=True)
 
 
 def _similarity(ours: Encode, theirs: Encode, texts: Sequence[str]) -> float:
@@ -155,8 +164,9 @@ def make(model_folder: Path, graphs: GraphFolder) -> Made:
 def _made(model_folder: Path, graphs: GraphFolder, *, masked: bool) -> Made:
     try:
         _export(model_folder, graphs.file(EXACT), masked=masked)
-        _quantise(graphs.file(EXACT), graphs.file(INT8))
         model = _load(model_folder)
+        given = calibration(model_folder / "tokenizer.json", samples(4) + odd_samples(), int(model.max_seq_length))
+        _quantise(graphs.file(EXACT), graphs.file(INT8), given)
         made = Made(
             TORCH, made_with(), files={form: file_sha256(graphs.file(form)) for form in (EXACT, INT8)},
             prompts=prompts(model), max_tokens=int(model.max_seq_length),

@@ -32,7 +32,7 @@ EXACT, INT8, TORCH = "exact", "int8", "torch"
 NOTE = "made.json"
 MAKERS = ("torch", "onnx", "onnxscript", "onnxruntime", "sentence-transformers")
 REMAKE = "Remove the folder; the graph is made again."
-WAY = 2  # how graphs are written and run; one more makes graphs, and indexes of 8 bits, again: their vectors change
+WAY = 3  # how graphs are written and run; one more makes graphs, and indexes of 8 bits, again: their vectors change
 # Addition and normalisation in one operator take six times as long as in two (onnxruntime 1.31).
 SLOW_FUSIONS = {"SkipLayerNormFusion"}
 SECONDS = 900.0  # making a graph never takes longer

@@ -1,8 +1,8 @@
 """What each form of the bundled encoder finds: SciFact by nDCG@10, Northwind and XQuAD by MRR, dense and hybrid.
 
-The forms are those of encoder_forms.py; the program takes int8 with a scale per channel where it is faster. The rule
-was that it may lose at most .005 against torch fp32, the baseline (the first of --forms). Northwind's 50 questions are
-too few to tell so small a loss from chance, the 1,190 of XQuAD (English) can. Prints the measures, their difference
+The forms are those of encoder_forms.py; the program takes "int8 smoothed" where it is faster. The rule is that it may
+lose at most .005 against torch fp32, the baseline (the first of --forms). Northwind's 50 questions are too few to tell
+so small a loss from chance, the 1,190 of XQuAD (English) can. Prints the measures, their difference
 from the baseline, and how near to its vectors those of a form are. Intervals of XQuAD resample its paragraphs.
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -172,3 +173,11 @@ def test_searching_imports_neither_torch_nor_gradio(workspace):
     )
     assert (done.returncode, done.stderr.strip()) == (0, "")
     assert done.stdout.startswith("1. harbour-heat.pdf")
+
+
+def test_the_app_takes_the_options_of_serve(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["app.py", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
+    assert ended.value.code == 0
+    assert "--port" in capsys.readouterr().out

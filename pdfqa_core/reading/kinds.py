@@ -185,6 +185,8 @@ _COMPARISON = (
         _DIFFERENCE_OF + _SIDES,
         rf"{_HOW} (?:{_AUXILIARY} )?{_SIDES} (?:differ|compare|different|compared)(?: (?:from|to|with) each other)?",
         rf"{_HOW} {_AUXILIARY} (?P<a>.+?) {_any('differ(?:ent)?', 'compare')} (?:from|to|with|against) (?P<b>.+?)",
+        # "compare research and development with sales and marketing"
+        r"(?:compare|contrast) (?P<a>.+ and .+?),? (?:with|against|vs\.?|versus) (?P<b>.+ and .+?)",
         r"(?:compare|contrast|compare and contrast) (?:(?:the )?(?P<of>[\w\s,'’-]+?) (?:of|between) )?(?:both )?"
         rf"(?P<a>.+?),? {_WITH} (?P<b>.+?)",
         r"(?:differentiate|distinguish)(?: between)? (?P<a>.+?) (?:and|from) (?P<b>.+?)",
@@ -262,17 +264,32 @@ def _compared(text: str) -> Request | None:
         link = parts.get("link")
         if link and re.search(rf"\b{link}\b", parts["a"], re.IGNORECASE):  # "sales in Europe with sales in Japan"
             parts |= {"b": f"{parts['b']} {link} {parts['aspect']}", "aspect": None}
-        if head := _HEAD.match(_side(parts["a"])):  # "the warranty in the invoice with the one in the contract"
-            parts["b"] = _STANDS_FOR.sub(f"{head['head']} ", parts["b"].strip())
         of = parts.get("of")
-        # "the price of tea with the cost of rum"
-        if of and _HEAD.match(_side(parts["b"])) and f"{of} of {parts['a']}" in text:
+        # "the price of tea with the cost of rum", "the Director of Sales and the Sales Representative"
+        own = of and (of[:1].isupper() or _HEAD.match(_side(parts["b"])))
+        if own and f"{of} of {parts['a']}" in text:
             parts |= {"a": f"{of} of {parts['a']}", "of": None}
+        if head := _HEAD.match(_side(parts["a"])):  # "the warranty in the invoice with the one in the contract"
+            parts["b"] = _with_head(head, _STANDS_FOR.sub(f"{head['head']} ", parts["b"].strip()))
         sides = tuple(_side(parts[name]) for name in ("a", "b"))
         if all(sides) and terms(sides[0]) != terms(sides[1]):
             aspect = " ".join(part.strip() for part in (parts.get("of"), parts.get("aspect")) if part)
             return Request(Kind.COMPARISON, sides, aspect)
     return None
+
+
+def _with_head(head: re.Match[str], side: str) -> str:
+    """Return the other side with what is asked of both: "the margin of Services and Products".
+
+    A head that is a name ("Director of Sales") belongs to its side alone, as does another head of the other side unless
+    that is like what stands behind the first: "sales in the third quarter of 2023 and the third quarter of 2022".
+    """
+    asked, first = head["head"], head.string[head.end() :]
+    own = _HEAD.match(_side(side))
+    parallel = own is None or own["head"][:1].isupper() or set(content_terms(own["head"])) & set(content_terms(first))
+    if asked[:1].isupper() or not parallel or content_terms(side)[:1] == content_terms(asked)[:1]:
+        return side
+    return f"{head[0]} {_BEFORE_SIDE.sub('', side.strip())}"
 
 
 def _side(text: str) -> str:

@@ -31,6 +31,26 @@ LABELLED = Path(__file__).resolve().parents[2] / "benchmarks" / "question_kinds.
             "Compare the price of the oven in the offer with the fee in the contract",
             Request(Kind.COMPARISON, ("price of the oven in the offer", "fee in the contract")),
         ),
+        (
+            "How do the gross margins of Services and Products compare?",
+            Request(Kind.COMPARISON, ("gross margins of Services", "gross margins of Products")),
+        ),
+        (
+            "Compare sales in the third quarter of 2023 and the third quarter of 2022",
+            Request(Kind.COMPARISON, ("sales in the third quarter of 2023", "sales in third quarter of 2022")),
+        ),
+        (
+            "Compare the bonus of the Director of Sales and the Director of Marketing",
+            Request(Kind.COMPARISON, ("bonus of the Director of Sales", "bonus of Director of Marketing")),
+        ),
+        (
+            "Compare the Director of Sales and the Sales Representative",
+            Request(Kind.COMPARISON, ("Director of Sales", "Sales Representative")),
+        ),
+        (
+            "Compare research and development with selling and marketing",
+            Request(Kind.COMPARISON, ("research and development", "selling and marketing")),
+        ),
         ("Compare the cost of tea with that of rum", Request(Kind.COMPARISON, ("tea", "rum"), "cost")),
         (
             "Which plan is cheaper, Standard or Health Plus?",

@@ -320,8 +320,10 @@ class Handlers:
                 yield from self._with_ocr(data["document"], session)
                 return
             case "remove":
-                self.services.documents.remove(session.owner, data["document"])
-                chosen = "" if chosen == data["document"] else chosen
+                gone = data.get("documents", "").split() or [data["document"]]
+                for one in gone:
+                    self.services.documents.remove(session.owner, one)
+                chosen = "" if chosen in gone else chosen
             case "replace":
                 self.services.versions.replace(session.owner, data["document"], data["earlier"])
                 chosen = data["document"] if chosen == data["earlier"] else chosen

@@ -91,6 +91,15 @@ def test_documents_are_put_in_and_taken_out_and_the_table_is_narrowed(view: Page
     expect(chip(view, "Warmth 1")).to_have_count(0)
     expect(view.locator("#documents-table tbody tr")).to_have_count(3)
 
+    tick(view, "gannet.pdf", "tern.pdf")
+    asked: list[str] = []
+    view.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    bar(view).get_by_role("button", name="remove", exact=True).click()
+    expect(view.locator("#documents-table tbody tr")).to_have_count(1)
+    assert asked == ["Remove the 2 chosen documents from the workspace? Conversations keep their text."]
+    expect(bar(view).locator(".with-chosen")).to_be_hidden()
+    expect(chip(view, "All 1")).to_be_visible()
+
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_rows_stay_where_they_are_when_one_is_ticked(view: Page, width: int, scheme: Literal["light", "dark"]):

@@ -10,6 +10,9 @@
     there.forEach((box) => box.setAttribute("aria-checked", String(checked.has(box.dataset.check))));
     one("#documents-table [data-check-all]")?.setAttribute("aria-checked", String(there.length > 0 && checked.size === there.length));
     document.querySelectorAll("#documents-collections [data-documents]").forEach((button) => { button.dataset.documents = [...checked].join(" "); });
+    const remove = one("#documents-table .remove-chosen");
+    const these = checked.size === 1 ? "the chosen document" : `the ${checked.size} chosen documents`;
+    if (remove) Object.assign(remove.dataset, { documents: [...checked].join(" "), confirm: `Remove ${these} from the workspace? Conversations keep their text.` });
     const bar = one("#documents-collections .with-chosen");
     if (!bar) return;
     bar.hidden = !checked.size;
@@ -23,6 +26,7 @@
       boxes().forEach((other) => checked[add ? "add" : "delete"](other.dataset.check));
     }
     if (event.target.closest("[data-uncheck]")) checked.clear();
+    if (event.target.closest("[data-remove-chosen]")) one("#documents-table .remove-chosen")?.click(); // the table's own work
     if (event.target.closest("#documents-collections :is([data-action=put], [data-action=take-out])")) setTimeout(() => { checked.clear(); showChecked(); });
     if (box || all || event.target.closest("[data-uncheck]")) showChecked();
   });

@@ -58,11 +58,12 @@ class Recorder:
         self.found: tuple[float, float, tuple[str, ...]] | None = None
 
     def judge(
-        self, question: str, hits: Sequence[Hit], *, called: str = "", stop: StopSignal | None = None
-    ) -> Generator[Progress, None, Answerability]:
+        self, question: str, hits: Sequence[Hit], *, called: str = "", parts: Sequence[str] = (),
+        stop: StopSignal | None = None,
+    ) -> Generator[Progress, None, Answerability]:  # fmt: skip
         """Yield Progress, return that nothing answers the question."""
         judge, names = self.judge_of, tuple(self.names_of(question))
-        found = yield from judge.judge(question, hits, called=called, stop=stop)
+        found = yield from judge.judge(question, hits, called=called, parts=parts, stop=stop)
         before = judge.retrieval(question, hits)
         if "model" in found.signals and judge.reader is not None:
             said = found.signals["model"]

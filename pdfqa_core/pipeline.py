@@ -28,7 +28,8 @@ class Planned:
     """What was found for a question that one search does not answer, and who reads it.
 
     `judged`: whether the passages may turn out not to answer it. `notes` are for the user: what was searched for.
-    `called` is what the document is called, where the question names one.
+    `called` is what the document is called, where the question names one. `parts` are questions that all have to be
+    answered for the whole one to be.
     """
 
     hits: tuple[Hit, ...]
@@ -36,6 +37,7 @@ class Planned:
     judged: bool = True
     notes: tuple[str, ...] = ()
     called: str = ""
+    parts: tuple[str, ...] = ()
 
 
 Plan = Callable[[str, Query, int], Planned | None]
@@ -111,17 +113,15 @@ def ask(
         yield searching
     since = time.perf_counter()
     planned = plan(question, rewritten.query, k) if plan is not None else None
-    hits = planned.hits if planned is not None else tuple(retrieve(rewritten.query, k))
-    reader = planned.reader if planned is not None else reader
+    planned = planned or Planned(tuple(retrieve(rewritten.query, k)), reader)
+    hits = planned.hits
     seconds["retrieve"] = time.perf_counter() - since
     yield Retrieved(hits)
     since = time.perf_counter()
     found = None
-    asked = judge if anyway is None and (planned is None or planned.judged) else None
+    asked = judge if anyway is None and planned.judged else None
     if asked is not None and hits and not is_set(stop):
-        found = yield from asked.judge(
-            standalone, hits, called=planned.called if planned is not None else "", stop=stop
-        )
+        found = yield from asked.judge(standalone, hits, called=planned.called, parts=planned.parts, stop=stop)
         seconds["judge"] = time.perf_counter() - since
     if is_set(stop):
         yield done(_judged(Answer(""), hits, found))
@@ -133,7 +133,7 @@ def ask(
 
     since = time.perf_counter()
     before = history[-1:] if rewritten.leans else ()
-    with closing(_events(reader, standalone, hits, before, stop, anyway)) as events:
+    with closing(_events(planned.reader, standalone, hits, before, stop, anyway)) as events:
         for event in events:
             if not isinstance(event, Done):
                 yield event

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -33,12 +33,13 @@ CALIBRATIONS = Path(__file__).with_name("refusal_weights.json")
 class Answerability:
     """`confidence` in 0..1 that the passages answer the question, made of `signals`; `notes` are for the user.
 
-    Without signals the notes say why it is 0.
+    Without signals the notes say why it is 0. `about` is the part of the question that was judged, where it has parts.
     """
 
     confidence: float
     signals: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    about: str = ""
 
     def reason(self, threshold: float) -> str:
         """Return the numbers behind a refusal, or what stands in their place, in words."""
@@ -46,7 +47,8 @@ class Answerability:
             return " ".join(self.notes)
         parts = [f"{words} {self.signals[name]:.2f}" for name, words in _SIGNALS.items() if name in self.signals]
         made_of = f", from {' and '.join(parts)}" if len(parts) > 1 else ""
-        return f"{CONFIDENCE} {self.confidence:.2f}{made_of}; {threshold:.2f} was needed."
+        about = f" Least is found for “{self.about}”" if self.about else ""
+        return f"{CONFIDENCE} {self.confidence:.2f}{made_of}; {threshold:.2f} was needed.{about}"
 
 
 _SIGNALS = {RETRIEVAL: "the search's", MODEL: "the model's yes"}
@@ -152,15 +154,31 @@ class Judge:
         self.unmentioned = unmentioned
 
     def judge(
-        self, question: str, hits: Sequence[Hit], *, called: str = "", stop: StopSignal | None = None
-    ) -> Generator[Progress, None, Answerability]:
+        self, question: str, hits: Sequence[Hit], *, called: str = "", parts: Sequence[str] = (),
+        stop: StopSignal | None = None,
+    ) -> Generator[Progress, None, Answerability]:  # fmt: skip
         """Yield Progress, return the judgement; one that was stopped has no signals.
 
         Where the question names its document, which is `called` so, the search is judged with and without the words for
-        it, which the document's pages need not have; the better of both counts.
+        it, which the document's pages need not have; the better of both counts. A question of `parts`, as a comparison
+        is, is worth what the least answered of them is: no sentence is near to the whole, and half of it is not enough.
         """
         if names := self.unmentioned(question):
             return Answerability(0.0, notes=(no_page_mentions(names),))
+        worst: Answerability | None = None
+        for part in parts or (question,):
+            found = yield from self._alone(part, hits, called, stop)
+            if not found.signals:
+                return found
+            found = replace(found, about=part) if parts else found
+            worst = found if worst is None or found.confidence < worst.confidence else worst
+        assert worst is not None
+        return worst
+
+    def _alone(
+        self, question: str, hits: Sequence[Hit], called: str, stop: StopSignal | None
+    ) -> Generator[Progress, None, Answerability]:
+        """Judge a question that has no parts."""
         found = max(self.retrieval(one, hits) for one in {question, unnamed(question, called) if called else question})
         alone = Answerability(found, {RETRIEVAL: found})
         if self.reader is None:

@@ -36,7 +36,20 @@ class Request:
     subjects: tuple[str, ...] = ()
     aspect: str = ""
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What a comparison asks of each side, as a question of its own; nothing for other kinds."""
+        if self.kind is not Kind.COMPARISON:
+            return ()
+        if not self.aspect:
+            return tuple(f"What is {side}?" for side in self.subjects)
+        if _ASKS.match(self.aspect):
+            return tuple(f"{self.aspect}, {side}?" for side in self.subjects)
+        return tuple(f"What is the {self.aspect} of {side}?" for side in self.subjects)
 
+
+# An aspect that is a question or a statement: "Which plan is cheaper", "both singers", "have more members".
+_ASKS = re.compile(r"(?:which|who|what|where|both|each|have|has|is|in the same)\b", re.IGNORECASE)
 ORDINARY = Request(Kind.ORDINARY)
 LONGEST_SUBJECT = 9  # words of one side of a comparison
 

@@ -172,7 +172,8 @@ class Planner:
         if request.kind in (Kind.SUMMARY, Kind.SECTION) and (planned := self._summary(request, question, query, k)):
             return planned
         found = plans.found(request, query, k, self._corpus)
-        return Planned(found.hits, self._reader(found.kind, ""), found.kind is not Kind.SUMMARY, found.notes)
+        judged = found.kind is not Kind.SUMMARY
+        return Planned(found.hits, self._reader(found.kind, ""), judged, found.notes, parts=request.questions)
 
     def _summary(self, request: Request, question: str, query: Query, k: int) -> Planned | None:
         """Return what a summary of the documents that the question names is made of, or of the section it names.

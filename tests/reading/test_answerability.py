@@ -61,6 +61,42 @@ def test_the_name_of_its_document_does_not_count_against_a_question():
     assert sorted(asked) == ["What was net income in Q3 2023?", "What was net income?"]
 
 
+def test_a_comparison_is_worth_what_its_weaker_side_is():
+    worth = {"What is the fee of Rome?": 0.9, "What is the fee of Oslo?": 0.2, QUESTION: 0.5}
+    found, _ = judged(Judge("retrieval", lambda q, h: worth[q]), parts=tuple(worth)[:2])
+    assert found == Answerability(0.2, {"retrieval": 0.2}, about="What is the fee of Oslo?")
+    assert found.reason(0.35).endswith("0.35 was needed. Least is found for “What is the fee of Oslo?”")
+
+
+def test_the_model_is_asked_about_each_part(fake_llm):
+    fake_llm.name = "qwen2.5-coder-1.5b"
+    fake_llm.decide({"Yes": 0.9, "No": 0.1}, {"Yes": 0.9, "No": 0.1})
+    found, _ = judged(Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)), parts=("One?", "Other?"))
+    assert found.about == "One?"  # the first of equals
+    prompts = [messages[0].content for messages in fake_llm.history]
+    assert ["One?" in prompt for prompt in prompts] == [True, False]
+    assert ["Other?" in prompt for prompt in prompts] == [False, True]
+    assert not any(QUESTION in prompt for prompt in prompts)
+
+
+def test_a_judgement_stopped_between_parts_says_nothing(fake_llm):
+    fake_llm.name = "qwen2.5-coder-1.5b"
+    asked = []
+
+    def stopped():
+        asked.append(1)
+        return len(asked) > 1
+
+    class Stopping:
+        def is_set(self):
+            return stopped()
+
+    found, _ = judged(
+        Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)), parts=("A?", "B?"), stop=Stopping()
+    )
+    assert not found.signals
+
+
 def test_the_model_alone_is_calibrated(fake_llm):
     fake_llm.decide({"Yes": 0.9, "No": 0.1})
     found, seen = judged(Judge("model", lambda q, h: 0.0, GenerativeReader(fake_llm)))

@@ -93,3 +93,17 @@ def test_no_labelled_ordinary_question_is_taken_for_another():
 
 def test_a_long_text_is_recognised_in_no_time():
     assert recognised("compare " + "the cost of heat and " * 400).kind is Kind.ORDINARY
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Compare tea and rum", ("What is tea?", "What is rum?")),
+        ("Compare the cost of tea with that of rum", ("What is the cost of tea?", "What is the cost of rum?")),
+        ("Which is cheaper, tea or rum?", ("Which is cheaper, tea?", "Which is cheaper, rum?")),
+        ("Summarise the document", ()),
+        ("What is the deductible?", ()),
+    ],
+)
+def test_a_comparison_asks_of_each_side(question, parts):
+    assert recognised(question).questions == parts

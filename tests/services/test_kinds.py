@@ -43,6 +43,15 @@ def test_a_comparison_is_read_whole_by_the_models_with_its_instruction(open_serv
     assert prompt.count("Passage ") >= 3
 
 
+def test_a_comparison_is_judged_by_each_side(open_services):
+    services = open_services(LITERAL.changed("reading", confidence_threshold=0.35))
+    both = stored_of(asked(services, "Compare the first winter with the second winter")).turn.answer
+    assert not both.refused
+    one = stored_of(asked(services, "Compare the heat pump with the vegetarian canteen lunch")).turn.answer
+    assert one.refused
+    assert "Least is found for “What is vegetarian canteen lunch?”" in one.notes[0]
+
+
 def shelf(open_services, make_pdf):
     """Open services on the sample, a lab report and an invoice."""
     services = open_services(LITERAL.changed("reading", confidence_threshold=0.35))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdfqa_core.conversation.base import rewriters
+from pdfqa_core.conversation.periods import for_another_period
 from pdfqa_core.conversation.relation import (
     NEW_TOPIC,
     Encode,
@@ -65,7 +66,12 @@ class Concatenation:
         return list(history[-self.turns :]) if self.turns else []
 
     def related(self, question: str, recent: History) -> tuple[Relation, Rewritten]:
-        """Return how the question relates to the turns before it, and the question with what it is searched with."""
+        """Return how the question relates to the turns before it, and the question with what it is searched with.
+
+        One that only names another period becomes the last question for that period, which stands alone.
+        """
+        if self.language == ENGLISH and (whole := for_another_period(question, recent)):
+            return Relation.SAME_TOPIC, Rewritten(whole)
         related = relation(question, recent, encode=self.encode, new_topic=self.new_topic, language=self.language)
         if related is Relation.NEW_TOPIC:
             return related, Rewritten(question, NEW_TOPIC_NOTE)

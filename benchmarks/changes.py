@@ -130,12 +130,12 @@ def main() -> None:
                 words = found.words if found is not None else f"none {columns} {[row[0] for row in rows][:12]}"
                 print(asked["question"], asked["answer"], asked["scale"], asked["derivation"], words, sep=" | ")
     for half in ("odd", "even"):
-        asked_, answered, good_, other, wrongly, first = (
+        asked_, found_, good_, other, wrongly, first = (
             counts[half, key] for key in ("asked", "answered", "right", "other", "other answered", "baseline right")
         )
-        interval = binomtest(good_, answered).proportion_ci(method="wilson")
+        interval = binomtest(good_, found_).proportion_ci(method="wilson")
         print(
-            f"{half}: {asked_} questions, {answered} answered, {good_} right "
+            f"{half}: {asked_} questions, {found_} answered, {good_} right "
             f"[{interval.low:.2f}, {interval.high:.2f}] of these; the later number is right for {first} of them; "
             f"answered of {other} others: {wrongly}"
         )

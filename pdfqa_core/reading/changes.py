@@ -53,6 +53,7 @@ _FREE = frozenset(
     )
 )
 _MEANT = frozenset(stems("average basic diluted share margin ratio rate"))  # words that make another number of a row
+_SPENT = frozenset(stems("cost costs expense expenses expenditure spending"))
 ROUNDING = 0.51  # of the last digit that a sentence gives
 
 
@@ -182,18 +183,25 @@ def change(question: str, passage: Passage) -> Change | None:
     words = frozenset(stems(question))
     years = tuple(sorted(set(YEAR.findall(question))))
     needed = words - _FREE - frozenset(years)
-    found: list[Change] = []
-    for table, around, _ in surrounded(passage):
-        for start, end, label, under, cells in (*_rows(table, words, question), *_columns(table, words)):
-            own = frozenset(stems(f"{under} {label}"))
-            share = covered(needed, around | own) if needed else 1.0
-            pair = _pair(cells, years) if share >= LEAST and words & _MEANT <= own else None
-            if pair is not None:
-                found.append(Change(start, end, label, *pair, share))
-    best = max(found, key=lambda one: one.share, default=None)
-    if best is None or any(one.share == best.share and one.words != best.words for one in found):
-        return None
-    return best
+    for spent in (False, True):  # "energy costs" of the row "Energy", where no table is named as a whole
+        found: list[Change] = []
+        for table, around, _ in surrounded(passage):
+            money = _money(table) if spent else frozenset()
+            for start, end, label, under, cells in (*_rows(table, words, question), *_columns(table, words)):
+                own = frozenset(stems(f"{under} {label}"))
+                share = covered(needed, around | own | (frozenset() if under else money)) if needed else 1.0
+                pair = _pair(cells, years) if share >= LEAST and words & _MEANT <= own else None
+                if pair is not None:
+                    found.append(Change(start, end, label, *pair, share))
+        best = max(found, key=lambda one: one.share, default=None)
+        if best is not None:
+            return None if any(one.share == best.share and one.words != best.words for one in found) else best
+    return None
+
+
+def _money(table: Table) -> frozenset[str]:
+    """Return words for money that goes out, where one of a table's rows has one: "Staff costs" beside "Energy"."""
+    return _SPENT if any(_SPENT & name_of(row) for row in table.rows) else frozenset()
 
 
 def _rows(table: Table, words: frozenset[str], question: str) -> Iterator[_Series]:

@@ -53,7 +53,8 @@ def summarised(subject: str, names: Mapping[str, str], files: Mapping[str, str])
     """Return the ids of the documents that the subject of a summary names, () where it is about something in them.
 
     All of its words are among a document's `names`. One word is enough where it is the whole name of the file, or
-    where one document alone has it and the word is, or stands beside, what documents are called: "the lab report".
+    where one document alone has it and the word is, or stands beside, what documents are called: "the lab report", "the
+    Kestrel manual".
     """
     asked = frozenset(content_terms(subject.replace("_", " ")))
     wanted = naming(subject)
@@ -68,10 +69,21 @@ def summarised(subject: str, names: Mapping[str, str], files: Mapping[str, str])
         return whole
     if len(asked) == 1:
         return exact if asked <= _A_KIND and len(exact) == 1 else ()
-    if found := named(subject, names):
-        return found
-    alone = named(subject, names, least=1)
-    return alone if asked - wanted <= _ANY_KIND and asked != wanted and len(alone) == 1 else ()
+    return named(subject, names) or _alone(asked, wanted, own)
+
+
+def _alone(
+    asked: frozenset[str], wanted: frozenset[str], own: Mapping[str, frozenset[str]]
+) -> tuple[str, ...]:  # fmt: skip
+    """Return the one document with the words of a subject beside those that documents are called by; else ()."""
+    kinds = _A_KIND | _ANY_KIND
+    fitting = tuple(one for one, words in own.items() if wanted and wanted <= words)
+    if asked != wanted and asked - wanted <= _ANY_KIND and len(fitting) == 1:
+        return fitting
+    # "the Kestrel manual" of a document that has Kestrel in its name, and does not say what it is
+    rest = asked - kinds
+    fitting = tuple(one for one, words in own.items() if rest and rest < asked and rest <= words)
+    return fitting if len(fitting) == 1 and not own[fitting[0]] & kinds else ()
 
 
 def of_kind(question: str, names: Mapping[str, str]) -> str:

@@ -173,3 +173,19 @@ def test_nothing_is_decided_against_something_else_than_an_earlier_time():
     assert found.answers("Did Services grow faster than costs?") is None
     assert found.answers("Did Services grow less than expected?") is None
     assert found.answers("Were Services higher than in the year before?") is True
+
+
+ACCOUNTS = """Income statement
+| Item | 2023 | 2022 |
+| --- | --- | --- |
+| Revenue | 25,515 | 24,185 |
+| Staff costs | 8,730 | 8,105 |
+| Energy | 3,960 | 4,420 |"""
+
+
+def test_a_row_beside_costs_is_one_of_costs():
+    found = change("By how much did energy costs change from 2022 to 2023?", passage(ACCOUNTS))
+    assert found is not None
+    assert (found.label, found.by) == ("Energy", -460)
+    assert change("By how much did energy use change from 2022 to 2023?", passage(ACCOUNTS)) is None
+    assert change("By how much did energy costs change?", passage(ACCOUNTS.replace("Staff costs", "Staff"))) is None

@@ -101,6 +101,14 @@ def test_the_subject_of_a_summary_may_name_documents(subject, documents):
     assert summarised(subject, SHELF, SHELF_FILES) == documents
 
 
+def test_a_document_that_does_not_say_what_it_is_may_be_called_a_manual():
+    shelf = {"kestrel": "Betriebsanleitung KESTREL HD 140 kestrel_anleitung", "lab": SHELF["lab"]}
+    files = {"kestrel": "kestrel_anleitung", "lab": "lab_report"}
+    assert summarised("Kestrel manual", shelf, files) == ("kestrel",)
+    assert summarised("solar manual", shelf, files) == ()  # that one is a report
+    assert summarised("Kestrel manual", {**shelf, "other": "Kestrel parts"}, {**files, "other": "parts"}) == ()
+
+
 def test_the_one_document_of_its_kind_is_meant():
     assert of_kind("What does the handbook say?", SHELF) == "book"
     assert of_kind("What do these reports say?", SHELF) == ""

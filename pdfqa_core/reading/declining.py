@@ -9,6 +9,8 @@ from pdfqa_core.text import sentences
 from pdfqa_core.types import Answer
 
 NOT_ANSWERED = "I found nothing in these pages that answers this."
+NOT_SURE = "I am not sure that these pages answer this."
+SLIGHT = 0.1  # confidence from which it may well be that they do: its sentence is often the answer
 CONFIDENCE = "Confidence that these passages answer the question:"
 DECLINED = "The model declined:"
 
@@ -41,10 +43,14 @@ def declines(reply: str) -> bool:
 
 
 def refusal_words(answer: Answer) -> str:
-    """Return what is shown instead of an answer: that none was found, what no page mentions, or why none was sought."""
+    """Return what is shown instead of an answer: that none was found, what no page mentions, or why none was sought.
+
+    Beside a closest sentence that may be the answer "I found nothing" would read as a mistake.
+    """
     if not answer.hits:
         return " ".join(answer.notes) or NOT_ANSWERED
-    return " ".join((NOT_ANSWERED, *(one for one in answer.notes if one.startswith(UNMENTIONED))))
+    unsure = answer.confidence is not None and answer.confidence >= SLIGHT
+    return " ".join((NOT_SURE if unsure else NOT_ANSWERED, *(one for one in answer.notes if one.startswith(UNMENTIONED))))
 
 
 def told_with_refusal(answer: Answer) -> tuple[str, ...]:

@@ -72,9 +72,7 @@ def summarised(subject: str, names: Mapping[str, str], files: Mapping[str, str])
     return named(subject, names) or _alone(asked, wanted, own)
 
 
-def _alone(
-    asked: frozenset[str], wanted: frozenset[str], own: Mapping[str, frozenset[str]]
-) -> tuple[str, ...]:  # fmt: skip
+def _alone(asked: frozenset[str], wanted: frozenset[str], own: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
     """Return the one document with the words of a subject beside those that documents are called by; else ()."""
     kinds = _A_KIND | _ANY_KIND
     fitting = tuple(one for one, words in own.items() if wanted and wanted <= words)

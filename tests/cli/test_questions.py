@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.cli.chat import OFFER
-from pdfqa_core.reading.declining import NOT_ANSWERED
+from pdfqa_core.reading.declining import NOT_SURE
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
 from tests.serving_fakes import PDF, QUESTIONS
@@ -151,7 +151,7 @@ def test_a_refusal_shows_the_nearest_passages(workspace, run):
     refused = run("ask", QUESTIONS["q14"]["question"], *options, "--json")
     assert (refused.status, refused.data["refused"]) == (0, True)
     plain = run("ask", QUESTIONS["q14"]["question"], *options).out
-    assert plain.startswith(f"{NOT_ANSWERED}\nClosest: “")
+    assert plain.startswith(f"{NOT_SURE}\nClosest: “")
     assert "The nearest passages:\n[1] harbour-heat.pdf, p." in plain
     assert refused.data["nearest"]["filename"] == "harbour-heat.pdf"
     anyway = run("ask", QUESTIONS["q14"]["question"], *options, "--anyway", "--json")

@@ -80,8 +80,8 @@ def test_an_answer_stored_before_sentences_were_checked_is_shown_as_it_was():
 def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_out():
     near = Citation(2, "q", Span("d", 3, 11, 40), "The pump holds\n68 kg of <ammonia>.", False)
     answer = Answer(
-        "Insufficient context.", hits=HITS, refused=True, confidence=0.1, signals={"retrieval": 0.2, "model": 0.05},
-        notes=(GONE, f"{CONFIDENCE} 0.10; 0.35 was needed."), nearest=near,
+        "Insufficient context.", hits=HITS, refused=True, confidence=0.08, signals={"retrieval": 0.2, "model": 0.05},
+        notes=(GONE, f"{CONFIDENCE} 0.08; 0.35 was needed."), nearest=near,
         sentences=(CheckedSentence(0, 21, Support.NOT_FOUND),),
     )  # fmt: skip
     shown = html(answer)
@@ -91,7 +91,7 @@ def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_ou
     assert "report.pdf, p. 3" in shown
     assert shown.count('class="passage"') == 1  # both passages are of one page
     assert shown.count('data-action="anyway"') == 1
-    assert shown.count("0.10") == 1
+    assert shown.count("0.08") == 1
     assert "<details" in shown[: shown.index(CONFIDENCE)]
     assert shown.count(GONE) == 1
     assert "<details" not in shown[: shown.index(GONE)]  # what was searched is seen at once

@@ -49,8 +49,8 @@ def refusal_words(answer: Answer) -> str:
     """
     if not answer.hits:
         return " ".join(answer.notes) or NOT_ANSWERED
-    unsure = answer.confidence is not None and answer.confidence >= SLIGHT
-    return " ".join((NOT_SURE if unsure else NOT_ANSWERED, *(one for one in answer.notes if one.startswith(UNMENTIONED))))
+    nothing = NOT_ANSWERED if answer.confidence is None or answer.confidence < SLIGHT else NOT_SURE
+    return " ".join((nothing, *(one for one in answer.notes if one.startswith(UNMENTIONED))))
 
 
 def told_with_refusal(answer: Answer) -> tuple[str, ...]:

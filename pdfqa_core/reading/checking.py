@@ -23,7 +23,7 @@ from pdfqa_core.reading.same_words import says_the_same
 from pdfqa_core.reading.verdicts import agreement, exchanged, misordered, sets_against, signs
 from pdfqa_core.streaming import is_set
 from pdfqa_core.text import compared_terms, content_terms, sentences, terms
-from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, Support
+from pdfqa_core.types import CheckedSentence, Citation, Hit, Passage, Progress, Support
 
 # By benchmarks/verdicts.py: at most 5 % of the sentences with a swapped fact are SUPPORTED. PARTLY: few of those
 # sentences that no passage says.
@@ -47,6 +47,8 @@ _PREAMBLE = re.compile(
 _COMPLEMENT = re.compile(
     r"\b(?:is|are|was|were)\s+(?:(?:the|an?|only|called|named)\s+)?(?P<word>[^\W\d_]{3,})\W*$", re.I
 )
+# "Olav Tveit (chair)": what somebody is, behind the name.
+_ROLE = re.compile(r"(?P<name>[A-Z][\w'’-]+) \((?P<role>[a-z][a-z -]{2,30})\)")
 _VERDICT = re.compile(r"\W*(?:yes|no)\b[\s,.:;–-]*", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]+")
 
@@ -178,6 +180,7 @@ class Checker:
             one.rival >= (one.own or 0.0) for one in aligned if one.home and one.home.cell
         )
         told_otherwise = exchanged(sentence, best.quote.text) or _ends_otherwise(sentence, best.quote)
+        told_otherwise = told_otherwise or _another_role(sentence, best.quote.hit.passage)
         if rivalled or misordered(sentence) or sets_against(sentence) or told_otherwise:
             return Support.PARTLY
         said, quote = [*passages, (self.called, "")], best.quote.text
@@ -251,6 +254,15 @@ def _ends_otherwise(sentence: str, quote: Quote) -> bool:
     found = _COMPLEMENT.search(sentence)
     passage = quote.hit.passage
     return found is not None and not set(stems(found["word"])) <= set(stems(f"{passage.heading} {passage.text}"))
+
+
+def _another_role(sentence: str, passage: Passage) -> bool:
+    """Return whether a sentence has what somebody is in brackets, and none of the passage says it of that name."""
+    said = [set(stems(passage.text[start:end])) for start, end in sentences(passage.text, passage.language)]
+    return any(
+        not any(set(stems(f"{found['name']} {found['role']}")) <= one for one in said)
+        for found in _ROLE.finditer(sentence)
+    )
 
 
 def _claim(sentence: str, question: str, language: str) -> str:

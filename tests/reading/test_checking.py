@@ -427,3 +427,11 @@ def test_the_one_word_that_is_said_of_the_subject_must_stand_in_the_quotes_passa
     (told,) = run(Checker(), said, found, question=question).sentences
     assert told.support is Support.PARTLY
     assert supports("The swelling of two cells was caused by gas.", found) == [Support.SUPPORTED]
+
+
+def test_what_somebody_is_said_to_be_in_brackets_has_to_be_said_of_them():
+    found = hits("The director of the board is Marit Aune, who succeeded Olav Tveit. The chair of it is Kari Lunde.")
+    for said, ticked in (("Marit Aune (director)", True), ("Olav Tveit (chair)", False), ("Kari Lunde (chair)", True)):
+        text = f"The board has {said}." if not ticked else f"On the board is {said}."
+        checked = result_of(Checker().check(text, found))
+        assert (checked.sentences[0].support is Support.SUPPORTED) is ticked, text

@@ -20,7 +20,7 @@ from pdfqa_core.services.invitations import is_seat
 from pdfqa_core.services.rated_study import own_name
 from pdfqa_core.study_types import StudyState
 from pdfqa_core.ui import annotate_new, annotate_setup, annotate_view, downloads
-from pdfqa_core.ui.annotate_parts import START, Parts, Work
+from pdfqa_core.ui.annotate_parts import NO_STUDY, START, Parts, Work
 from pdfqa_core.ui.annotate_rating import Rating
 from pdfqa_core.ui.annotate_results import measured, measures_html, report
 from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, render
@@ -135,7 +135,8 @@ class Handlers:
             update |= self.rating.item(work, shown) | {parts.work: work}
             update[parts.comment] = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
         else:
-            update[parts.item] = annotate_view.no_item_html(START if studies or conversations else NO_TURNS)
+            words = START if studies else NO_STUDY if conversations else NO_TURNS
+            update[parts.item] = annotate_view.no_item_html(words)
         return update | self._reports(work, session)
 
     def go_on(self, work: Work, session: Session) -> dict[Any, Any]:

@@ -17,6 +17,7 @@ from pdfqa_core.ui.invite import People
 from pdfqa_core.ui.mahueval import ProtocolParts
 from pdfqa_core.ui.missed import MissedParts
 
+NO_STUDY = "There is no study yet. Open “New study” to make one: a set of answered questions that two people rate."
 START = "Choose a study and sign in on the right. A study is a set of answered questions that two people rate."
 FILES = {"csv": "Ratings as CSV", "jsonl": "Ratings as JSONL", "parquet": "Parquet", "latex": "LaTeX"}
 

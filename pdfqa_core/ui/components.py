@@ -149,8 +149,10 @@ def error_html(error: Exception) -> str:
 
 
 def megabytes(size: int) -> str:
-    """Return a file size in words: 12 KB, 3.4 MB."""
-    return f"{max(1, round(size / 1e3))} KB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+    """Return a file size in words: 240 bytes, 12 KB, 3.4 MB."""
+    if size < 1000:
+        return plural(size, "byte")
+    return f"{round(size / 1e3)} KB" if size < 1e6 else f"{size / 1e6:.1f} MB"
 
 
 def gigabytes(size: int) -> str:

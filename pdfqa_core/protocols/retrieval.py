@@ -206,6 +206,15 @@ def judge(item: GoldItem, hits: Sequence[Hit]) -> tuple[RankedPlace, ...]:
     return tuple(places)
 
 
+def counted(ranking: Ranking) -> tuple[bool, ...]:
+    """Return for each of a ranking's `hits` whether it is relevant where it stands: it has a gold place first.
+
+    The inverse of `judge`, which names a passage by its id only where it gains nothing; the first True is at the rank.
+    """
+    nothing = {place.docno for place in ranking.places if place.gain <= 0}
+    return tuple(passage_id not in nothing for passage_id, _, _ in ranking.hits)
+
+
 def run_system(
     name: str, items: Sequence[GoldItem], search: Search, *, measures: Sequence[str] = MEASURES, depth: int = DEPTH,
     stop: StopSignal | None = None,

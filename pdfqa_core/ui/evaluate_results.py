@@ -11,10 +11,10 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, ScoredItem
 from pdfqa_core.exports.frames import clipboard_text, comparison_frame
-from pdfqa_core.protocols.retrieval import curve
+from pdfqa_core.protocols.retrieval import counted, curve
 from pdfqa_core.services import Services
 from pdfqa_core.ui.components import clicked, day, error_html, plural, render
-from pdfqa_core.ui.evaluate_view import SHOWN, ShownHit, place_of, rank_of, rows_of, short_names
+from pdfqa_core.ui.evaluate_view import SHOWN, ShownHit, mark_words, place_of, rank_of, rows_of, short_names
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.session import EvaluateState, Session
 
@@ -74,20 +74,22 @@ class Results:
             return f"{names.get(document, document[:12])}, p. {', '.join(map(str, numbers))}"
 
         places = found[0][1].gold
-        gold = [(place, words(document, [page])) for place in places for document, page, _ in [place_of(place)]]
-        pages = {place_of(place)[:2] for place in places}
+        gold = [
+            (place, words(document, [page]), "quote" if span else "whole page")
+            for place in places for document, page, span in [place_of(place)]
+        ]  # fmt: skip
         hits = [
             (name, [
-                ShownHit(
-                    document, numbers[0], words(document, numbers),
-                    any((document, number) in pages for number in numbers),
-                )
-                for _, numbers, document in ranking.hits[:5]
+                ShownHit(document, numbers[0], words(document, numbers), relevant)
+                for (_, numbers, document), relevant in list(zip(ranking.hits, counted(ranking), strict=True))[:5]
             ])
             for name, ranking in found
         ]  # fmt: skip
         shown = state.place or (gold[0][0] if gold else "")
-        return render("evaluate_item", question=asked["question"], gold=gold, systems=hits, shown=shown)
+        return render(
+            "evaluate_item", question=asked["question"], gold=gold, systems=hits, shown=shown,
+            mark=mark_words(places),
+        )  # fmt: skip
 
     # ------------------------------------------------------------ clicks
 

@@ -45,7 +45,7 @@ class SystemRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownHit:
-    """A hit of one question."""
+    """A hit of one question; `relevant` as the measures count it."""
 
     document_id: str
     page: int
@@ -113,6 +113,20 @@ def place_of(place: str) -> tuple[str, int, Span | None]:
         raise UsageError(f"“{place[:40]}” is no place in a document.", CLICK_AGAIN)
     document, page, start, end = found.groups()
     return document, int(page), Span(document, int(page), int(start), int(end)) if start else None
+
+
+def mark_words(places: Sequence[str]) -> str:
+    """Return what ✓ says of a passage, by what is known of the gold; empty where there is none."""
+    exact = {place_of(place)[2] is not None for place in places}
+    if not exact:
+        return ""
+    if exact == {True}:
+        means = "has words of the gold quote; another passage of the same page does not count"
+    elif exact == {False}:
+        means = "lies on the gold page, whatever it says there"
+    else:
+        means = "has words of a gold quote, or lies on a gold page of which no quote is known"
+    return f"✓ {means}. Ranks and measures count the same. Each gold place counts once, where it is found first."
 
 
 def rank_of(rank: int | None, base: int | None, own: bool) -> tuple[str, str]:

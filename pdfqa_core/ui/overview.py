@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,7 @@ from pdfqa_core.ui.session import OpenPage, Session
 FRAME = 0.05  # seconds between two updates of the page while a summary is written
 MOST_PAGES = 1000  # open pages whose document is remembered
 LISTED = 8  # pages that are named one by one
+_ABOUT = re.compile(r'data-overview="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,12 @@ def about_html(overview: Overview) -> str:
     )  # fmt: skip
 
 
+def drawn_document(about: str | None) -> str:
+    """Return which document title and facts on a page are of, empty where nothing is drawn."""
+    found = _ABOUT.search(about or "")
+    return found.group(1) if found else ""
+
+
 def facts(overview: Overview) -> tuple[str, ...]:
     """Return what else is known of a document, in a few words each."""
     document = overview.document
@@ -75,9 +83,9 @@ def contents_html(overview: Overview) -> str:
     )  # fmt: skip
 
 
-def questions_html(questions: Sequence[str]) -> str:
-    """Return the questions to begin with, nothing where there are none."""
-    return render("overview_questions", questions=questions) if questions else ""
+def questions_html(questions: Sequence[str], document_id: str = "") -> str:
+    """Return the questions to begin with of a document, nothing where there are none."""
+    return render("overview_questions", questions=questions, document_id=document_id) if questions else ""
 
 
 def summary_html(document: Document, summary: Summary | None, error: str = "") -> str:
@@ -103,20 +111,20 @@ def live_summary(document_id: str, text: str, phase: str) -> str:
 
 
 class Shown:
-    """Which document each open page shows, so that what is written about another one is not put on it."""
+    """Which document each open page is to show, so that what is about another one is not put on it."""
 
     def __init__(self) -> None:
         self._documents: OrderedDict[str, str] = OrderedDict()
 
     def put(self, page: str, document_id: str) -> None:
-        """Note what a page shows."""
+        """Note what a page is to show from now on."""
         self._documents[page] = document_id
         self._documents.move_to_end(page)
         while len(self._documents) > MOST_PAGES:
             self._documents.popitem(last=False)
 
     def is_on(self, page: str, document_id: str) -> bool:
-        """Whether a page shows this document, as far as is known."""
+        """Whether a page is to show this document, as far as is known."""
         return self._documents.get(page, document_id) == document_id
 
 
@@ -134,6 +142,13 @@ class Handlers:
         found = self.services.overviews.of(session.owner, chosen, session.settings)
         return found if found.document.state.usable else None
 
+    def draw(self, session: Session, chosen: str, request: gr.Request) -> tuple[Any, ...]:
+        """Fill the overview, unless the page has turned to another document meanwhile: that one is drawn instead."""
+        page = str(request.session_hash)
+        self.shown.put(page, chosen)
+        filled = self.fill(session, chosen)
+        return filled if self.shown.is_on(page, chosen) else (gr.skip(),) * len(filled)
+
     def fill(self, session: Session, chosen: str) -> tuple[str, str, str, str]:
         """Return title and facts, the summary, the questions as far as they are known, and the contents.
 
@@ -145,7 +160,7 @@ class Handlers:
         written = self.services.summaries.of(session.owner, chosen)
         summary = live_summary(chosen, *_so_far(written)) if written is not None else self._kept(session, overview)
         known = self.services.first_questions.known(session.owner, chosen, session.settings)
-        return about_html(overview), summary, questions_html(known or ()), contents_html(overview)
+        return about_html(overview), summary, questions_html(known or (), chosen), contents_html(overview)
 
     def _just_read(self, session: Session, chosen: str) -> bool:
         """Whether the document is the last one that was finished of files that are being read."""
@@ -156,18 +171,21 @@ class Handlers:
         kept = self.services.summaries.get(session.owner, overview.document.id, session.settings)
         return summary_html(overview.document, kept, error)
 
-    def later(self, session: Session, chosen: str, request: gr.Request) -> Iterator[tuple[Any, Any]]:
-        """Fill in the questions, which take a moment, then show a summary on that is under way."""
-        page = str(request.session_hash)
-        self.shown.put(page, chosen)
-        overview = self._overview(session, chosen)
+    def later(self, session: Session, about: str | None, request: gr.Request) -> Iterator[tuple[Any, Any]]:
+        """Fill in the questions, which take a moment, then show a summary on that is under way.
+
+        They are those of the document that `about` names on the page. The chosen one may be another already: while
+        files are read each of them becomes it in turn.
+        """
+        page, document_id = str(request.session_hash), drawn_document(about)
+        overview = self._overview(session, document_id) if self.shown.is_on(page, document_id) else None
         if overview is None:
             return
-        questions = self.services.first_questions.offer(session.owner, chosen, session.settings)
-        if not self.shown.is_on(page, chosen):
+        questions = self.services.first_questions.offer(session.owner, document_id, session.settings)
+        if not self.shown.is_on(page, document_id):
             return
-        yield questions_html(questions), gr.skip()
-        written = self.services.summaries.of(session.owner, chosen)
+        yield questions_html(questions, document_id), gr.skip()
+        written = self.services.summaries.of(session.owner, document_id)
         if written is not None and written.watch(page):
             for summary in self._watch(written, session, overview, page):
                 yield gr.skip(), summary
@@ -179,6 +197,7 @@ class Handlers:
     ) -> Iterator[tuple[Any, ...]]:
         """Begin a summary, stop it, or open the page of a marker; yields summary, page, password field, place."""
         data, unchanged = clicked(event), (gr.skip(), gr.skip(), gr.skip())
+        chosen = data.get("document") or chosen
         match data.get("action"):
             case "stop":
                 self.services.summaries.stop(session.owner, chosen)
@@ -189,7 +208,6 @@ class Handlers:
                 overview, page = self._overview(session, chosen), str(request.session_hash)
                 if overview is None:
                     raise UsageError("No document is open.", "Choose one in the table first.")
-                self.shown.put(page, chosen)
                 written = self.services.summaries.begin(session.owner, chosen, session.settings)
                 written.watch(page)
                 for summary in self._watch(written, session, overview, page):
@@ -244,13 +262,15 @@ class Handlers:
         return page.html, gr.Group(visible=page.locked), OpenPage(document_id, number)
 
     def page_wanted(self, session: Session, chosen: str, event: gr.EventData) -> tuple[Any, ...]:
-        """Open the page that an entry leads to."""
-        return self._page(session, chosen, clicked(event).number("number", 1))
+        """Open the page that an entry leads to, in the document that the entry is of."""
+        data = clicked(event)
+        return self._page(session, data.get("document") or chosen, data.number("number", 1))
 
     @staticmethod
     def ask(session: Session, chosen: str, event: gr.EventData) -> Session:
-        """Have the chat ask a question about the chosen document alone."""
-        return replace(session, scope=(chosen,), to_ask=clicked(event)["question"])
+        """Have the chat ask a question about its document alone."""
+        data = clicked(event)
+        return replace(session, scope=(data.get("document") or chosen,), to_ask=data["question"])
 
     # ------------------------------------------------------------ OCR of single pages
 
@@ -259,7 +279,8 @@ class Handlers:
         data, unchanged = clicked(event), (gr.skip(), gr.skip(), gr.skip())
         match data.get("action"):
             case "page":
-                yield gr.skip(), *self._page(session, chosen, data.number("number", 1)), gr.skip()
+                document_id = data.get("document") or chosen
+                yield gr.skip(), *self._page(session, document_id, data.number("number", 1)), gr.skip()
             case "stop":
                 self.services.page_ocr.stop(session.owner)
                 yield gr.skip(), *unchanged, gr.skip()
@@ -272,8 +293,8 @@ class Handlers:
                 except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
                     yield error_html(error), *unchanged, gr.skip()
                     return
-                self.services.preparation.want(session.owner, session.settings, [chosen])
-                yield "", *self._page(session, chosen, numbers[0]), time.monotonic()
+                self.services.preparation.want(session.owner, session.settings, [data["document"]])
+                yield "", *self._page(session, data["document"], numbers[0]), time.monotonic()
 
 
 def _so_far(written: Written) -> tuple[str, str]:
@@ -321,11 +342,11 @@ class OverviewParts:
         streamed = {"concurrency_limit": None, **QUIET, **EVERY_CLICK}
         place = [page, locked, self._at]
         filled = [self.about, self.summary, self.questions, self.contents]
-        self._table.change(handlers.fill, known, filled, trigger_mode="always_last", **AT_ONCE)
+        self._table.change(handlers.draw, known, filled, trigger_mode="always_last", **AT_ONCE)
         for event in events:
-            event.then(handlers.fill, known, filled, **AT_ONCE)
+            event.then(handlers.draw, known, filled, **AT_ONCE)
         self.about.change(
-            handlers.later, known, [self.questions, self.summary], concurrency_limit=None,
+            handlers.later, [self._session, self.about], [self.questions, self.summary], concurrency_limit=None,
             trigger_mode="multiple", **QUIET,
         )  # fmt: skip
         self.summary.click(handlers.summary_clicked, known, [self.summary, *place], **streamed)

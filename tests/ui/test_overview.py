@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import io
 import re
+import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui import build_page, launch
+from tests.services.helpers import LITERAL
+from tests.serving_fakes import FakeModels
 from tests.ui.serving import SAMPLE, App, open_page, open_tab, running
 from tests.ui.test_states import add, row, state, upload
 
 pytestmark = pytest.mark.browser
 
 SCANNED = "Boats are kept in the hall during the winter."
+DRAWN = """() => {
+  window.drawn = [];
+  const seen = () => [...document.querySelectorAll("#overview-about h2, #overview-questions .chip")];
+  const note = () => window.drawn.push(seen().filter((e) => e.checkVisibility()).map((e) => e.textContent).join(" | "));
+  new MutationObserver(() => setTimeout(note, 50)).observe(
+    document.getElementById("documents-overview"), { subtree: true, childList: true });
+}"""  # notes title and questions after each change
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +164,60 @@ def test_another_document_takes_the_place_of_the_first(view: Page):
     expect(view.locator("#overview-questions .chip")).to_have_count(0)
     expect(view.locator("#overview-contents li")).to_have_count(0)
     expect(view.locator("#overview-summary .answer")).to_have_count(0)
+
+
+def titled(title: str) -> bytes:
+    """Return a page of text with this title."""
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, pagesize=(595, 842), invariant=1)
+    canvas.setTitle(title)
+    canvas.drawString(72, 760, f"{title} is about boats that are kept in the hall during the winter.")
+    canvas.save()
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def two_documents(tmp_path: Path) -> Iterator[tuple[str, Services]]:
+    """The app in this process with the documents Alpha and Beta, and its services, which a test can slow down."""
+    with Services.open(tmp_path / "workspace", LITERAL, FakeModels()) as services:
+        for title in ("Alpha", "Beta"):
+            file = tmp_path / f"{title}.pdf"
+            file.write_bytes(titled(title))
+            list(services.documents.ingest(LOCAL_OWNER, [file]))
+        page = build_page(services)
+        yield launch(page, services, port=0).rstrip("/"), services
+        page.close(verbose=False)
+
+
+def test_an_overview_that_comes_late_is_not_mixed_with_another_document(
+    browser: Browser, two_documents: tuple[str, Services], monkeypatch: pytest.MonkeyPatch
+):
+    url, services = two_documents
+    titles = {one.id: one.title for one in services.documents.list(LOCAL_OWNER)}
+    late, kept = threading.Event(), services.summaries.get
+
+    def slowly(owner, document_id, settings):
+        """Hold the overview of Alpha until it may come, and have that of Beta take its time."""
+        late.wait(60) if titles[document_id] == "Alpha" else time.sleep(1)
+        return kept(owner, document_id, settings)
+
+    monkeypatch.setattr(services.summaries, "get", slowly)
+    monkeypatch.setattr(services.first_questions, "known", lambda *_: None)
+    monkeypatch.setattr(
+        services.first_questions, "offer", lambda _, document_id, __: (f"Is it {titles[document_id]}?",)
+    )
+    with open_page(browser, url) as view:
+        expect(row(view, "Alpha.pdf")).to_be_visible()
+        view.evaluate(DRAWN)
+        row(view, "Alpha.pdf").locator("td").first.click()
+        expect(view.locator("#documents-table tr.chosen")).to_contain_text("Alpha")
+        row(view, "Beta.pdf").locator("td").first.click()
+        expect(view.locator("#documents-table tr.chosen")).to_contain_text("Beta")
+        late.set()
+        expect(view.locator("#overview-about h2")).to_have_text("Beta")
+        expect(view.locator("#overview-questions .chip")).to_have_text(["Is it Beta?"])
+        assert set(view.evaluate("window.drawn")) <= {"", "Alpha", "Alpha | Is it Alpha?", "Beta", "Beta | Is it Beta?"}
+        view.locator("#overview-questions section").evaluate(  # as if an answer overtook another on its way
+            "part => { part.dataset.of = 'other'; window.pdfqa.shown(part); }"
+        )
+        expect(view.locator("#overview-questions .chip")).to_be_hidden()

@@ -5,6 +5,8 @@
   const keep = (value) => { try { localStorage.setItem(KEY, value ? "folded" : ""); } catch { /* private window */ } };
   function draw() {
     const column = document.getElementById("documents-overview"), button = column?.querySelector("[data-fold]");
+    const drawn = column?.querySelector("[data-overview]")?.dataset.overview; // whatever comes late about another one is not seen
+    column?.querySelectorAll("[data-of]").forEach((part) => { part.style.display = part.dataset.of === drawn ? "" : "none"; });
     if (!button) return;
     column.classList.toggle("folded", folded());
     button.textContent = folded() ? "more" : "less";

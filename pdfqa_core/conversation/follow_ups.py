@@ -125,6 +125,9 @@ def follow_ups(sections: Iterable[Section], asked: Sequence[str]) -> Iterator[Fo
         about = frozenset(_own(heading, section.language))
         if not heading or any(about <= known for known in seen) or any(known <= about for known in offered):
             continue
+        shared = len(about & set(_own(section.title, section.language)))
+        if 2 * shared > len(about) or (shared > 1 and 2 * shared == len(about)):  # the title once more
+            continue
         if heading.endswith("?") and (len(about) < 2 or not _ASKS.match(heading) or _POINTS.search(heading)):
             continue
         seen.add(about)

@@ -89,3 +89,12 @@ def test_the_document_is_named_where_there_are_several():
     ]
     for title in ("a_file_name", "A title that is much too long to be read within one suggested question"):
         assert questions("Coinsurance", title=title) == ["What is said about “Coinsurance”?"]
+
+
+def test_a_heading_that_says_the_title_once_more_is_none_to_ask_about():
+    assert questions("Pressure washer KESTREL HD 140", "Safety", title="Manual KESTREL HD 140") == [
+        "What does Manual KESTREL HD 140 say about “Safety”?"
+    ]
+    assert questions("The heat pump", title="Heat from the harbour") == [
+        "What does Heat from the harbour say about “The heat pump”?"
+    ]

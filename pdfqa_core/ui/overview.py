@@ -60,7 +60,7 @@ def about_html(overview: Overview) -> str:
 
 def drawn_document(about: str | None) -> str:
     """Return which document title and facts on a page are of, empty where nothing is drawn."""
-    found = _ABOUT.search(about or "")
+    found = _ABOUT.search(about) if isinstance(about, str) else None  # a page may send anything
     return found.group(1) if found else ""
 
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-QUESTIONS = ("Which refrigerant does the heat pump use, and how much of it?", "Where is it kept?")
+QUESTIONS = ("Which refrigerant does the heat pump use, and how much of it?", "Where is the ammonia kept?")
 UNANSWERABLE = "How many seabirds were counted in the wildlife survey?"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdfqa_core.conversation.another import for_another_thing
 from pdfqa_core.conversation.base import rewriters
 from pdfqa_core.conversation.periods import for_another_period
 from pdfqa_core.conversation.relation import (
@@ -40,9 +41,9 @@ NEW_TOPIC_NOTE = "Taken as a new topic: the earlier questions played no part in 
 class Concatenation:
     """Adds the last `turns` questions to a question, each with a weight, for words and for embeddings.
 
-    A follow-up shows, in brackets, the topic words of the questions before, back to the last one that stood alone:
-    "How much is it?" after "What is the deductible of the Standard plan?" becomes "How much is it? (deductible,
-    Standard plan)". A question that stands alone is left as it is, and one on a new topic is searched for by itself
+    A follow-up shows, in brackets, the topic words of the last question and of the last one that stood alone: "How much
+    is it?" after "What is the deductible of the Standard plan?" becomes "How much is it? (deductible, Standard plan)".
+    A question that stands alone is left as it is, and one on a new topic is searched for by itself
     (`relation`; `encode` makes vectors of questions, None: judged by words; `new_topic` is the threshold). `language`
     is the one of the questions.
     """
@@ -68,9 +69,10 @@ class Concatenation:
     def related(self, question: str, recent: History) -> tuple[Relation, Rewritten]:
         """Return how the question relates to the turns before it, and the question with what it is searched with.
 
-        One that only names another period becomes the last question for that period, which stands alone.
+        One that only names another period or thing becomes the last question about that, which stands alone.
         """
-        if self.language == ENGLISH and (whole := for_another_period(question, recent)):
+        recent = self._whole_turns(recent)
+        if whole := self._whole(question, recent):
             return Relation.SAME_TOPIC, Rewritten(whole)
         related = relation(question, recent, encode=self.encode, new_topic=self.new_topic, language=self.language)
         if related is Relation.NEW_TOPIC:
@@ -94,6 +96,18 @@ class Concatenation:
         shown = _with_topic(question, earlier, self.language) if follow_up else question
         return related, Rewritten(shown, "", _rounded(lexical), _rounded(dense), leans=follow_up)
 
+    def _whole_turns(self, recent: History) -> list[tuple[str, str]]:
+        """Return the turns with the questions whole that named another period or thing."""
+        found: list[tuple[str, str]] = []
+        for asked, answer in recent:
+            found.append((self._whole(asked, found) or asked, answer))
+        return found
+
+    def _whole(self, question: str, history: History) -> str:
+        """Return the last question for what `question` names and nothing else; else ""."""
+        period = for_another_period(question, history) if self.language == ENGLISH else ""
+        return period or for_another_thing(question, history, self.encode, self.language)
+
     def _nearest(self, question: str, answer: str) -> str:
         """Return the sentence of an answer that is nearest to the question; the first without an encoder."""
         found = [answer[start:end] for start, end in sentences(answer, self.language)[:LONGEST_ANSWER]]
@@ -116,7 +130,8 @@ def _topic(earlier: Sequence[str], language: str) -> int:
 def _with_topic(question: str, earlier: Sequence[str], language: str) -> str:
     known = set(topic_terms(question, language))
     added: list[str] = []
-    for asked in reversed(earlier[_topic(earlier, language) :]):
+    opened = earlier[_topic(earlier, language)]
+    for asked in dict.fromkeys((earlier[-1], opened)):  # all between them would drown the question
         added = phrases(asked, known, language) + added
         known |= set(topic_terms(asked, language))
     return f"{question.rstrip()} ({', '.join(added)})" if added else question

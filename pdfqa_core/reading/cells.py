@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.matching import locate
@@ -18,8 +19,15 @@ PERIOD = re.compile(
     re.IGNORECASE,
 )
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+MONTH = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)\b",
+    re.IGNORECASE,
+)
 SUM = re.compile(r"\W*(?:(?:sub|grand )?totals?|overall|sum|all|average|mean|median|weighted)\b", re.IGNORECASE)
 CHANGE = re.compile(r"\b(?:change|increase|decrease|variance|growth)\b|^%$", re.IGNORECASE)  # a column's name
+_SHORT = re.compile(r"[A-Z][A-Z&]{1,4}")  # a name of initials
+_SMALL = frozenset("a an and for in of on per the to".split())  # words that initials may leave out
 LEAST = 0.7  # share of the question's words that a table and what stands around it must have
 
 
@@ -66,6 +74,28 @@ def surrounded(passage: Passage) -> Iterator[tuple[Table, frozenset[str], bool]]
 def name_of(row: Row) -> frozenset[str]:
     """Return the stems of a row's label."""
     return frozenset(stems(row.label))
+
+
+def with_initials(text: str, names: Iterable[str]) -> str:
+    """Return a text with the names of initials that a table has in place of their words.
+
+    "The lowest coefficient of performance" is "The lowest COP" beside a column "COP".
+    """
+    for short in dict.fromkeys(name for name in names if _SHORT.fullmatch(name)):
+        words = list(re.finditer(r"[\w’'-]+", text))
+        for first, last in combinations(range(len(words)), 2):
+            inside = words[first : last + 1]
+            if _SMALL & {inside[0][0].casefold(), inside[-1][0].casefold()}:
+                continue
+            letters = {"".join(word[0][0] for word in some).upper() for some in (inside, _content(inside))}
+            if short.replace("&", "") in letters or short.replace("&", "A") in letters:
+                text = f"{text[: inside[0].start()]}{short}{text[inside[-1].end() :]}"
+                break
+    return text
+
+
+def _content(words: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    return [word for word in words if word[0].casefold() not in _SMALL]
 
 
 def covered(needed: frozenset[str], there: frozenset[str]) -> float:

@@ -11,7 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.reading.alignment import stems
-from pdfqa_core.reading.cells import CHANGE, LEAST, PERIOD, SUM, YEAR, Cell, cells_of, covered, name_of, surrounded
+from pdfqa_core.reading.cells import (
+    CHANGE,
+    LEAST,
+    MONTH,
+    PERIOD,
+    SUM,
+    YEAR,
+    Cell,
+    cells_of,
+    covered,
+    name_of,
+    surrounded,
+    with_initials,
+)
 from pdfqa_core.reading.numbers import numbers
 from pdfqa_core.reading.tables import Row, Table
 from pdfqa_core.types import Passage
@@ -28,6 +41,9 @@ _COMPARED = re.compile(
 _ORDINALS = {"second": 1, "third": 2, "fourth": 3, "fifth": 4}
 _ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})[- ]$", re.IGNORECASE)
 _ASKS = re.compile(r"\b(?:which|what|who|when|where)\b", re.IGNORECASE)
+_MONTHS = re.compile(r"\b(?:which|what) months?\b", re.IGNORECASE)
+_PLACES = ("first", *_ORDINALS)
+_WORD = re.compile(r"[^\W\d_]{3,}")  # of a label
 _TIME = re.compile(
     r"\b(?:(?:which|what)(?: fiscal| financial| calendar)? (?:years?|quarters?|months?|fy)|when)\b", re.I
 )
@@ -120,7 +136,7 @@ class Extreme:
 class _Asked:
     """What a question compares: the direction, how many places after the best, its stems, whether it asks for a time.
 
-    `strictly`: it has a superlative; "higher" alone compares two.
+    `strictly`: it has a superlative; "higher" alone compares two. `question`: the whole.
     """
 
     largest: bool
@@ -130,6 +146,7 @@ class _Asked:
     years: frozenset[str]
     time: bool
     strictly: bool
+    question: str
 
 
 def extreme(question: str, passage: Passage) -> Extreme | None:
@@ -138,10 +155,12 @@ def extreme(question: str, passage: Passage) -> Extreme | None:
     None where the question asks for none, where no table has LEAST of its words, where it could mean several columns,
     or where the passage has a part of the table only. Rows with totals and averages are not compared.
     """
-    asked = _asked(question)
-    if asked is None:
-        return None
-    found = [one for table, around, whole in surrounded(passage) for one in _of_table(asked, table, around, whole)]
+    found: list[Extreme] = []
+    for table, around, whole in surrounded(passage):
+        names = (*table.columns, *(row.label for row in table.rows))
+        if (asked := _asked(with_initials(question, names))) is None:
+            return None
+        found += _of_table(asked, table, around, whole)
     best = max(found, key=lambda one: one.share, default=None)
     if best is None or any(one.share == best.share and one.name != best.name for one in found):
         return None
@@ -165,7 +184,7 @@ def _asked(question: str) -> _Asked | None:
     years = frozenset(YEAR.findall(question))
     order = _ORDINALS[before[1].casefold()] if before else 0
     return _Asked(
-        largest, order, words, words - _FREE - years, years, _TIME.search(question) is not None, strictly
+        largest, order, words, words - _FREE - years, years, _TIME.search(question) is not None, strictly, question
     )  # fmt: skip
 
 
@@ -206,14 +225,17 @@ def _down(asked: _Asked, table: Table, rows: Sequence[Row], around: frozenset[st
         row for row in rows
         if row.label and row.under in meant and not SUM.match(row.label) and any(True for _ in cells_of(row))
     ]  # fmt: skip
-    dated = [row for row in compared if PERIOD.search(row.label)]
+    closing = ""
+    if asked.time and _MONTHS.search(asked.question) and any(MONTH.search(row.label) for row in compared):
+        compared, closing = _months(asked, compared)
+    dated = [row for row in compared if PERIOD.search(row.label) or MONTH.search(row.label)]
     if bool(dated) != asked.time or (asked.time and len(dated) < len(compared)):
         return
     cells = [cell for row in compared for cell in cells_of(row)]
     column = _column(asked, list(dict.fromkeys(cell.column for cell in cells)))
     if column is None:
         return
-    labels = frozenset(stems(f"{' '.join(meant)} {' '.join(row.label for row in compared)}"))
+    labels = frozenset(stems(f"{' '.join(meant)} {closing} {' '.join(row.label for row in compared)}"))
     if not (asked.needed & (around | labels)):
         return
     chosen = [cell for cell in cells if cell.column == column]
@@ -221,6 +243,30 @@ def _down(asked: _Asked, table: Table, rows: Sequence[Row], around: frozenset[st
     if any(not asked.largest or value.strip("$€£ ") not in _NOTHING for value in without):  # it could be the one
         return
     yield from _found(asked, chosen, False, covered(asked.needed, around | labels), FEWEST_ROWS)
+
+
+def _months(asked: _Asked, rows: Sequence[Row]) -> tuple[list[Row], str]:
+    """Return the rows of the months that are asked for, and the label of the row that closes them.
+
+    A row without a month closes those before it: "Winter 2022–23" behind its six months. A question means the months
+    of one such part by its label ("winter 2022–23") or its place ("the second winter"), those of a year by the year.
+    """
+    parts: list[tuple[str, list[Row]]] = []
+    since: list[Row] = []
+    for row in rows:
+        if MONTH.search(row.label):
+            since.append(row)
+        elif since:
+            parts.append((row.label, since))
+            since = []
+    labels = " ".join(label for label, _ in parts)
+    for place, (label, part) in enumerate(parts):
+        ordinal = rf"\b{_PLACES[place]}\s+({'|'.join(map(re.escape, _WORD.findall(label)))})\b" if place < 5 else "(?!)"
+        if label.casefold() in asked.question.casefold() or re.search(ordinal, asked.question, re.IGNORECASE):
+            return part, labels
+    months = [row for row in rows if MONTH.search(row.label)]
+    of_year = [row for row in months if asked.years & frozenset(YEAR.findall(row.label))]
+    return of_year or months, labels
 
 
 def _column(asked: _Asked, columns: Sequence[str]) -> str | None:

@@ -46,7 +46,7 @@ def test_none_leaves_every_question_alone():
     [
         ("How much is it per year?", "How much is it per year? (deductible, Standard plan)"),
         ("Why?", "Why? (deductible, Standard plan)"),
-        ("And for families?", "And for families? (deductible, Standard plan)"),
+        ("And for families?", "What is the deductible of the Standard plan for families?"),
         ("What about the Plus plan?", "What about the Plus plan? (deductible, Standard)"),
         ("Which is cheaper?", "Which is cheaper? (deductible, Standard plan)"),
         ("I live abroad. How much is it there?", "I live abroad. How much is it there? (deductible, Standard plan)"),

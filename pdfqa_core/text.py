@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Between the texts of two spans of a passage: a blank line, so that no sentence (and no quote) crosses two spans.
 JOINER = "\n\n"
+# Between two pieces of a table: still Markdown, and as long as JOINER, so that spans tell places in the passage.
+ROW_JOINER = " \n"
 
 # Abbreviations of scholarly and business text that Punkt's English model does not know.
 ABBREVIATIONS = (

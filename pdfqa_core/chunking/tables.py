@@ -12,11 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.languages import ENGLISH
-from pdfqa_core.text import JOINER, sentences, words
+from pdfqa_core.text import JOINER, ROW_JOINER, sentences, words
 from pdfqa_core.types import READABLE, Block, BlockKind, Page, Passage, Span, passage_id
-
-# Between two pieces of a table: still Markdown, and as long as JOINER, so that spans tell places in the passage.
-ROW_JOINER = " \n"
 
 _LINE = re.compile(r"[^\n]+")
 _DASHES = re.compile(r"\|(?: --- \|)+")

@@ -84,22 +84,22 @@ def for_another_thing(question: str, history: History, encode: Encode | None, la
     if not last.strip() or points_back(last, [asked for asked, _ in history[:-1]], language):
         return ""
     start, end = sentences(last, language)[-1]
-    last = last[start:end].strip()
-    small, thing = named
+    return _asked_about(last[start:end].strip(), *named, encode, language)
+
+
+def _asked_about(last: str, small: Sequence[str], thing: str, encode: Encode | None, language: str) -> str:
+    """Return a whole question asked about a thing with the small words before it."""
     own = [word for word in small if word not in _articles(language)]
-    if not own and thing.casefold() in _PLACES:
-        return ""
     matched = bool(own) and any(own[0] in phrase.before for phrase in _phrases(last, language))
-    if own and own[0] in _APART and not matched:
-        if language != ENGLISH:
-            return ""
-        least = (
-            NEAR  # "for families" goes behind "the deductible of the plan", "for the noctule" not behind another bat
-        )
-        return _replaced(last, (), small, thing, encode, language, least) or _with_end(last, " ".join([*small, thing]))
-    if own and not matched:
-        return _with_end(last, " ".join([*small, thing]))
-    return _replaced(last, own, small, thing, encode, language)
+    at_end = _with_end(last, " ".join([*small, thing]))
+    if matched:
+        return _replaced(last, own, small, thing, encode, language)
+    if not own:
+        return "" if thing.casefold() in _PLACES else _replaced(last, (), small, thing, encode, language)
+    if own[0] not in _APART:
+        return at_end
+    # "For families" goes behind "the deductible of the plan"; "for managers" takes the place of "employees".
+    return (_replaced(last, (), small, thing, encode, language, NEAR) or at_end) if language == ENGLISH else ""
 
 
 def _named(question: str, language: str) -> tuple[list[str], str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.cells import (
@@ -50,7 +50,7 @@ _TIME = re.compile(
 _CHANGES = frozenset(stems("change increase decrease variance growth grow grew fall fell rise rose"))
 _FREE = frozenset(
     stems(" ".join([*_LARGEST, *_SMALLEST, *_LARGER, *_SMALLER, *_ORDINALS]))
-    + stems("most amount value year years quarter month months fiscal fy had has have")
+    + stems("first most amount value year years quarter month months fiscal fy had has have")
 )
 _NOTHING = ("", "-", "–", "—", "―", "−")
 FEWEST_ROWS, FEWEST_COLUMNS = 3, 2  # that are worth comparing
@@ -182,9 +182,10 @@ def _asked(question: str) -> _Asked | None:
     largest = bool(match["large"] or match["larger"])
     strictly = bool(match["large"] or match["small"])
     years = frozenset(YEAR.findall(question))
+    ends = frozenset(re.findall(r"(?<=\d\d\d\d[–/-])\d\d\b", question))  # of "2022–23"
     order = _ORDINALS[before[1].casefold()] if before else 0
     return _Asked(
-        largest, order, words, words - _FREE - years, years, _TIME.search(question) is not None, strictly, question
+        largest, order, words, words - _FREE - years - ends, years, _TIME.search(question) is not None, strictly, question
     )  # fmt: skip
 
 
@@ -232,7 +233,11 @@ def _down(asked: _Asked, table: Table, rows: Sequence[Row], around: frozenset[st
     if bool(dated) != asked.time or (asked.time and len(dated) < len(compared)):
         return
     cells = [cell for row in compared for cell in cells_of(row)]
-    column = _column(asked, list(dict.fromkeys(cell.column for cell in cells)))
+    of_rows = bool(closing) and asked.years <= frozenset(
+        YEAR.findall(f"{closing} {' '.join(r.label for r in compared)}")
+    )
+    columns = list(dict.fromkeys(cell.column for cell in cells))
+    column = _column(replace(asked, years=frozenset()) if of_rows else asked, columns)
     if column is None:
         return
     labels = frozenset(stems(f"{' '.join(meant)} {closing} {' '.join(row.label for row in compared)}"))

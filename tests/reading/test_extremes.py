@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pdfqa_core.reading.cells import with_initials
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.extractive import ExtractiveReader
@@ -29,6 +30,20 @@ PLANS = """Leave by plan
 | Basic | 20 | 12 | from 2021 |
 | Plus | 25 | 12 | – |
 | Family | 25 (5 unpaid) | 10 | – |
+"""
+
+MONTHS = """Monthly figures
+
+| Month | Sea (°C) | Heat (MWh) | COP |
+| --- | --- | --- | --- |
+| October 2022 | 13.1 | 118 | 3.46 |
+| February 2023 | 6.8 | 219 | 2.96 |
+| March 2023 | 7.5 | 187 | 3.08 |
+| Winter 2022–23 | 9.2 | 1,179 | 3.13 |
+| October 2023 | 13.8 | 139 | 3.66 |
+| January 2024 | 7.9 | 254 | 3.28 |
+| February 2024 | 7.6 | 214 | 3.26 |
+| Winter 2023–24 | 9.8 | 1,198 | 3.40 |
 """
 
 
@@ -141,3 +156,34 @@ def test_only_the_right_one_gets_a_tick(question, answer, ticked):
     assert (checked.sentences[0].support is Support.SUPPORTED) is ticked
     if ticked:
         assert checked.citations[0].quote.startswith("| ")
+
+
+@pytest.mark.parametrize(
+    ("question", "month", "value"),
+    [
+        ("Which month of the second winter had the lowest coefficient of performance?", "February 2024", "3.26"),
+        ("Which month of the first winter had the highest COP?", "October 2022", "3.46"),
+        ("In which month of winter 2022–23 was the sea coldest?", "February 2023", "6.8"),
+        ("Which month of 2023 had the highest heat?", "February 2023", "219"),
+        ("Which month had the lowest COP?", "February 2023", "2.96"),  # the sums of the winters are no months
+    ],
+)
+def test_months_are_compared_without_their_sums_and_within_the_part_that_is_asked_for(question, month, value):
+    found = extreme(question, passage(MONTHS))
+    assert found is not None
+    assert (found.label, found.value) == (month, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("the lowest coefficient of performance", ["COP"], "the lowest COP"),
+        ("earnings per share in 2022", ["EPS", "Year"], "EPS in 2022"),
+        ("mergers and acquisitions", ["M&A"], "M&A"),
+        ("the cost of parts", ["COP", "Cost"], "the COP"),  # it may be that: the table alone has this name
+        ("the lowest price", ["COP"], "the lowest price"),
+        ("", ["COP"], ""),
+    ],
+)
+def test_words_become_the_initials_that_the_table_has(text, names, expected):
+    assert with_initials(text, names) == expected

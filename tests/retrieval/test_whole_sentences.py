@@ -38,3 +38,35 @@ def test_a_table_and_a_page_that_reads_otherwise_now_stay_as_they_are():
     table = Hit(Passage("t", (Span("doc", 1, 0, 3), Span("doc", 1, 4, 8)), "The \npump"), 1.0, 1, "test")
     other = Hit(Passage("o", (Span("doc", 2, 2, 8),), "other!"), 1.0, 1, "test")
     assert completed([table, other], page_text) == [table, other]
+
+
+TABLE = "Sales by month.\n\n| Month | Sales |\n| --- | --- |\n| May | 3 |\n| June | 5 |\n| July | 4 |"
+AFTER = f"{TABLE}\n\nThe next paragraph is about something else."
+HEAD = TABLE.index("\n| May")
+
+
+def part(*spans, rank=1, page=AFTER):
+    found = tuple(Span("doc", 1, start, end) for start, end in spans)
+    text = " \n".join(page[span.start : span.end] for span in found)
+    return Hit(Passage(f"p{rank}", found, text, "Heading"), 1.0, rank, "test")
+
+
+def test_a_short_table_in_parts_becomes_whole_and_is_given_once():
+    first = part((0, TABLE.index("\n| June")))
+    second = part((0, HEAD), (TABLE.index("| July"), len(TABLE)), rank=2)
+    other = part((AFTER.index("The next"), len(AFTER)), rank=3)
+    found = completed([first, second, other], lambda *_: AFTER)
+    assert [(hit.rank, hit.passage.text) for hit in found] == [
+        (1, TABLE),
+        (2, "The next paragraph is about something else."),
+    ]
+    assert found[0].passage.spans == (Span("doc", 1, 0, len(TABLE)),)
+
+
+def test_a_long_table_and_one_that_is_whole_stay_as_they_are():
+    rows = "\n".join(f"| Month {n} | {n} |" for n in range(200))
+    long = f"{TABLE}\n{rows}"
+    cut = part((0, HEAD + len("\n| May | 3 |")), page=long)
+    assert completed([cut], lambda *_: long) == [cut]
+    whole = part((0, len(TABLE)))
+    assert completed([whole], lambda *_: AFTER) == [whole]

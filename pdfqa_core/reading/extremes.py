@@ -184,14 +184,15 @@ def _asked(question: str) -> _Asked | None:
     years = frozenset(YEAR.findall(question))
     ends = frozenset(re.findall(r"(?<=\d\d\d\d[–/-])\d\d\b", question))  # of "2022–23"
     order = _ORDINALS[before[1].casefold()] if before else 0
-    return _Asked(
-        largest, order, words, words - _FREE - years - ends, years, _TIME.search(question) is not None, strictly, question
-    )  # fmt: skip
+    needed = words - _FREE - years - ends
+    return _Asked(largest, order, words, needed, years, _TIME.search(question) is not None, strictly, question)
 
 
 def _of_table(asked: _Asked, table: Table, around: frozenset[str], whole: bool) -> Iterator[Extreme]:
     rows = [row for row in table.rows if row.values]
     named = [row for row in rows if (own := name_of(row)) and own <= asked.words]
+    if _by_month(asked, rows):
+        named = []  # "winter 2022–23" is where its months are looked for
     longest = max((len(name_of(row)) for row in named), default=0)
     for row in named:
         if len(name_of(row)) == longest:
@@ -227,7 +228,7 @@ def _down(asked: _Asked, table: Table, rows: Sequence[Row], around: frozenset[st
         if row.label and row.under in meant and not SUM.match(row.label) and any(True for _ in cells_of(row))
     ]  # fmt: skip
     closing = ""
-    if asked.time and _MONTHS.search(asked.question) and any(MONTH.search(row.label) for row in compared):
+    if _by_month(asked, compared):
         compared, closing = _months(asked, compared)
     dated = [row for row in compared if PERIOD.search(row.label) or MONTH.search(row.label)]
     if bool(dated) != asked.time or (asked.time and len(dated) < len(compared)):
@@ -248,6 +249,11 @@ def _down(asked: _Asked, table: Table, rows: Sequence[Row], around: frozenset[st
     if any(not asked.largest or value.strip("$€£ ") not in _NOTHING for value in without):  # it could be the one
         return
     yield from _found(asked, chosen, False, covered(asked.needed, around | labels), FEWEST_ROWS)
+
+
+def _by_month(asked: _Asked, rows: Sequence[Row]) -> bool:
+    """Return whether a month is asked for and rows are months."""
+    return _MONTHS.search(asked.question) is not None and any(MONTH.search(row.label) for row in rows)
 
 
 def _months(asked: _Asked, rows: Sequence[Row]) -> tuple[list[Row], str]:

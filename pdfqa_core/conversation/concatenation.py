@@ -11,8 +11,10 @@ from pdfqa_core.conversation.relation import (
     NEW_TOPIC,
     Encode,
     Relation,
+    is_whole,
     needs_context,
     phrases,
+    points_back,
     relation,
     topic_terms,
     without_replaced,
@@ -93,8 +95,9 @@ class Concatenation:
             dense.append((asked, MEANING * faded + TOPIC_MEANING * more))
         if nearest := self._nearest(question, recent[-1][1]):
             dense.append((nearest, share * ANSWER_MEANING))
-        shown = _with_topic(question, earlier, self.language) if follow_up else question
-        return related, Rewritten(shown, "", _rounded(lexical), _rounded(dense), leans=follow_up)
+        leans = follow_up and (points_back(question, earlier, self.language) or not is_whole(question, self.language))
+        shown = _with_topic(question, earlier, self.language) if leans else question
+        return related, Rewritten(shown, "", _rounded(lexical), _rounded(dense), leans=leans)
 
     def _whole_turns(self, recent: History) -> list[tuple[str, str]]:
         """Return the turns with the questions whole that named another period or thing."""

@@ -34,6 +34,8 @@ _OPENING = re.compile(
 )
 _EXPLETIVE = re.compile(
     r"\b(is|are|was|were|will|can|does) there\b|\bthere (is|are|was|were)\b|\bis it (possible|true)\b"
+    r"|\bis it (?:\w+ )?(?:allowed|ok|okay|safe|necessary|legal|free|required|permitted) (?:to|for|if)\b"
+    r"|\b(?:does|did|will|would|can) it (?:cost|take) to\b|\bit (?:costs|takes|cost|took) to\b"
     r"|\bthat (is|are|was|were|can|have|has)\b",
     re.IGNORECASE,
 )
@@ -61,6 +63,12 @@ _JOINING = {  # between the halves of a question
     "dutch": ("en", "of", "maar"),
 }  # fmt: skip
 _OTHER = Pointing()  # of a language whose words are not known: few words alone tell a follow-up
+_ASKS = re.compile(
+    r"\s*(?:who|whom|whose|what|which|when|where|how|is|are|was|were|do|does|did|can|could|will|would|should|may|must|has|"
+    r"have|had)\b",
+    re.IGNORECASE,
+)
+WHOLE = 4  # words of a sentence at least
 FEW = 3  # topic words below which a question without a new name is taken for a follow-up
 ANTECEDENT = 3  # topic words of a sentence after which a pronoun may stand for them
 SHARED = 0.2  # share of a question's topic words that were said before, below which the topic may be new
@@ -125,6 +133,17 @@ def needs_context(question: str, earlier: Sequence[str] = (), language: str = EN
     if names(question, language) - {term for asked in earlier for term in terms(asked)}:
         return False
     return len(set(topic_terms(question, language))) < FEW
+
+
+def is_whole(question: str, language: str = ENGLISH) -> bool:
+    """Return whether a question is a sentence about something of its own, though about few things.
+
+    "When do guests have to leave?" is: words of the questions before may help to find its passage, but do not belong to
+    it. For English.
+    """
+    if language != ENGLISH or _ASKS.match(question) is None or len(question.split()) < WHOLE:
+        return False
+    return len(set(topic_terms(question))) > 1 and not points_back(question)
 
 
 def points_back(question: str, earlier: Sequence[str] = (), language: str = ENGLISH) -> bool:

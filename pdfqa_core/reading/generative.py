@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopS
 from pdfqa_core.languages import ENGLISH, of_question, title
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
-from pdfqa_core.reading.best_sentence import best_quote
+from pdfqa_core.reading.best_sentence import best_quote, nearest_sentence
 from pdfqa_core.reading.checking import Checked, Checker
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.comparing import Compared, first_compared
@@ -26,6 +27,7 @@ from pdfqa_core.reading.prompts import (
     COMPUTED,
     EARLIER,
     EARLIER_WORDS,
+    FACTS_FIRST,
     IS_IT_SO,
     IT_IS_NOT_SO,
     IT_IS_SO,
@@ -47,6 +49,9 @@ from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
 UNSUPPORTED = "said nothing that the passages say"
 COUNTED_ELSE = "counted something else than was asked for"
 UNANSWERED = frozenset({UNSUPPORTED, COUNTED_ELSE})  # after these the nearest sentences are no answer
+_CONDITION = re.compile(
+    r"\b(?:if|unless|except|provided that|as long as|only (?:when|with|after|on|in))\b", re.IGNORECASE
+)
 MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
 
 
@@ -262,8 +267,16 @@ class GenerativeReader:
         except ModelError:  # no probabilities: its own words decide
             pass
         else:
-            instruction = f"{self.form.verdict.words(odds)} {instruction}"
+            decided = self.form.verdict.words(odds)
+            if decided == IT_IS_NOT_SO and self._depends(question, evidence):
+                decided = FACTS_FIRST
+            instruction = f"{decided} {instruction}"
         return self.prompt(question, evidence, history, instruction)
+
+    def _depends(self, question: str, evidence: Evidence) -> bool:
+        """Return whether the sentence nearest to a question has a condition: a flat no would hide when it is so."""
+        nearest = nearest_sentence(question, evidence.hits, self.checker.meaning)
+        return nearest is not None and _CONDITION.search(nearest.quote) is not None
 
     def _attempt(
         self, question: str, evidence: Evidence, messages: list[Message], reading: str, stop: StopSignal | None

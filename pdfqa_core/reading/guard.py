@@ -17,6 +17,8 @@ _PROMPT = re.compile(
 )
 _ANNOUNCED = re.compile(r"\b(?:answer|passages?|question)\b[^.!?\n]*:?\W*$", re.IGNORECASE)
 _LABEL = re.compile(r"\W*answer:\s+(?=\S)", re.IGNORECASE)
+_VERDICT = re.compile(r"^\W*(yes|no)\W*:\W+(?=\w)", re.IGNORECASE)  # "No:, dogs are not allowed"
+_TWO_ENDS = re.compile(r"(?<=\w)(?:\.\?|\?\.)(?=\s|$)")
 _PASSAGES = r"(?:the )?(?:(?:first|second|third|fourth|fifth) )?passages?(?: \d+(?:(?:, | and |, and )\d+)*)?"
 # "the table in", "the information given by"; not "the north of": a text may be about a passage.
 _TOLD = (
@@ -74,6 +76,7 @@ def plainly(text: str, question: str = "") -> str:
     has such a number: then the document has it too.
     """
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+    text = _TWO_ENDS.sub(".", _VERDICT.sub(lambda found: f"{found[1]}, ", text))
     text = _SAID_BY_IT.sub(lambda found: found["said"], text)
     text = _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))
     text = _ASIDE.sub("", text)

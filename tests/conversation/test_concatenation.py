@@ -230,3 +230,22 @@ def test_what_a_follow_up_says_anew_is_not_added():
     assert not any("individual" in text for text, _ in (*searched.lexical, *searched.dense))
     whole = shown("And what is it for a family with three children?", [deductible])
     assert whole == "And what is it for a family with three children? (deductible, individual, Standard plan)"
+
+
+@pytest.mark.parametrize("question", ["When do guests leave?", "What is a safe room?", "Can I have fees waived?"])
+def test_a_sentence_about_few_things_of_its_own_is_searched_for_with_more_and_read_as_typed(question):
+    found = Concatenation().rewrite(question, [DEDUCTIBLE])
+    assert (found.question, found.leans) == (question, False)
+    assert len(found.lexical) > 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much does it cost to use the meeting room?", "How long does it take to get a key?",
+        "Is it allowed to bring a dog upstairs?",
+    ],
+)  # fmt: skip
+def test_an_it_that_stands_for_nothing_does_not_point_back(question):
+    assert not points_back(question)
+    assert shown(question, [DEDUCTIBLE]) == question

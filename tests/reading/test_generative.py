@@ -281,6 +281,20 @@ def test_yes_or_no_is_decided_by_probabilities_where_they_are_clear(fake_llm, ye
     assert fake_llm.history[1][0].content.endswith(ending)
 
 
+@pytest.mark.parametrize(
+    ("passage", "ending"),
+    [
+        ("Children are admitted if a parent signs. It is dry.", FACTS_FIRST),
+        ("Children are not admitted. It is closed if it rains.", IT_IS_NOT_SO),
+    ],
+)
+def test_no_is_not_decided_where_the_nearest_sentence_has_a_condition(fake_llm, passage, ending):
+    fake_llm.decide({"Yes": 0.1, "No": 0.9})
+    fake_llm.enqueue(["x"])
+    read(GenerativeReader(fake_llm, form=VERDICT, checker=Agreeing()), "Are children admitted?", hits(passage))
+    assert fake_llm.history[1][0].content.endswith(f"{ending} {FREELY}")
+
+
 def test_without_probabilities_the_models_own_words_decide(fake_llm):
     def choose(messages, choices, *, stop=None):
         raise ModelError("gives none", "")

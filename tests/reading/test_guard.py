@@ -133,3 +133,17 @@ def test_numbers_of_passages_that_the_question_has_stay():
     told = "Passage 3 is about whales. They sing, as the lines given in Passage 3 say."
     assert plainly(told, "What is passage 3 about?") == told
     assert plainly(told, "What is it about?") == "They sing, as the lines say."
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("No:, dogs are not allowed upstairs.", "No, dogs are not allowed upstairs."),
+        ('"Yes": the fee is waived.', "Yes, the fee is waived."),
+        ("Yes.", "Yes."),
+        ("No, it is closed.? It opens in May.", "No, it is closed. It opens in May."),
+        ("Why? Because.", "Why? Because."),
+    ],
+)
+def test_the_marks_behind_yes_and_no_and_sentences_are_plain(written, shown):
+    assert plainly(written) == shown

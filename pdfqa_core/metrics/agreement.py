@@ -120,7 +120,8 @@ def agreement(
         return replace(counted, note="The annotators share no item, so nothing can be compared.")
     observed = sum(confusion[i][i] for i in range(len(scale))) / len(first)
     prevalence, bias = _byrt_indices(confusion, len(first))
-    sums = cluster_sums(each, clusters)
+    occurring = ordered(list(found))  # draws depend on the labels' order: the same ratings have one interval
+    sums = cluster_sums(_confusions(first, second, occurring), clusters)
     if observed in (0, 1):
         raw = exact_interval(observed, len(sums))
     else:
@@ -152,7 +153,7 @@ def agreement(
         kappa = float(cohen_kappa_score(list(first), list(second), labels=list(scale), weights=weights))
         return kappa, bootstrap(sums, statistic, seed=seed, resamples=resamples)
 
-    kappa, interval = kappa_of(scale, None)
+    kappa, interval = kappa_of(occurring, None)
     steps = whole_scale(scale) or (scale if ordinal else ()) if ordinal is not False else ()
     weighted = []
     for weights in WEIGHTS if len(steps) > 2 else ():

@@ -270,3 +270,11 @@ def test_real_labels(shared_data: Path) -> None:
     assert result.n > 1000
     assert result.low < result.kappa < result.high
     assert result.words in ("substantial", "almost perfect")
+
+
+def test_the_same_ratings_have_the_same_interval_on_whatever_scale_they_are_shown() -> None:
+    rng = random.Random(3)
+    first = [rng.choice("abc") for _ in range(30)]
+    second = [one if rng.random() < 0.6 else rng.choice("abc") for one in first]
+    found = [agreement(first, second, labels=tuple(labels), ordinal=False) for labels in ("abcd", "cbad", "")]
+    assert len({(one.kappa, one.low, one.high, one.agreement_low, one.agreement_high) for one in found}) == 1

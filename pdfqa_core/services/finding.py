@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
+from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.found_words import Parts, excerpt, has_all, marked, phrases_of
 from pdfqa_core.storage import ConversationSummary, Reading, Store, TurnText
@@ -152,7 +154,7 @@ class FindService:
     def _in_conversations(self, owner: str, phrases: Sequence[Phrase]) -> list[ConversationFound]:
         turns: dict[str, list[TurnText]] = {}
         for turn in self._conversations.texts(owner):
-            if has_all(f"{turn.question}\n{turn.answer}", phrases):
+            if has_all(f"{turn.question}\n{_told(turn.answer)}", phrases):
                 turns.setdefault(turn.conversation_id, []).append(turn)
         found = [one for one in self._conversations.list(owner) if one.id in turns or has_all(one.title, phrases)]
         return [_conversation(one, phrases, turns.get(one.id, ()) if n < MOST else ()) for n, one in enumerate(found)]
@@ -160,10 +162,15 @@ class FindService:
 
 def _conversation(one: ConversationSummary, phrases: Sequence[Phrase], turns: Sequence[TurnText]) -> ConversationFound:
     listed = tuple(
-        TurnFound(turn.turn_id, marked(turn.question, phrases), excerpt(turn.answer, phrases))
+        TurnFound(turn.turn_id, marked(turn.question, phrases), excerpt(_told(turn.answer), phrases))
         for turn in turns[:MOST_INSIDE]
     )
     return ConversationFound(one.id, marked(one.title, phrases), listed, max(0, len(turns) - MOST_INSIDE))
+
+
+def _told(answer: str) -> str:
+    """Return an answer as it is shown; of a refusal its words are kept elsewhere."""
+    return NOT_ANSWERED if answer == INSUFFICIENT_CONTEXT else answer
 
 
 def _key(reading: Reading) -> Key:

@@ -68,7 +68,8 @@ def build(services: Services, session: gr.State) -> Shown:
     parts.page.click(handlers.page_clicked, [parts.state, session], parts.page, **EVERY_CLICK, **AT_ONCE)
     # in the queue: a change of the session is noticed, and so kept in the browser, only there
     parts.reader.click(handlers.reader_clicked, session, [session, parts.reader], concurrency_limit=None, **QUIET)
-    parts.scope.input(handlers.scope_changed, [parts.scope, parts.state, session], session, **AT_ONCE)
+    asked_about = [parts.scope, parts.state, session]
+    parts.scope.input(handlers.scope_changed, asked_about, [session, parts.transcript], **AT_ONCE)
     return Shown(handlers.fill, [parts.state, session], outputs, states=[parts.state])
 
 
@@ -136,7 +137,9 @@ class Handlers:
         }
 
     def _transcript(self, state: ChatState, session: Session) -> str:
-        usable = [one for one in self.services.documents.list(session.owner) if one.state.usable]
+        scope = self.services.collections.documents_of(session.owner, session.scope)
+        known = [one for one in self.services.documents.list(session.owner) if one.state.usable]
+        usable = [one for one in known if not scope or one.id in scope]
         return chat_view.transcript(
             self._turns(state, session), self._names(state, session), state.turn_id, len(usable),
             self._suggestions(session), rate.studying(self.services, state, session),
@@ -437,8 +440,9 @@ class Handlers:
         session = replace(session, settings=settings)
         return session, self._reader(session)
 
-    def scope_changed(self, scope: list[str] | None, state: ChatState, session: Session) -> Session:
+    def scope_changed(self, scope: list[str] | None, state: ChatState, session: Session) -> tuple[Session, Any]:
         """Remember which documents and collections are asked about, with the open conversation too."""
         if state.conversation_id:
             self.services.conversations.set_documents(session.owner, state.conversation_id, scope or ())
-        return replace(session, scope=tuple(scope or ()))
+        session = replace(session, scope=tuple(scope or ()))
+        return session, gr.skip() if state.conversation_id else self._transcript(state, session)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.found_words import excerpt, has_all, marked, phrases_of, places
 from pdfqa_core.services.readings import name_of
@@ -116,6 +117,15 @@ def test_questions_answers_and_titles_are_found(services):
     assert hits(by_title[0].title) == ["metering"]
     services.conversations.delete(LOCAL_OWNER, stored.conversation_id)
     assert services.finding.find(LOCAL_OWNER, "meters").conversations == ()
+
+
+def test_a_refusal_is_found_by_the_words_that_are_shown(services):
+    built(services)
+    stored = stored_of(asked(services, "Zebras on the moon of Neptune?", LITERAL))
+    assert stored.turn.answer.refused
+    (found,) = services.finding.find(LOCAL_OWNER, "zebras").conversations
+    assert whole(found.turns[0].answer) == NOT_ANSWERED
+    assert services.finding.find(LOCAL_OWNER, '"insufficient context"').conversations == ()
 
 
 # ------------------------------------------------------------ owners

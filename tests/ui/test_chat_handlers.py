@@ -43,6 +43,15 @@ def test_what_is_chosen_while_an_answer_is_written_stays(services, handlers):
     assert services.conversations.get(LOCAL_OWNER, begun.conversation_id).document_ids == (document.id,)
 
 
+def test_the_empty_state_counts_the_documents_that_are_asked_about(services, handlers):
+    (document, *others) = services.documents.list(LOCAL_OWNER)
+    session, shown = handlers.scope_changed([document.id], ChatState(), Session(LOCAL_OWNER, BM25))
+    assert "Ask about 1 document<" in shown
+    assert session.scope == (document.id,)
+    _, shown = handlers.scope_changed(None, ChatState(), session)
+    assert f"Ask about {1 + len(others)} document" in shown
+
+
 def test_a_scope_whose_document_was_removed_follows_after_the_next_answer(services, handlers):
     parts = handlers.parts
     (first, *_) = services.documents.list(LOCAL_OWNER)

@@ -7,6 +7,8 @@
   document.addEventListener("click", (event) => {
     const target = event.target.closest?.("[data-action]");
     if (!target) return;
+    // A passage opened by hand lets go of the keys: Enter goes on to the next item, as it says there.
+    if (event.detail && target.closest("#annotate-item")) target.blur();
     const fields = target.closest("[data-fields]");
     if (fields) fields.querySelectorAll("input[name], textarea[name], select[name]").forEach((one) => { target.dataset[one.name] = one.value; });
     if (target.closest(RATING)) {

@@ -185,7 +185,7 @@ def _compared(request: Request, query: Query, k: int, corpus: Corpus) -> Found:
 def _section(request: Request, query: Query, hits: Sequence[Hit], corpus: Corpus) -> Found:
     """Return the whole section that the hits lead to, before the other hits."""
     subject = request.subjects[0] if request.subjects else query.text
-    section = _led_to(subject, hits, corpus)
+    section = _led_to(subject, hits, corpus, named_only=request.kind is Kind.LIST)
     if section is None:
         return Found(request.kind, tuple(hits))
     document_id = section.spans[0].document_id
@@ -202,10 +202,11 @@ def _section(request: Request, query: Query, hits: Sequence[Hit], corpus: Corpus
     return Found(request.kind, ranked, (note,))
 
 
-def _led_to(subject: str, hits: Sequence[Hit], corpus: Corpus) -> Section | None:
+def _led_to(subject: str, hits: Sequence[Hit], corpus: Corpus, *, named_only: bool = False) -> Section | None:
     """Return the section around one of the hits whose heading the subject names best, else that of the best hit.
 
-    None where none stands below a heading other than the document's title.
+    None where none stands below a heading other than the document's title, and with `named_only` where no heading has a
+    word of the subject: what is listed need not stand where most of a passage does.
     """
     wanted = _stems(subject)
     best: tuple[float, int, int] | None = None
@@ -214,9 +215,11 @@ def _led_to(subject: str, hits: Sequence[Hit], corpus: Corpus) -> Section | None
         document = _stems(corpus.names[hit.passage.document_id])
         for section in sections(corpus.pages(hit.passage.document_id), hit.passage.language):
             heading = _stems(section.heading)
-            if heading <= document or not _holds(section, hit.passage):
-                continue
             shared = (heading & wanted) - document
+            if heading <= document or (named_only and not shared):
+                continue
+            if not _holds(section, hit.passage) and not (shared and _has_most(hit.passage, section)):
+                continue
             key = (len(shared) ** 2 / len(heading), -place, -section.length)
             if best is None or key > best:
                 best, chosen = key, section
@@ -231,12 +234,22 @@ def _stems(text: str) -> frozenset[str]:
 
 def _holds(section: Section, passage: Passage) -> bool:
     """Whether most of a passage lies in the section."""
+    return 2 * _common(section, passage) > sum(span.end - span.start for span in passage.spans)
+
+
+def _has_most(passage: Passage, section: Section) -> bool:
+    """Whether most of a section lies in the passage."""
+    return 2 * _common(section, passage) > sum(span.end - span.start for span in section.spans)
+
+
+def _common(section: Section, passage: Passage) -> int:
+    """Return how many characters both have."""
     inside = 0
     for span in passage.spans:
         for other in section.spans:
             if (span.document_id, span.page) == (other.document_id, other.page):
                 inside += max(0, min(span.end, other.end) - max(span.start, other.start))
-    return 2 * inside > sum(span.end - span.start for span in passage.spans)
+    return inside
 
 
 # ------------------------------------------------------------------ a second step

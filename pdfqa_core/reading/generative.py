@@ -319,7 +319,7 @@ class GenerativeReader:
                 wrong = text[sentence.start : sentence.end]
                 nearest = best_quote(wrong, evidence.hits, self.checker.meaning)
                 quote = " ".join(nearest.parts[0].split()) if nearest is not None else wrong
-                before, after = changed[: sentence.start], changed[sentence.end :]
+                before, after = changed[: sentence.start], changed[sentence.end :].lstrip('"”')  # of the wrong words
                 changed = f"{before.rstrip(' ')}{after}" if quote in changed else f"{before}{quote}{after}"
         changed = changed.strip()
         if changed == text:

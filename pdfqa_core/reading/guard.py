@@ -76,6 +76,7 @@ def plainly(text: str, question: str = "") -> str:
     has such a number: then the document has it too.
     """
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+    text = text.lstrip("… ") if text.lstrip().startswith("…") else text  # a gap between sentences of a passage
     text = _TWO_ENDS.sub(".", _VERDICT.sub(lambda found: f"{found[1]}, ", text))
     text = _SAID_BY_IT.sub(lambda found: found["said"], text)
     text = _SOURCE.sub(lambda found: found["first"].upper(), _TAIL.sub("", text))

@@ -157,6 +157,7 @@ _OF_SUBJECT = _rules(
     rf"(?:{_SUMMARISE}|(?:walk|take) (?:me|us) through) (?P<subject>.+)",
     rf"(?:what(?:['’]s| is) )?(?:an? |the )?{_SUMMARY_OF} of (?P<subject>.+)",
     r"everything (?:that )?(?:\w+ )*?(?:about|on) (?P<subject>.+)",
+    r"what (?:is said|does .+ say) about [“\"](?P<subject>[^“”\"]+)[”\"]",  # a heading, as it offers itself
 )
 _BEFORE_SUBJECT = _rules(
     r"what .*?\b(?:says?|said) (?:about|on) ",

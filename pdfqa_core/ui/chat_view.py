@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from pdfqa_core.ui.passage_text import PassagePart, passage_parts
 from pdfqa_core.ui.session import Added
 
 Names = Mapping[str, str]  # file names by document id
+_DASH = re.compile(r"^[-*](?= )", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
         mark = Mark(index, citation.number, citation.verified, places.get(citation.number, ""), citation.quote, source)
         marks.setdefault(citation.end, []).append(mark)
     checked = {sentence.end: sentence for sentence in answer.sentences}
+    text = bulleted(answer.text)
     parts, start = [], 0
     for end in sorted({*marks, *checked, len(answer.text)}):
         sentence = checked.get(end)
@@ -146,9 +149,14 @@ def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
         badge = BADGES[sentence.support] if sentence else None
         if answer.text[start:end]:
             table = _quoted_row(answer, end) if answer.reader == "extractive" else ()
-            parts.append(AnswerPart(answer.text[start:end], tuple(marks.get(end, ())), badge, numbers, table))
+            parts.append(AnswerPart(text[start:end], tuple(marks.get(end, ())), badge, numbers, table))
         start = end
     return tuple(parts)
+
+
+def bulleted(text: str) -> str:
+    """Return a text of the same length with a dot for the dash before the items of a list."""
+    return _DASH.sub("•", text)
 
 
 def _quoted_row(answer: Answer, end: int) -> tuple[tuple[str, ...], ...]:
@@ -258,7 +266,9 @@ def live_turn(
 ) -> str:  # fmt: skip
     """Return the turn that is being answered. `taken_up`: the page finds it under way, and asks to be shown more."""
     turn = Turn("", 1, question, searched, Answer(text, rewriting=rewriting))
-    return render("live_turn", view=TurnView(turn, (AnswerPart(text),) if text else ()), phase=phase, taken_up=taken_up)
+    return render(
+        "live_turn", view=TurnView(turn, (AnswerPart(bulleted(text)),) if text else ()), phase=phase, taken_up=taken_up
+    )
 
 
 def evidence(

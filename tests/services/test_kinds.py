@@ -132,6 +132,21 @@ def test_kinds_can_be_turned_off(open_services):
     assert stored_of(asked(open_services(LITERAL), "List all complaints")).turn.answer.hits[0].retriever == "section"
 
 
+@pytest.mark.parametrize("question", ["List all complaints", "What is said about “Complaints”?"])
+def test_the_section_is_the_one_that_the_question_names(open_services, question):
+    services = open_services(LITERAL)
+    answer = stored_of(asked(services, question)).turn.answer
+    assert answer.rewriting == "Read the section “7 Complaints”."
+    assert answer.hits[0].passage.heading.endswith("7 Complaints")
+
+
+def test_where_no_heading_names_what_is_listed_no_section_is_claimed(open_services):
+    services = open_services(LITERAL)
+    answer = stored_of(asked(services, "List all pipes")).turn.answer
+    assert answer.rewriting == ""
+    assert answer.hits[0].retriever != "section"
+
+
 def test_the_reader_follows_the_model_unless_one_is_chosen(open_services, fake_llm):
     auto = BM25.changed("reading", reader=BY_MODEL)
     tiny, large = auto.changed("llm", model="smollm2-135m"), auto.changed("llm", model="qwen2.5-1.5b")

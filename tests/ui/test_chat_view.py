@@ -13,6 +13,7 @@ from pdfqa_core.services.collections import ALL_GONE as GONE
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
 from pdfqa_core.ui.chat_view import (
     answer_parts,
+    bulleted,
     download,
     evidence,
     offered,
@@ -56,6 +57,11 @@ def test_each_sentence_has_its_markers_and_its_badge():
     assert [[mark.number for mark in part.marks] for part in (first, second, third)] == [[1], [2], []]
     assert [run for run, unfound in second.runs if unfound] == ["5"]
     assert "".join(run for run, _ in second.runs) == second.text
+
+
+def test_items_of_a_list_begin_with_a_dot():
+    text = "There are:\n- two pumps\n- a tank (- 3 °C)"
+    assert bulleted(text) == "There are:\n• two pumps\n• a tank (- 3 °C)"
 
 
 def test_badges_and_marked_numbers_have_words_and_text_is_escaped():

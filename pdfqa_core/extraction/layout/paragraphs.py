@@ -26,6 +26,11 @@ _CAPTION = re.compile(
     r"tableau|schaubild)\s*[A-Z]?\d++(?:[.-]\d++)*+(?P<mark>\s*[.:–—|-]|\s+(?=\S))",
     re.IGNORECASE,
 )
+# A line that ends so goes on in the next one, whatever that begins with.
+_HANGS = re.compile(
+    r"(?:,|\b(?:a|an|the|of|in|on|at|to|for|from|by|with|and|or|as|than|that|which|der|die|das|dem|den|des|und|oder|von|"
+    r"zu|mit|für|im|am|le|la|les|du|et|ou|el|los|las|il))$"
+)
 _OPENING = "\"'“‘([¿¡„«"
 
 _HEADING_SIZE = 1.12  # of the body's font size
@@ -220,7 +225,7 @@ def _starts_anew(current: BlockDraft, line: TextLine, edge: float) -> bool:
     if line.u0 > last.u0 + 0.8 * em and current.kind is not BlockKind.LIST and (ended or broken):
         return True
     fresh = line.text.lstrip(_OPENING)[:1]
-    return broken and (ended or fresh.isupper() or fresh.isdigit())
+    return broken and not _HANGS.search(last.text) and (ended or fresh.isupper() or fresh.isdigit())
 
 
 def _below_a_list(current: BlockDraft, line: TextLine) -> bool:
@@ -231,7 +236,7 @@ def _below_a_list(current: BlockDraft, line: TextLine) -> bool:
 
 
 def _over_columns(drafts: list[BlockDraft]) -> list[BlockDraft]:
-    """Return the blocks with paragraphs made whole that go on in the next column."""
+    """Return the blocks with paragraphs made whole that go on in the next column, or behind a stretched line."""
     found: list[BlockDraft] = []
     for draft in drafts:
         if found and _goes_on(found[-1], draft):
@@ -243,18 +248,28 @@ def _over_columns(drafts: list[BlockDraft]) -> list[BlockDraft]:
 
 def _goes_on(before: BlockDraft, draft: BlockDraft) -> bool:
     last, first = before.lines[-1], draft.lines[0]
+    in_next_column = last.region != first.region and first.top < last.top
     return (
-        last.region != first.region
+        (in_next_column or _stretched(last, first))
         and last.turn == first.turn
         and last.hidden == first.hidden
-        and first.top < last.top
         and not (before.tabular or draft.tabular or last.table or first.table or before.fixed)
         and last.kind is first.kind
         and _alike(last, first)
         and last.bold == first.bold
         and SENTENCE_END.search(last.text) is None
-        and first.text[:1].islower()
+        and (first.text[:1].islower() or _HANGS.search(last.text) is not None)
         and draft.kind is BlockKind.TEXT
+    )
+
+
+def _stretched(last: TextLine, line: TextLine) -> bool:
+    """Return whether two lines of a justified column were parted because one has few words with wide gaps."""
+    return (
+        last.region == line.region
+        and (_sparse(last) or _sparse(line))
+        and abs(last.u0 - line.u0) < 0.3 * line.size
+        and 0 < _distance(last, line) < 1.7 * line.size
     )
 
 

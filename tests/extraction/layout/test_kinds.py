@@ -202,3 +202,18 @@ def test_small_notes_at_the_foot_are_footnotes(draw):
 
     assert len(blocks(read(draw(page))[0], BlockKind.FOOTNOTE)) == 2
     assert blocks(read(draw(table_note))[0], BlockKind.FOOTNOTE) == []
+
+
+def test_a_justified_line_of_few_words_does_not_part_its_paragraph(draw):
+    above = ["The protocol was registered on 2 February", "at the registry. One deviation has to be"]
+    below = ["Coldharbour were stolen on the night of 11", "July, and the session went on without them."]
+
+    def page(c):
+        at(c, 70, 80, above, 14)
+        for place, word in enumerate(["named:", "in", "2022", "six", "detectors", "in"]):
+            at(c, 70 + 38 * place, 108, [word])
+        at(c, 70, 122, below, 14)
+        at(c, 70, 180, LINES, 14)
+
+    found = read(draw(page))[0]
+    assert "One deviation has to be named: in 2022 six detectors in Coldharbour were stolen" in found.text

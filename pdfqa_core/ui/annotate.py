@@ -40,7 +40,8 @@ def build(services: Services, session: gr.State) -> Shown:
         signed_in(handlers.begin, [parts.study, parts.name, *state], outputs, **AT_ONCE)
     parts.names.click(handlers.begin_as, [parts.study, *state], outputs, **AT_ONCE)
     parts.study.input(handlers.choose, [parts.study, *state], outputs, **AT_ONCE)
-    parts.new.create.click(handlers.create, [*parts.new.inputs(), *state], outputs, **QUIET)
+    with_form = list(dict.fromkeys([*outputs, *parts.new.everything()]))
+    parts.new.create.click(handlers.create, [*parts.new.inputs(), *state], with_form, **QUIET)
     parts.new.bring.upload(handlers.bring, [parts.new.bring, *state], outputs, **QUIET)
     parts.manage.click(handlers.manage_clicked, state, outputs, **AT_ONCE)
     parts.who.click(handlers.sign_out, state, outputs, **AT_ONCE)
@@ -97,17 +98,13 @@ class Handlers:
         work = self._seated(work, session)
         if work.study_id not in {one for _, one in studies}:
             work = Work(studies[0][1] if studies else "")
-        conversations = [c for c in self.services.conversations.list(owner) if c.turn_count]
         signed_in, mine = bool(work.study_id and work.annotator), not is_seat(owner)
         study = self.services.studies.get(owner, work.study_id) if work.study_id else None
         to_type = not (study and study.invited) and not (study and study.state is not StudyState.OPEN)
         update: dict[Any, Any] = {
             parts.work: work,
             parts.study: gr.Dropdown(choices=studies, value=work.study_id or None),
-            parts.new.conversations: gr.Dropdown(
-                choices=[(f"{c.title} ({c.turn_count})", c.id) for c in conversations]
-            ),
-            parts.new.run: gr.Dropdown(choices=[(one.name, one.id) for one in self.services.runs.list(owner)]),
+            **parts.new.filled(self.services, owner),
             parts.message: "",
             parts.page: "",
             parts.names: annotate_setup.names_html(self.services, owner, work.study_id)
@@ -135,7 +132,7 @@ class Handlers:
             update |= self.rating.item(work, shown) | {parts.work: work}
             update[parts.comment] = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
         else:
-            words = START if studies else NO_STUDY if conversations else NO_TURNS
+            words = START if studies else NO_STUDY if annotate_new.talks(self.services, owner) else NO_TURNS
             update[parts.item] = annotate_view.no_item_html(words)
         return update | self._reports(work, session)
 
@@ -171,8 +168,9 @@ class Handlers:
             study = annotate_new.make(self.services, session.owner, *form)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
-        said = f"“{study.name}” is made, with {len(study.turn_ids)} items. What it asks stands under “This study”."
-        return self.show(Work(study.id), session) | {self.parts.message: render("said", text=said)}
+        said = annotate_new.made_words(study, self.services.studies.names(session.owner, study.id))
+        emptied = self.parts.new.emptied(self.services, session.owner)
+        return self.show(Work(study.id), session) | emptied | {self.parts.message: render("said", text=said)}
 
     def bring(self, path: str | None, work: Work, session: Session) -> dict[Any, Any]:
         """Take in a study that another workspace wrote."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, PRESETS
 from pdfqa_core.services import Services
 from pdfqa_core.services.study_setup import Source
 from pdfqa_core.study_types import Study
-from pdfqa_core.ui.components import AT_ONCE
+from pdfqa_core.ui.components import AT_ONCE, plural
 
 CHAT, GENERATED, TABLE, RUN = "chat", "generated", "table", "run"
 SOURCES = {
     "answers from the chat": CHAT, "generated answers beside gold answers": GENERATED, "a table (CSV)": TABLE,
     "answers of a stored run": RUN,
 }  # fmt: skip
+MAHUEVAL = (
+    "MaHuEval is manual human evaluation: two people rate the same answers, and neither sees what the other says."
+)
+MOST_NAMED = 4  # people whom the next step names
 STRATA = {"the items as they are": "", "each system its share": "system", "each document its share": "document"}
 
 
@@ -26,11 +31,11 @@ class NewStudyParts:
     """The components; files have their place only while they are wanted."""
 
     def __init__(self) -> None:
-        with gr.Accordion("New study", open=False, elem_id="annotate-new"):
+        with gr.Accordion("New study", open=False, elem_id="annotate-new") as self.fold:
             self.study_name = gr.Textbox(label="Name of the study", max_length=120, elem_id="annotate-study-name")
             self.preset = gr.Dropdown(
                 [(f"{one.title}: {one.words}", name) for name, one in PRESETS.items()], value=DEFAULT_PRESET,
-                label="What is asked (can be changed afterwards)", elem_id="annotate-preset",
+                label="What is asked (can be changed afterwards)", info=MAHUEVAL, elem_id="annotate-preset",
             )  # fmt: skip
             self.source = gr.Radio(
                 list(SOURCES.items()), value=CHAT, label="What is rated", elem_id="annotate-source"
@@ -58,7 +63,7 @@ class NewStudyParts:
                 label="Who rates", placeholder="Ada, Ben (empty: anybody who types a name)", max_length=2000,
                 elem_id="annotate-people",
             )  # fmt: skip
-            self.create = gr.Button("Make study", elem_id="annotate-create")
+            self.create = gr.Button("Make study", variant="primary", elem_id="annotate-create")
             self.bring = gr.UploadButton(
                 "Bring a study from another workspace (ZIP)", file_types=[".zip"], size="sm", elem_id="annotate-bring"
             )
@@ -84,12 +89,58 @@ class NewStudyParts:
             self.preset: DEFAULT_PRESET if source == CHAT and preset == "answers" else proposed,
         }
 
+    def filled(self, services: Services, owner: str) -> dict[Any, Any]:
+        """Return what there is to choose from."""
+        return {
+            self.conversations: gr.Dropdown(choices=talks(services, owner)),
+            self.run: gr.Dropdown(choices=_runs(services, owner)),
+        }
+
+    def emptied(self, services: Services, owner: str) -> dict[Any, Any]:
+        """Return the form as it is at first, folded."""
+        return {
+            **self._shown(CHAT, DEFAULT_PRESET), self.fold: gr.Accordion(open=False), self.study_name: "",
+            self.source: CHAT, self.predictions: gr.File(value=None, visible=False),
+            self.conversations: gr.Dropdown(choices=talks(services, owner), value=[], visible=True),
+            self.gold: gr.File(value=None, visible=False), self.table: gr.File(value=None, visible=False),
+            self.run: gr.Dropdown(choices=_runs(services, owner), value=None, visible=False), self.seed: 1, self.by: "",
+            self.names: "",
+        }  # fmt: skip
+
+    def everything(self) -> list[Any]:
+        """Return all that is filled where the form is emptied."""
+        return [*self.inputs(), self.fold, self.generated, self.drawing]
+
     def inputs(self) -> list[Any]:
         """Return what `make` reads, in its order."""
         return [
             self.study_name, self.preset, self.source, self.conversations, self.predictions, self.gold, self.table,
             self.run, self.n, self.seed, self.by, self.names,
         ]  # fmt: skip
+
+
+def talks(services: Services, owner: str) -> list[tuple[str, str]]:
+    """Return the conversations that have answers: with how many, and the id of each."""
+    return [(f"{one.title} ({one.turn_count})", one.id) for one in services.conversations.list(owner) if one.turn_count]
+
+
+def _runs(services: Services, owner: str) -> list[tuple[str, str]]:
+    return [(one.name, one.id) for one in services.runs.list(owner)]
+
+
+def made_words(study: Study, names: Sequence[str]) -> str:
+    """Return that a study is made, and what to do next; `names` are those who rate it."""
+    if not names:
+        follows = "type your name below and press “Sign in and rate”; so does everybody who rates."
+    elif len(names) > MOST_NAMED:
+        follows = f"the {len(names)} who rate each press their name below."
+    else:
+        who = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        follows = f"{who} {'each press their' if len(names) > 1 else 'presses the button with that'} name below."
+    return (
+        f"“{study.name}” is made, with {plural(len(study.turn_ids), 'item')}. Next: {follows} Who rates at another "
+        "computer gets a link under “Invite people”. What is asked stands under “This study”."
+    )
 
 
 def make(

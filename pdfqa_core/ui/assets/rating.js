@@ -7,8 +7,7 @@
   document.addEventListener("click", (event) => {
     const target = event.target.closest?.("[data-action]");
     if (!target) return;
-    // A passage opened by hand lets go of the keys: Enter goes on to the next item, as it says there.
-    if (event.detail && target.closest("#annotate-item")) target.blur();
+    if (event.detail && target.closest("#annotate-item")) letGo(target);
     const fields = target.closest("[data-fields]");
     if (fields) fields.querySelectorAll("input[name], textarea[name], select[name]").forEach((one) => { target.dataset[one.name] = one.value; });
     if (target.closest(RATING)) {
@@ -28,6 +27,15 @@
     button.click();
     button.hidden = true;
   });
+
+  // A passage opened by hand lets go of the keys, also when it is drawn anew: Enter goes on to the next item, as it says
+  // there. Tab leads back to the passages.
+  let byHand = false;
+  function letGo(focused) {
+    byHand = true;
+    focused?.blur();
+  }
+  document.addEventListener("keydown", (event) => { if (event.key === "Tab") byHand = false; }, true);
 
   // The time an item is looked at; what is between two movements more than a minute apart is a pause.
   const PAUSE = 60000;
@@ -119,6 +127,17 @@
     const within = column && top >= column.getBoundingClientRect().top && top < column.getBoundingClientRect().bottom - 80;
     if (card && now !== chosen && !within) card.scrollIntoView({ block: "start", behavior: "instant" });
     chosen = now;
+    if (byHand && element.contains(document.activeElement)) letGo(document.activeElement);
+  }
+  let uncovered = "";
+  function uncover(element) { // where the page lies over the lower part of the column, its passage goes above it
+    const page = element.querySelector(".page-view, .kept-page"), card = page && document.querySelector("#annotate-item .passage.chosen");
+    const now = card?.dataset.row || "";
+    if (!card || now === uncovered) { uncovered = now; return; }
+    uncovered = now;
+    const at = card.getBoundingClientRect(), over = page.getBoundingClientRect(), column = card.closest(".column");
+    if (over.left >= at.right || at.bottom <= over.top) return;
+    column.scrollTop += Math.min(at.bottom + 16 - over.top, at.top - column.getBoundingClientRect().top - 8);
   }
   function showDispute(element) {
     const now = element.querySelector("[data-item]")?.dataset.item || "";
@@ -137,6 +156,8 @@
     shown(element);
     if (element.closest("#annotate-form")) newItem();
     if (element.closest("#annotate-item")) showChosen(element);
+    if (element.closest("#annotate-page")) uncover(element);
+    if (element.closest("#annotate-message") && element.querySelector(".said")) element.closest(".column").scrollTop = 0; // what is next
     if (element.closest("#annotate-dispute")) showDispute(element);
     if (element.closest("#annotate-form, #annotate-bar, #annotate-message")) rating = false;
   };

@@ -18,6 +18,7 @@ MOST_DESCRIBED = 4  # systems that have sentences of their own
 GUIDE = {
     "answer_f1": "High: the answers have the words of the gold ones. Well above EM: many are partly right.",
     "answer_em": "High: the answers are right to the word. Low with a high F1: right, but worded or cut differently.",
+    "token_recall": "High: the gold answer stands in what is said. Well above F1: right, and more is said beside it.",
     "citation_precision": "High: nothing is cited that does not belong there. Low: citations are made up or careless.",
     "citation_recall": "High: all the evidence is cited. Low: a part of it is missing, as in questions of two steps.",
     "citation_f1": "High: both at once.",

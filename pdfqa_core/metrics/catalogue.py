@@ -13,6 +13,7 @@ from typing import Any
 from pdfqa_core.metrics import (  # noqa: F401 - each declares its measures, in the order of the docs
     token_f1,
     exact_match,
+    token_recall,
     bleu,
     rouge,
     bertscore,

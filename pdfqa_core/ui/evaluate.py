@@ -9,14 +9,15 @@ from typing import Any
 import gradio as gr
 
 from pdfqa_core.protocols.retrieval import DEPTH
+from pdfqa_core.protocols.retrieval_template import TEMPLATE, template
 from pdfqa_core.services import Services
 from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Progress
-from pdfqa_core.ui import evaluate_runs
+from pdfqa_core.ui import downloads, evaluate_runs
 from pdfqa_core.ui.components import AT_ONCE, QUIET, error_html, live_html, switch
 from pdfqa_core.ui.documents import work_html
-from pdfqa_core.ui.evaluate_data import Upload, file_field
+from pdfqa_core.ui.evaluate_data import Upload, file_field, template_button
 from pdfqa_core.ui.evaluate_files import FILES, download
 from pdfqa_core.ui.evaluate_results import FILTERS, Results
 from pdfqa_core.ui.evaluate_runs_setup import WHAT
@@ -133,6 +134,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
             what = gr.Radio(list(WHAT), value=WHAT[0], label="Measure", elem_id="evaluate-what")
             source = gr.Radio(list(SOURCES), value=setup.defaults[0], label="Questions", elem_id="evaluate-source")
             upload = file_field("Questions with gold", "evaluate-file")
+            blank = template_button("evaluate-template")
             known = live_html(elem_id="evaluate-questions")
             chunkers = gr.CheckboxGroup(
                 list(strategies("chunker")), value=setup.defaults[1], label="Passages by",
@@ -158,19 +160,21 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
             )  # fmt: skip
             with gr.Column(visible=False) as tools:
                 with gr.Row():
-                    downloads = {
+                    buttons = {
                         kind: gr.Button(label, size="sm", elem_id=f"evaluate-{kind}", scale=1, min_width=86)
                         for kind, (label, _) in FILES.items()
                     }
                 only = gr.Radio(list(FILTERS), value="all", label="Show questions", elem_id="evaluate-only")
-                file = gr.DownloadButton("download", elem_id="evaluate-download", elem_classes=["pq-offstage"])
+            file = gr.DownloadButton("download", elem_id="evaluate-download", elem_classes=["pq-offstage"])
             items = live_html(elem_id="evaluate-items")
         with gr.Column(scale=3):
             item = live_html(elem_id="evaluate-item")
             page = live_html(elem_id="evaluate-page")
     chosen = [chunkers, retrievers, baseline, session]
     shown = [earlier, table, plot, items, tools, item, state, page]
-    source.change(lambda s: gr.File(visible=s == OWN_FILE), source, upload, **AT_ONCE)
+    source.change(
+        lambda s: (gr.File(visible=s == OWN_FILE), gr.Button(visible=s == OWN_FILE)), source, [upload, blank], **AT_ONCE
+    )
     source.change(setup.questions, [source, upload, session], known, **QUIET)
     for changed in (upload.upload, upload.clear):
         changed(setup.uploaded, [source, upload, session], known, **QUIET)
@@ -188,9 +192,7 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
     items.click(results.item_clicked, [state, session], [items, item, page, state], **QUIET)
     item.click(results.evidence_clicked, [state, session], [item, page, state], **QUIET)
     page.click(results.page_clicked, [session], page, **QUIET)
-    for kind, button in downloads.items():
-        made = button.click(partial(download, services, kind), [state, session], file, **QUIET)
-        made.success(None, None, None, js=FETCH)
+    _wire_files(services, file, blank, buttons, [state, session])
     return (
         Shown(
             tab.show, [source, upload, *chosen, state],
@@ -198,3 +200,13 @@ def build_retrieval(services: Services, session: gr.State) -> tuple[Shown, gr.Ra
         ),
         what,
     )  # fmt: skip
+
+
+def _wire_files(
+    services: Services, file: gr.DownloadButton, blank: gr.Button, buttons: dict[str, gr.Button], shown: list[gr.State]
+) -> None:
+    """Have the buttons give the browser their files: the template, and those of what is shown."""
+    made = [blank.click(lambda: downloads.write(TEMPLATE, template()), None, file, **QUIET)]
+    made += [button.click(partial(download, services, kind), shown, file, **QUIET) for kind, button in buttons.items()]
+    for one in made:
+        one.success(None, None, None, js=FETCH)

@@ -14,6 +14,7 @@ from pdfqa_core.ui import downloads
 
 Upload: TypeAlias = str | Sequence[str] | None  # what the file field gives: none, one or several paths
 
+FIELD_HEIGHT = 152  # of the field for a file: its picture and three lines, below the label
 QRELS = ".tsv"
 APART = "beir.zip"  # what the files of a data set that are brought apart become
 
@@ -21,8 +22,14 @@ APART = "beir.zip"  # what the files of a data set that are brought apart become
 def file_field(label: str, elem_id: str) -> gr.File:
     """Return the field for a file of questions, or for the three files of a BEIR data set."""
     return gr.File(
-        label=label, file_types=[*suffixes(), QRELS], file_count="multiple", visible=False, height=96, elem_id=elem_id
+        label=label, file_types=[*suffixes(), QRELS], file_count="multiple", visible=False, height=FIELD_HEIGHT,
+        elem_id=elem_id,
     )  # fmt: skip
+
+
+def template_button(elem_id: str) -> gr.Button:
+    """Return the button that gives a table to be filled in, shown beside the field for a file."""
+    return gr.Button("Template (CSV)", size="sm", visible=False, elem_id=elem_id)
 
 
 def brought(upload: Upload) -> Path | None:

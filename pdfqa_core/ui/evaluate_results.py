@@ -10,11 +10,21 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.evaluation_types import Evaluation, EvaluationSummary, ScoredItem
+from pdfqa_core.exports.deviations import deviations_of
 from pdfqa_core.exports.frames import clipboard_text, comparison_frame
-from pdfqa_core.protocols.retrieval import counted, curve
+from pdfqa_core.protocols.retrieval import DEPTH, counted, curve
 from pdfqa_core.services import Services
 from pdfqa_core.ui.components import clicked, day, error_html, plural, render
-from pdfqa_core.ui.evaluate_view import SHOWN, ShownHit, mark_words, place_of, rank_of, rows_of, short_names
+from pdfqa_core.ui.evaluate_view import (
+    SHOWN,
+    ShownHit,
+    mark_words,
+    numbers_of,
+    place_of,
+    rank_of,
+    rows_of,
+    short_names,
+)
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.session import EvaluateState, Session
 
@@ -52,10 +62,12 @@ class Results:
     def _table(self, evaluation: Evaluation, state: EvaluateState, session: Session) -> str:
         compared = self.services.evaluation.compared(session.owner, evaluation.id, SHOWN, state.baseline)
         n = compared.cells[state.baseline]["MRR"].summary
+        found = deviations_of(evaluation.notes, SHOWN)
         return render(
             "evaluate_results", message="", evaluation=evaluation.id, dataset=evaluation.dataset,
             when=day(evaluation.made_at), n=n.n,
-            count=n.n + n.unscored, unscored=n.unscored, notes=evaluation.notes, measures=SHOWN,
+            count=n.n + n.unscored, unscored=n.unscored, notes=found.notes, measures=SHOWN,
+            otherwise=(*(text for _, text in found.lettered), *found.others),
             common=short_names([system.name for system in evaluation.systems])[1],
             rows=rows_of(evaluation, compared), copied=clipboard_text(comparison_frame(compared)),
         )  # fmt: skip
@@ -164,19 +176,22 @@ def _plot(evaluation: Evaluation) -> gr.LinePlot:
         (short, k, value) for short, system in zip(shorts, evaluation.systems, strict=True)
         for k, value in curve(system)
     ]  # fmt: skip
-    return gr.LinePlot(value=pd.DataFrame(points, columns=["System", "k", "HR@k"]), visible=True)
+    end = min(DEPTH, max((one.index.passages for one in evaluation.systems if one.index), default=0) or DEPTH)
+    drawn = pd.DataFrame([point for point in points if point[1] <= end], columns=["System", "k", "HR@k"])
+    return gr.LinePlot(value=drawn, x_lim=[0, end], visible=True)
 
 
 def _items(evaluation: Evaluation, state: EvaluateState) -> str:
     names = [system.name for system in evaluation.systems]
     place = names.index(state.baseline) if state.baseline in names else 0
     rows = []
+    numbers = numbers_of([item.id for item in evaluation.systems[0].items])
     for items in zip(*(system.items for system in evaluation.systems), strict=True):
         if items[0].metrics.get("MRR") is None or not _wanted(items, place, state.only):
             continue
         base = items[place].rank
         ranks = [rank_of(item.rank, base, number == place) for number, item in enumerate(items)]
-        rows.append((items[0].id, items[0].texts.get("question", ""), ranks))
+        rows.append((items[0].id, numbers[items[0].id], items[0].texts.get("question", ""), ranks))
     message = "" if rows else "No question of this kind."
     systems = short_names(names)[0]
     return render("evaluate_items", rows=rows, systems=systems, chosen=state.item, message=message)

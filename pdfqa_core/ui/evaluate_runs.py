@@ -33,7 +33,14 @@ from pdfqa_core.ui.evaluate_runs_setup import (
     set_up,
     suited,
 )
-from pdfqa_core.ui.evaluate_runs_view import FILTERS, paused_words, run_rows, so_far_rows, steps_of
+from pdfqa_core.ui.evaluate_runs_view import (
+    FILTERS_OF_ONE,
+    RIGHT_WORDS,
+    paused_words,
+    run_rows,
+    so_far_rows,
+    steps_of,
+)
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders
 from pdfqa_core.ui.page_view import show_page
 from pdfqa_core.ui.roles import may_choose_models
@@ -61,7 +68,7 @@ class Tab:
         chosen = next((one.id for one in runs if one.id == state.run), runs[0].id if runs else "")
         going, _ = self.services.running.of(session.owner)
         listed = render("evaluate_runs", runs=run_rows(runs, chosen, going))
-        blank = (gr.skip(),) * 4
+        blank = (gr.skip(),) * 5
         if not chosen:
             return listed, "", gr.Column(visible=False), *blank, "", "", "", RunsState()
         state = replace(state, run=chosen)
@@ -135,7 +142,7 @@ class Tab:
             listed = render("evaluate_runs", runs=run_rows(runs, state.run, going))
             run = self.services.runs.get(session.owner, going) if state.run == going else None
             table = gr.skip() if run is None or run.results is not None else self._open(run, going, session)
-            return (*self._work(session), listed, table, *(gr.skip(),) * 9)
+            return (*self._work(session), listed, table, *(gr.skip(),) * 10)
         return (self._ended(state, session), *self._buttons(session), *self.shown(state, session))
 
     def _ended(self, state: RunsState, session: Session) -> str:
@@ -264,8 +271,8 @@ def build(services: Services, session: gr.State) -> Part:
                     part = gr.Dropdown([EVERY], value=EVERY, label="Of", elem_id="runs-part")
                 charts, rate = Charts(tab.results), Rate(tab.results)
                 only = gr.Radio(
-                    list(FILTERS.items()), value="all", label="Show questions", elem_id="runs-only",
-                    info="how the system, or any of them, did against the one compared with; right: at least .5",
+                    list(FILTERS_OF_ONE.items()), value="all", label="Show questions", elem_id="runs-only",
+                    info=RIGHT_WORDS,
                 )  # fmt: skip
             file = gr.DownloadButton("download", elem_id="runs-download", elem_classes=["pq-offstage"])
             items = live_html(elem_id="runs-items")
@@ -273,7 +280,7 @@ def build(services: Services, session: gr.State) -> Part:
             item = live_html(elem_id="runs-item")
             page = live_html(elem_id="runs-page")
     form = [session, *left.form]
-    shown = [listed, table, tools, beside, baseline, other, part, items, item, page, state]
+    shown = [listed, table, tools, beside, baseline, other, part, only, items, item, page, state]
     working = [left.work, left.go, left.stop, left.timer, *shown]
     _wire_set_up(tab, left, form)
     left.go.click(tab.start, [state, *form], working, **QUIET)

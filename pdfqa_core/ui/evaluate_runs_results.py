@@ -20,6 +20,9 @@ from pdfqa_core.metrics.repeats import spreads
 from pdfqa_core.services import Services
 from pdfqa_core.ui.components import render
 from pdfqa_core.ui.evaluate_runs_view import (
+    FILTERS,
+    FILTERS_OF_ONE,
+    RIGHT_WORDS,
     Wanted,
     answers_of,
     group_rows,
@@ -33,6 +36,7 @@ from pdfqa_core.ui.session import Session
 
 EVERY = "all questions"
 ANY = "any system"
+AGAINST = "how the system, or any of them, did against the one compared with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,12 @@ class RunResults:
             other=state.other if state.other in names else "",
             part=state.part if state.part in self.parts(evaluation) else "",
             sort=state.sort if state.sort in evaluation.measures else "",
+            only=state.only if state.only in filters_of(evaluation).values() else "all",
         )  # fmt: skip
         return state, listed, evaluation
 
     def choices(self, state: RunsState, listed: dict[str, str], evaluation: Evaluation) -> tuple[Any, ...]:
-        """Return the fields: runs beside, baseline, system, part of the questions."""
+        """Return the fields: runs beside, baseline, system, part of the questions, how they were answered."""
         names = [system.name for system in evaluation.systems]
         parts = [EVERY, *self.parts(evaluation)]
         several = len(names) > 1
@@ -100,6 +105,10 @@ class RunResults:
             gr.Dropdown(choices=names, value=state.baseline, visible=several),
             gr.Dropdown(choices=[ANY, *names], value=state.other or ANY, visible=len(names) > 2),
             gr.Dropdown(choices=parts, value=state.part or EVERY, visible=len(parts) > 1),
+            gr.Radio(
+                choices=list(filters_of(evaluation).items()), value=state.only,
+                info=f"{AGAINST}; {RIGHT_WORDS}" if several else RIGHT_WORDS,
+            ),
         )  # fmt: skip
 
     @staticmethod
@@ -186,6 +195,11 @@ class RunResults:
         predictions = self.services.runs_together.predictions(session.owner, state.runs)
         answers = answers_of(evaluation, predictions, item.id, self.services.documents.filenames(session.owner))
         return render("evaluate_run_item", item=item, answers=answers)
+
+
+def filters_of(evaluation: Evaluation) -> dict[str, str]:
+    """Return the ways to choose questions, by what they are called: there are other ones where nothing is compared."""
+    return FILTERS if len(evaluation.systems) > 1 else FILTERS_OF_ONE
 
 
 def _stamp(evaluation: Evaluation) -> str:

@@ -18,7 +18,7 @@ from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.services.systems import shared_words
 from pdfqa_core.settings import LLMSettings
 from pdfqa_core.ui.components import error_html, gigabytes, live_html, render, time_left
-from pdfqa_core.ui.evaluate_data import Upload, brought, file_field
+from pdfqa_core.ui.evaluate_data import Upload, brought, file_field, template_button
 from pdfqa_core.ui.evaluate_runs_form import (
     AS_READ,
     COLUMNS,
@@ -197,7 +197,7 @@ def set_up(services: Services) -> Fields:
             gr.Dropdown([NO_COLUMN], value=NO_COLUMN, label=words[name], elem_id=f"runs-column-{name}", min_width=120)
             for name in COLUMNS
         ]
-    template = gr.Button("Template (CSV)", size="sm", visible=False, elem_id="runs-template")
+    template = template_button("runs-template")
     known = live_html(elem_id="runs-questions")
     form |= {"unanswerable": file_field("More questions, none of which the documents answer", "runs-unanswerable")}
     form |= _systems(services)

@@ -6,23 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pdfqa_core.evaluation_types import Evaluation, Prediction, RunState, RunSummary
+from pdfqa_core.evaluation_types import Evaluation, Prediction, RunState, RunSummary, ScoredItem
 from pdfqa_core.exports.table import measure_of
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.groups import ItemGroup
-from pdfqa_core.metrics.normalisation import normalise_answer
+from pdfqa_core.metrics.insufficient_context import PHRASE
+from pdfqa_core.metrics.normalisation import answer_tokens, normalise_answer
+from pdfqa_core.reading.declining import NOT_ANSWERED, refusal_words, told_with_refusal
 from pdfqa_core.services.run_progress import SoFar
-from pdfqa_core.types import Progress
+from pdfqa_core.types import Answer, Hit, Passage, Progress
 from pdfqa_core.ui.components import day, plural
 from pdfqa_core.ui.evaluate_view import ShownCell
 
-# Which questions are shown, by how a system did against the baseline.
+# Which questions are shown: by how a system did against the baseline, and by how it did where there is no other.
 FILTERS = {
     "all": "all", "better": "better", "worse": "worse", "right, baseline wrong": "won", "wrong, baseline right": "lost",
     "failed": "failed",
 }  # fmt: skip
+FILTERS_OF_ONE = {"all": "all", "right": "right", "wrong": "wrong", "failed": "failed"}
 RIGHT = 0.5  # from which value on an answer counts as right
+SHORT = 5  # words of a gold answer up to which an answer is right that has them all, in however long a sentence
+OF_WORDS = ("answer_f1", "bleu_1", "rouge_l", "rouge_l_sum")  # what falls the more an answer says besides
+RIGHT_WORDS = f"right: a value of at least .5; where the gold answer has up to {SHORT} words: the answer has them all"
 MOST_MEASURES = 7  # columns of the table
+SPARE = "bleu_1"  # what is left out first where there are more
 MOST_ITEMS = 400  # rows of questions
 _CUT = {
     "Insufficient context detection": "Insuff. context", "Supporting facts": "Supp. facts", "HotpotQA": "Hotpot",
@@ -155,7 +162,9 @@ def so_far_rows(found: Sequence[SoFar]) -> tuple[tuple[str, ...], tuple[SoFarRow
 
 def shown_measures(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the measures that the table has room for."""
-    return evaluation.measures[:MOST_MEASURES]
+    names = evaluation.measures
+    kept = names if len(names) <= MOST_MEASURES else tuple(name for name in names if name != SPARE)
+    return kept[:MOST_MEASURES]
 
 
 def seconds_words(seconds: float) -> str:
@@ -228,22 +237,37 @@ def wanted_items(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[
         texts = items[0].texts
         if wanted.part and wanted.part not in (f"turn {texts.get('turn', '')}", f"type {texts.get('type', '')}"):
             continue
-        values = [item.metrics.get(measure) for item in items]
         if wanted.only == "failed":
             fits = any("error" in item.texts for item in items)
         else:
-            fits = wanted.only == "all" or any(_fits(values[one], values[base], wanted.only) for one in compared)
+            others = (items[one] for one in compared or [base])
+            fits = wanted.only == "all" or any(_fits(one, items[base], measure, wanted.only) for one in others)
         if fits:
             found.append(place)
     return tuple(found)
 
 
-def _fits(value: float | None, base: float | None, only: str) -> bool:
-    if value is None or base is None:
+def _fits(item: ScoredItem, base: ScoredItem, measure: str, only: str) -> bool:
+    value, other = item.metrics.get(measure), base.metrics.get(measure)
+    if value is None or other is None:
         return False
+    own, its = is_right(item, measure), is_right(base, measure)
     return {
-        "better": value > base, "worse": value < base, "won": value >= RIGHT > base, "lost": value < RIGHT <= base,
+        "better": value > other, "worse": value < other, "won": own and not its, "lost": its and not own,
+        "right": own, "wrong": not own,
     }.get(only, False)  # fmt: skip
+
+
+def is_right(item: ScoredItem, measure: str) -> bool:
+    """Return whether an answer counts as right by a measure.
+
+    A sentence with a short gold answer in it has a low value by every measure of shared words: there it has to have
+    all words of the gold answer. Elsewhere, and in runs that were scored without token recall, the value says it.
+    """
+    recall, gold = item.metrics.get("token_recall"), item.texts.get("gold_answer", "").split(" | ")
+    if measure in OF_WORDS and recall is not None and max(len(answer_tokens(one)) for one in gold) <= SHORT:
+        return recall == 1
+    return (item.metrics.get(measure) or 0.0) >= RIGHT
 
 
 def item_rows(evaluation: Evaluation, measure: str, wanted: Wanted) -> tuple[tuple[ItemRow, ...], int]:
@@ -303,15 +327,34 @@ def answers_of(
             (measure_of(name).pretty_name, "–" if (value := item.metrics.get(name)) is None else f"{value:.2f}")
             for name in evaluation.measures if name in item.metrics
         )  # fmt: skip
+        refusal, notes = refusal_of(prediction)
+        words = ((refusal, ""),) if refusal else marked(prediction.answer, gold, said.get(beside))
         found.append(
             ShownAnswer(
-                system.name, marked(prediction.answer, gold, said.get(beside)), scores, prediction.refused,
+                system.name, words, scores, prediction.refused or bool(refusal),
                 prediction.error, prediction.hint,
                 prediction.asked if prediction.asked != item.texts.get("question") else "", evidence,
-                seconds_words(prediction.seconds) if prediction.seconds is not None else "", prediction.notes,
+                seconds_words(prediction.seconds) if prediction.seconds is not None else "", notes,
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def refusal_of(prediction: Prediction) -> tuple[str, tuple[str, ...]]:
+    """Return what Chat shows in the place of a refusal, and the notes beside it; "" where there is an answer to show.
+
+    Of an answer that was brought in a file only the text is known.
+    """
+    if normalise_answer(prediction.answer) != PHRASE:
+        return "", prediction.notes
+    if not prediction.refused:
+        return NOT_ANSWERED, prediction.notes
+    read = (Passage(one.id, one.spans, one.text) for one in prediction.evidence)
+    hits = tuple(Hit(one, 0.0, rank, "") for rank, one in enumerate(read, start=1))
+    answer = Answer(
+        prediction.answer, hits=hits, refused=True, confidence=prediction.confidence, notes=prediction.notes
+    )  # fmt: skip
+    return refusal_words(answer), told_with_refusal(answer)
 
 
 def marked(answer: str, gold: set[str], beside: Sequence[str] | None = None) -> tuple[tuple[str, str], ...]:

@@ -115,6 +115,16 @@ def place_of(place: str) -> tuple[str, int, Span | None]:
     return document, int(page), Span(document, int(page), int(start), int(end)) if start else None
 
 
+def numbers_of(ids: Sequence[str]) -> dict[str, str]:
+    """Return what is shown before each question: its id, or its place from 1 where the ids are lines of a table.
+
+    The first line of a table is its header, so that ids which were made of lines begin with 2.
+    """
+    if ids[:1] == ["2"] and all(map(str.isdecimal, ids)) and sorted(ids, key=int) == list(ids):
+        return {one: str(place) for place, one in enumerate(ids, start=1)}
+    return dict(zip(ids, ids, strict=True))
+
+
 def mark_words(places: Sequence[str]) -> str:
     """Return what ✓ says of a passage, by what is known of the gold; empty where there is none."""
     exact = {place_of(place)[2] is not None for place in places}

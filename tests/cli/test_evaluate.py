@@ -109,7 +109,7 @@ def test_notes_are_kept_with_what_was_measured(run, workspace, tmp_path):
     found = run("evaluate", "retrieval", "--data", tmp_path / "gold.jsonl", "--retriever", "bm25", "--json")
     missing, deviation = found.data["notes"]
     assert missing == "other.pdf is not in the workspace (1 gold places)."
-    assert deviation.endswith("the source indexes their text alone. (--profile seed)")
+    assert deviation.endswith("the paper searches their text alone. (--profile seed)")
     with Services.open(workspace, Settings(), FakeModels()) as services:
         (listed,) = services.evaluation.list(LOCAL_OWNER)
         assert list(services.evaluation.get(LOCAL_OWNER, listed.id).notes) == found.data["notes"]

@@ -60,7 +60,7 @@ def test_deviations_stand_below_the_table_and_inside_it(names):
     text = latex(*names)
     notes = text[text.index(r"\end{tabular}") : text.index(r"\end{table}")]
     assert "$^{a}$ ROUGE-Lsum and DR: sentences are matched one by one" in notes
-    assert "Other than in the sources: Passages are indexed with title and heading" in notes
+    assert "Other than in the sources: Passages are searched together with their title and heading" in notes
     assert "failed" not in notes
     assert "--profile" not in notes
     assert text.count("{") == text.count("}")
@@ -70,7 +70,7 @@ def test_the_report_marks_what_deviates_too():
     found = evaluation("one", "two")
     page = report_html(found, compare(found)).decode()
     assert "ROUGE-Lsum F<sup>a</sup>" in page
-    assert re.search(r"<sup>b</sup> MRR: what is not among", page)
+    assert re.search(r"<sup>b</sup> MRR: a question whose answer is not among", page)
     assert '<p class="note">2 answers failed.</p>' in page
     assert '<p class="note">MRR' not in page
 

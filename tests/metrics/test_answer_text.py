@@ -13,6 +13,7 @@ from pdfqa_core.metrics.exact_match import exact_match
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.rouge import by_sentence, lcs_length, rouge_l, rouge_l_of_lines, rouge_l_overlap, rouge_l_sum
 from pdfqa_core.metrics.token_f1 import token_f1, token_overlap
+from pdfqa_core.metrics.token_recall import token_recall
 from pdfqa_core.metrics.tokens import rouge_tokens
 
 TEXT = st.lists(
@@ -52,6 +53,30 @@ def test_squad_means_and_the_best_reference_counts():
     assert (token_f1("x", []), exact_match("x", []), bleu_1("x", []), rouge_l("x", []), rouge_l_of_lines("x", [])) == (
         None,
     ) * 5
+
+
+@pytest.mark.parametrize(
+    ("prediction", "references", "recall"),
+    [
+        ("There were 902 passes of the serotine in 2022.", ["902"], 1),
+        ("There were 1902 passes.", ["902"], 0),
+        ("respiratory droplets", ["respiratory droplets and aerosols"], 0.5),
+        ("Bizet", ["Georges Bizet"], 0.5),
+        ("The cat", ["cat cat"], 0.5),
+        ("It was Bizet, Georges", ["Gounod", "Georges Bizet"], 1),
+        ("Yes, it did.", ["yes"], 1),
+        ("", ["cat"], 0),
+        ("", ["the"], 1),
+    ],
+)
+def test_token_recall_is_the_share_of_the_gold_words_that_the_answer_has(prediction, references, recall):
+    assert token_recall(prediction, references) == recall
+
+
+def test_token_recall_needs_a_reference_and_says_where_it_is_from():
+    assert token_recall("x", []) is None
+    assert token_recall.source == "Adlakha et al. 2024"
+    assert token_recall.inputs == ("prediction", "references")
 
 
 @given(TEXT, TEXT)

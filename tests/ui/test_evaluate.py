@@ -14,6 +14,15 @@ from tests.ui.serving import WAIT
 
 pytestmark = pytest.mark.browser
 
+# Where in the field for a file its label ends, what is said begins and ends, and the field ends.
+FIELD = """(field) => {
+  const said = document.createRange();
+  said.selectNodeContents(field.querySelector('[data-testid=upload-text]'));
+  const {top, bottom} = said.getBoundingClientRect();
+  const ends = [field.querySelector('label'), field].map((one) => one.getBoundingClientRect().bottom);
+  return [ends[0], top, bottom, ends[1]];
+}"""
+
 
 def test_the_sample_is_measured_and_a_question_opens_its_gold_page(page: Page) -> None:
     page.get_by_role("tab", name="Evaluate").click()
@@ -57,6 +66,19 @@ def test_a_wrong_file_says_which_row(page: Page, tmp_path) -> None:
     expect(page.locator("#evaluate-questions")).to_contain_text("Bring a file of questions")
     page.get_by_label("The sample's 15 questions").check()
     expect(page.locator("#evaluate-questions")).to_contain_text("not among your documents")
+
+
+def test_a_template_is_offered_and_the_field_for_a_file_is_not_cut(page: Page) -> None:
+    page.get_by_role("tab", name="Evaluate").click()
+    expect(page.locator("button#evaluate-template")).to_be_hidden()
+    page.get_by_label("My file").check()
+    with page.expect_download() as download:
+        page.locator("button#evaluate-template").click()
+    assert read_csv(download.value.path().read_bytes()).header[:3] == ("question", "document", "page")
+    label_end, first, last, end = page.locator("#evaluate-file").evaluate(FIELD)
+    assert label_end <= first < last <= end
+    page.get_by_label("The sample's 15 questions").check()
+    expect(page.locator("button#evaluate-template")).to_be_hidden()
 
 
 def test_a_beir_zip_needs_no_documents(page: Page, tmp_path) -> None:

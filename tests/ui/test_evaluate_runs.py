@@ -121,7 +121,7 @@ def test_a_beir_data_set_is_run_paused_and_gone_on_with(page: Page, tmp_path) ->
     results = page.locator("#runs-results")
     expect(results.get_by_role("button", name="HR@1")).to_be_visible(timeout=2 * WAIT)
     expect(results).to_contain_text("As in the sources under Scoring")
-    expect(results.locator(".deviations")).to_contain_text("hybrid: a negative similarity counts as 0")
+    expect(results.locator(".deviations")).to_contain_text("hybrid: a similarity of meaning below 0 counts as 0")
     expect(page.locator("#runs-list tr.chosen")).to_contain_text(f"{3 * QUERIES} answers")
     page.locator("#runs-list tr.chosen").get_by_role("button", name="delete").click()
     expect(page.locator("#runs-list")).not_to_contain_text("beir.zip")

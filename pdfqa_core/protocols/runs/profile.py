@@ -53,31 +53,32 @@ PROFILES: Mapping[str, Profile] = {"": DEFAULT, SEED: AS_IN_THE_SOURCES}
 
 # What a report says beside a measure that is computed in another way than in its source.
 DEVIATIONS: Mapping[str, str] = {
-    "bertscore_f1": "BERTScore: every token counts the same and vectors are compared by their cosine; the source "
-    "weighs tokens by idf and takes plain inner products.",
+    "bertscore_f1": "BERTScore: every token counts the same and vectors are compared by their cosine; the paper weighs "
+    "tokens by idf and takes plain inner products.",
     "rouge_l_sum": "ROUGE-Lsum and DR: sentences are matched one by one, as ASQA's authors do; rageval's page says "
     "ROUGE-L.",
-    "disambig_f1": "Disambig-F1: entities count as often as they occur; the source compares sets.",
+    "disambig_f1": "Disambig-F1: entities count as often as they occur; the original compares sets.",
     "entailment_gold_answer": "Entailment: a segment without a usable reply is left out, and sentences end at blank "
-    "lines but not after common abbreviations; the source counts it as 0, and takes NLTK's sentences.",
-    "MRR": "MRR: what is not among the passages looked at counts as 0; the source ranks all passages.",
+    "lines but not after common abbreviations; the original counts it as 0, and takes NLTK's sentences.",
+    "MRR": "MRR: a question whose answer is not among the passages that were looked at counts as 0; the paper ranks "
+    "all passages.",
 }
 # And what differs in how passages are made and found, by what a system is.
 HYBRID = (
-    "hybrid: a negative similarity counts as 0, and passages without a term of the question come last; the source "
-    "takes the product as it is."
+    "hybrid: a similarity of meaning below 0 counts as 0, and passages that share no word with the question come last; "
+    "the paper multiplies the two scores as they are."
 )
 PARAGRAPHS = (
-    "paragraphs: short ones are joined, long ones cut, those broken by a page's end mended; the source takes them as "
-    "they are."
+    "paragraphs: short ones are joined, long ones cut, and those that a new page breaks are mended; the paper takes "
+    "them as they are."
 )
-HEADINGS = "Passages are indexed with title and heading; the source indexes their text alone."
+HEADINGS = "Passages are searched together with their title and heading; the paper searches their text alone."
 # And where a measure of answers is not there, because it is not scored.
 NOT_SCORED: Mapping[str, str] = {
-    "citation_f1": "Citations: no gold answer has any, so they are not scored; the source scores 1 where neither side "
-    "has any.",
-    "insufficient_context_detection": "Insufficient context: it applies to no question, so it is not scored; the "
-    "source's table says 0.",
+    "citation_f1": "Citations: no gold answer names a place, so they are not scored; the paper scores 1 where neither "
+    "side cites anything.",
+    "insufficient_context_detection": "Insufficient context: it is no question's gold answer, so it is not scored; "
+    "the paper's table says 0.",
 }
 
 

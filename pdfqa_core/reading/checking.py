@@ -48,6 +48,9 @@ _COMPLEMENT = re.compile(
     r"\b(?:is|are|was|were)\s+(?:(?:the|an?|only|called|named)\s+)?(?P<word>[^\W\d_]{3,})\W*$", re.I
 )
 # "Olav Tveit (chair)": what somebody is, behind the name.
+_DONE_BY = re.compile(
+    r"\b(?:is|are|was|were|been|being) (?:\w+ly )?(?P<done>[a-z]{3,}) by (?:the |an? )?(?P<by>[^\W\d]\w+)"
+)
 _ROLE = re.compile(r"(?P<name>[A-Z][\w'’-]+) \((?P<role>[a-z][a-z -]{2,30})\)")
 _VERDICT = re.compile(r"\W*(?:yes|no)\b[\s,.:;–-]*", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]+")
@@ -180,7 +183,8 @@ class Checker:
             one.rival >= (one.own or 0.0) for one in aligned if one.home and one.home.cell
         )
         told_otherwise = exchanged(sentence, best.quote.text) or _ends_otherwise(sentence, best.quote)
-        told_otherwise = told_otherwise or _another_role(sentence, best.quote.hit.passage)
+        passage = best.quote.hit.passage
+        told_otherwise = told_otherwise or _another_role(sentence, passage) or _by_nobody(sentence, passage)
         if rivalled or misordered(sentence) or sets_against(sentence) or told_otherwise:
             return Support.PARTLY
         said, quote = [*passages, (self.called, "")], best.quote.text
@@ -258,11 +262,19 @@ def _ends_otherwise(sentence: str, quote: Quote) -> bool:
 
 def _another_role(sentence: str, passage: Passage) -> bool:
     """Return whether a sentence has what somebody is in brackets, and none of the passage says it of that name."""
+    return any(not _together(f"{found['name']} {found['role']}", passage) for found in _ROLE.finditer(sentence))
+
+
+def _by_nobody(sentence: str, passage: Passage) -> bool:
+    """Return whether something "was built by the works", and no sentence of the passage has both words."""
+    found = _DONE_BY.search(sentence)
+    return found is not None and not _together(f"{found['done']} {found['by']}", passage)
+
+
+def _together(words: str, passage: Passage) -> bool:
+    """Return whether a sentence of the passage has all of these words."""
     said = [set(stems(passage.text[start:end])) for start, end in sentences(passage.text, passage.language)]
-    return any(
-        not any(set(stems(f"{found['name']} {found['role']}")) <= one for one in said)
-        for found in _ROLE.finditer(sentence)
-    )
+    return any(set(stems(words)) <= one for one in said)
 
 
 def _claim(sentence: str, question: str, language: str) -> str:

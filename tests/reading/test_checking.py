@@ -435,3 +435,11 @@ def test_what_somebody_is_said_to_be_in_brackets_has_to_be_said_of_them():
         text = f"The board has {said}." if not ticked else f"On the board is {said}."
         checked = result_of(Checker().check(text, found))
         assert (checked.sentences[0].support is Support.SUPPORTED) is ticked, text
+
+
+def test_what_was_done_by_somebody_has_to_be_said_in_one_sentence():
+    found = hits(
+        "It decides how hard the heat pump has to work. The screen of the heat pump was built by Larsen in 2023."
+    )
+    assert supports("The heat pump was built by the works.", found) == [Support.PARTLY]
+    assert supports("The screen of the heat pump was built by Larsen in 2023.", found) == [Support.SUPPORTED]

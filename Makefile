@@ -1,5 +1,7 @@
-# make run   opens the app on http://127.0.0.1:7860        make test  everything a change has to pass
-# Both set up .venv first and reuse it when it is up to date.
+# make run            opens the app on http://127.0.0.1:7860
+# make test           style, types and tests: what to run while you work
+# make test-thorough  what starts many programs, or does the same in more ways: a change has to pass it too
+# All set up .venv first and reuse it when it is up to date.
 # PYTHON=python3.13 names the interpreter that .venv is made with; otherwise the first of 3.11, 3.12 and 3.13 is taken.
 export PYTHON
 BIN := .venv/bin
@@ -8,14 +10,18 @@ BIN := .venv/bin
 # Those with a browser start apps of their own.
 SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-all lint setup setup-dev clean
+.PHONY: run test test-thorough test-all lint setup setup-dev clean
 
 run: setup
 	$(BIN)/python app.py
 
 test: setup-dev lint
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --ignore=tests/ui
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow" --reruns 1 tests/ui
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not thorough" --ignore=tests/ui
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not thorough" --reruns 1 tests/ui
+
+test-thorough: setup-dev
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "thorough and not slow" --ignore=tests/ui
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "thorough and not slow" --reruns 1 tests/ui
 
 test-all: setup-dev lint
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui

@@ -30,6 +30,17 @@ LONGEST = (  # files of tests in the order of what they take: one that is begun 
     "test_container.py", "retrieval/test_paired_encoder.py", "cli/test_questions.py", "training/test_models.py",
     "retrieval/test_onnx_graph.py", "services/test_runs.py", "test_architecture.py",
 )  # fmt: skip
+# Files and folders that `make test` leaves to `make test-thorough`, which every change has to pass too: what starts
+# many programs, or does what others do in more ways. So that `make test` takes 12 minutes on two cores.
+THOROUGH = (
+    "cluster", "cli/test_questions.py", "extraction/visual", "models/test_changes.py", "retrieval/test_lance.py",
+    "test_container.py", "ui/test_background_work.py", "ui/test_blinding.py", "ui/test_chat_scope.py",
+    "ui/test_collections.py", "ui/test_evaluate_runs.py", "ui/test_every_endpoint.py", "ui/test_gpu_layers.py",
+    "ui/test_guard.py", "ui/test_invited.py", "ui/test_languages.py", "ui/test_models.py", "ui/test_offline.py",
+    "ui/test_overview.py", "ui/test_places.py", "ui/test_roles.py", "ui/test_server_safety.py",
+    "ui/test_serving_safely.py", "ui/test_signed_in.py", "ui/test_states.py", "ui/test_three_at_once.py",
+    "ui/test_train.py", "ui/test_two_processes.py",
+)  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
@@ -38,13 +49,18 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest."""
+    """Mark what is thorough, and begin with the files that take longest."""
     tests = Path(__file__).resolve().parent
     places = {tests / name: place for place, name in enumerate(LONGEST)}
-    missing = [str(path) for path in places if not path.is_file()]
+    thorough = {tests / name for name in THOROUGH}
+    missing = [str(path) for path in (*places, *thorough) if not path.exists()]
     if missing:
-        raise pytest.UsageError(f"LONGEST in {__file__} names files that do not exist: {', '.join(missing)}")
+        raise pytest.UsageError(f"{__file__} names files that do not exist: {', '.join(missing)}")
+    for item in items:
+        if thorough & {item.path, item.path.parent}:
+            item.add_marker(pytest.mark.thorough)
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 

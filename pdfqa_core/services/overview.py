@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from pdfqa_core.extraction.layout.authors import authors_on
 from pdfqa_core.extraction.layout.outline import OutlineEntry
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.settings import Settings
+from pdfqa_core.text import terms
 from pdfqa_core.types import Document, Page
 
 MOST_KEPT = 200  # overviews in memory
@@ -80,9 +82,18 @@ def overview(document: Document, pages: Sequence[Page], outline: Sequence[Outlin
     """Return the overview that pages and bookmarks make."""
     marked = tuple(ContentsEntry(one.level, one.title, one.page) for one in outline if one.page <= len(pages))
     bookmarks = len(marked) >= LEAST_BOOKMARKS
-    entries = marked if bookmarks else contents(pages, document.title)
     authors = document.authors or next((authors_on(page, document.title) for page in pages[:1]), "")
+    entries = marked if bookmarks else _no_authors(contents(pages, document.title), authors)
     unread = {page.number for page in pages if page.source == "text"} & set(document.pages_without_text)
     return Overview(
         document, authors, levelled(entries), levelled(shown_first(entries)), bookmarks, tuple(sorted(unread))
     )
+
+
+def _no_authors(entries: Sequence[ContentsEntry], authors: str) -> tuple[ContentsEntry, ...]:
+    """Return the entries without a line of the authors' names on the first page, whatever marks stand behind these."""
+    names = set(terms(authors))
+    return tuple(
+        one for one in entries
+        if not names or one.page > 1 or not set(terms(re.sub(r"\d+", " ", one.title))) <= names
+    )  # fmt: skip

@@ -47,6 +47,20 @@ def test_headings_are_the_contents_where_there_are_no_bookmarks(open_services, h
     assert (found.document.title, found.authors, found.pictures) == ("Rules of the harbour", "", ())
 
 
+def test_the_authors_are_no_line_of_the_contents(make_pdf, open_services):
+    names = "<font size=16><b>Ingrid Halvorsen1, Priya Ramanathan2</b></font>"
+    pdf = make_pdf(
+        ["<font size=20><b>Bats of the valley</b></font>", names, "University of Aberford", "Abstract: many bats."],
+        ["<font size=20><b>Methods</b></font>", "The bats were counted with microphones for three summers in a row."],
+        name="bats.pdf", title="Bats of the valley",
+    )  # fmt: skip
+    services = open_services(empty=True)
+    list(services.documents.ingest(LOCAL_OWNER, [pdf]))
+    found = services.overviews.of(LOCAL_OWNER, only(services).id, BM25)
+    assert found.authors == "Ingrid Halvorsen; Priya Ramanathan"
+    assert [one.title for one in found.contents] == ["Methods"]
+
+
 def test_bookmarks_that_lead_nowhere_are_left_out(services):
     pages = services.documents.pages(LOCAL_OWNER, only(services).id, BM25)
     outline = [OutlineEntry(2, "Fees", 1), OutlineEntry(3, "Boats", 2), OutlineEntry(1, "Beyond", 99)]

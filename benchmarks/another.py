@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from northwind import DATA, ROOT
+from scipy.stats import binomtest
 
 from pdfqa_core.conversation.another import for_another_thing
 from pdfqa_core.languages import ENGLISH
@@ -31,7 +32,6 @@ from pdfqa_core.text import terms
 
 SHARED = DATA.parent
 OPENINGS = {"Was": "german", "Wer": "german", "Wie": "german", "Quel": "french"}
-Z = 1.96
 
 Asked = tuple[str, str, str]  # the question before, the follow-up as typed, what it means ("" if not known)
 
@@ -70,13 +70,6 @@ def _pairs(turns: Sequence[tuple[str, str]]) -> Iterator[Asked]:
         yield before, typed, meant
 
 
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share."""
-    p, z2 = hits / n, Z * Z
-    middle, half = p + z2 / (2 * n), Z * float(np.sqrt(p * (1 - p) / n + z2 / (4 * n * n)))
-    return (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
-
-
 def main() -> None:
     """Print what becomes of the follow-ups."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
@@ -91,7 +84,7 @@ def main() -> None:
     for name, rows in written().items():
         made = [made_of(before, typed) for before, typed, _ in rows]
         same = [terms(text) == terms(meant) for text, (_, _, meant) in zip(made, rows, strict=True)]
-        low, high = wilson(sum(same), len(rows))
+        low, high = binomtest(sum(same), len(rows)).proportion_ci(method="wilson")
         print(f"{name}: n {len(rows)}, as meant {np.mean(same):.2f} [{low:.2f}, {high:.2f}]")
         _f1(rows, made)
         if show:

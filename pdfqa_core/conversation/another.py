@@ -74,8 +74,8 @@ class _Phrase:
 def for_another_thing(question: str, history: History, encode: Encode | None, language: str = ENGLISH) -> str:
     """Return the last question of the (question, answer) pairs, asked about what `question` names; else "".
 
-    The last one may be such a question itself. What a phrase means is compared by `encode`, for English; without it,
-    and in other languages, the place is told by a preposition that both have ("for tenants", "for the landlord").
+    The last one may be such a question itself. What a phrase means is compared by `encode`, for English; without it and
+    in other languages a preposition tells the place that both have ("for tenants", "for the landlord").
     """
     if not history or not (named := _named(question, language)):
         return ""
@@ -149,13 +149,13 @@ def _replaced(
     best = max(range(len(found)), key=scores.__getitem__)
     if scores[best] < LEAST or near[best] < nearest:
         return ""
-    article = [word for word in small if word in _articles(language)] if own else []
-    phrase = found[best]
-    start = phrase.start
-    if phrase.before and phrase.before[-1] in _articles(language) and (article or own):
-        start = last[: phrase.start].rstrip().rfind(" ") + 1
-    new = " ".join([*article, modifier])
-    return f"{last[:start]}{new}{last[phrase.end :]}"
+    phrase, start = found[best], found[best].start
+    if not own:  # the article before the phrase stays
+        return f"{last[:start]}{modifier}{last[phrase.end :]}"
+    if phrase.before[-1] in _articles(language):
+        start = last[:start].rstrip().rfind(" ") + 1
+    article = [word for word in small if word in _articles(language)]
+    return f"{last[:start]}{' '.join([*article, modifier])}{last[phrase.end :]}"
 
 
 def _with_end(last: str, words: str) -> str:

@@ -194,6 +194,8 @@ def _section(request: Request, query: Query, hits: Sequence[Hit], corpus: Corpus
     passages = whole if len(whole) <= LONGEST_SECTION else [opening(section, title)]
     inside = {hit.passage.id for hit in hits if _holds(section, hit.passage)}
     others = [hit for hit in hits if hit.passage.id not in inside] if whole is passages else list(hits)
+    if request.kind is Kind.LIST and whole is passages:
+        others = []  # a model asked for all that is listed would list them too
     score = max((hit.score for hit in hits), default=1.0)
     own = [Hit(passage, score, 0, "section") for passage in passages]
     how = "" if whole is passages else ", its headings and first sentences"

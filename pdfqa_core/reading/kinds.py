@@ -29,12 +29,13 @@ class Request:
     """A recognised question.
 
     `subjects` are what is compared, or the subject of a summary (empty: everything asked about); `aspect` is in what
-    respect things are compared (may be empty).
+    respect things are compared (may be empty). `said`: what a section says is asked for, in its own words.
     """
 
     kind: Kind
     subjects: tuple[str, ...] = ()
     aspect: str = ""
+    said: bool = False
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -157,8 +158,9 @@ _OF_SUBJECT = _rules(
     rf"(?:{_SUMMARISE}|(?:walk|take) (?:me|us) through) (?P<subject>.+)",
     rf"(?:what(?:['’]s| is) )?(?:an? |the )?{_SUMMARY_OF} of (?P<subject>.+)",
     r"everything (?:that )?(?:\w+ )*?(?:about|on) (?P<subject>.+)",
-    r"what (?:is said|does .+ say) about [“\"](?P<subject>[^“”\"]+)[”\"]",  # a heading, as it offers itself
 )
+# A heading in quotes, as the program's own questions have it.
+_SAID = _rules(r"what (?:is said|does .+ say) about [“\"](?P<subject>[^“”\"]+)[”\"]")
 _BEFORE_SUBJECT = _rules(
     r"what .*?\b(?:says?|said) (?:about|on) ",
     r"(?:the )?(?:section|chapter|part|passage|paragraph)s? (?:on|about|called|titled) ",
@@ -254,6 +256,8 @@ def recognised(question: str) -> Request:
         return Request(Kind.SUMMARY)
     if (found := _compared(bare)) or (found := _compared(asked)):
         return found
+    if said := _matches(_SAID, bare):
+        return Request(Kind.SECTION, (said["subject"],), said=True) if content_terms(said["subject"]) else ORDINARY
     if subject := _matches(_OF_SUBJECT, bare):
         about = subject["subject"]
         if before := _matches(_BEFORE_SUBJECT, about):

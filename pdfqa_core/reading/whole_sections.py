@@ -37,14 +37,15 @@ _ITEM = re.compile(r"\s*(?:[-*•–·▪◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S|
 class SectionReader:
     """Answers with the section's own words, in their order: the first sentence of each of its paragraphs.
 
-    With `items`, the items of its lists, where it has some. At most `count` of them; of the hits those of the first
-    one's section are read.
+    With `items`, the items of its lists, where it has some; without `firsts` all its sentences, since what follows the
+    first may be its exception. At most `count` of them; of the hits those of the first one's section are read.
     """
 
     llm = None
 
-    def __init__(self, *, items: bool = False, count: int = MOST_QUOTES) -> None:
+    def __init__(self, *, items: bool = False, firsts: bool = True, count: int = MOST_QUOTES) -> None:
         self.items = items
+        self.firsts = firsts
         self.count = count
 
     def read(
@@ -84,7 +85,7 @@ class SectionReader:
             return items[: self.count], max(0, len(items) - self.count)
         said = [quote for quote in found if _says(quote)]
         firsts = [quote for quote in said if any(quote.span.start == span.start for span in quote.hit.passage.spans)]
-        lines = said if self.items or len(firsts) < FEW_ITEMS else firsts
+        lines = said if self.items or not self.firsts or len(firsts) < FEW_ITEMS else firsts
         return lines[: self.count], max(0, len(lines) - self.count)
 
 

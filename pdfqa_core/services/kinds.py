@@ -181,7 +181,7 @@ class Planner:
         None where it names neither. A document goes before a section, unless a section is asked for in words.
         """
         corpus = self._corpus
-        if not asks_for_section(question):
+        if not request.said and not asks_for_section(question):
             if request.kind is Kind.SUMMARY:
                 several = len(corpus.titles) > 1
                 about = tuple(filter(None, (of_kind(question, corpus.names),))) if several else ()
@@ -193,7 +193,7 @@ class Planner:
                 called = " and ".join(f"“{corpus.called(one)}”" for one in about)
                 notes = (f"Summarised {called}, which the question names.", *found.notes)
                 return Planned(hits, self._reader(Kind.SUMMARY, ""), judged=False, notes=notes)
-        return self._headed(request.subjects[0], k) if request.kind is Kind.SECTION else None
+        return self._headed(request, k) if request.kind is Kind.SECTION else None
 
     def _beginnings(self, document_ids: Sequence[str]) -> tuple[Hit, ...]:
         """Return passages spread over documents without sections, like a letter of one page."""
@@ -205,9 +205,9 @@ class Planner:
         ]
         return tuple(Hit(passage, 1.0, rank, "spread over the document") for rank, passage in enumerate(passages, 1))
 
-    def _headed(self, subject: str, k: int) -> Planned | None:
+    def _headed(self, request: Request, k: int) -> Planned | None:
         """Return the whole section with the words of the subject for a heading, in a document the search leads to."""
-        corpus = self._corpus
+        corpus, subject = self._corpus, request.subjects[0]
         hits = corpus.search(Query(subject), k)
         for one in dict.fromkeys(hit.passage.document_id for hit in hits):
             for section in sections(corpus.pages(one), corpus.languages[one]):
@@ -217,7 +217,8 @@ class Planner:
                 if 0 < len(whole) <= plans.LONGEST_SECTION:
                     own = tuple(Hit(passage, 1.0, rank, "section") for rank, passage in enumerate(whole, start=1))
                     note = f"Read the section “{section.heading}”."
-                    return Planned(own, self._reader(Kind.SECTION, ""), judged=False, notes=(note,))
+                    reader = SectionReader(firsts=False) if request.said else self._reader(Kind.SECTION, "")
+                    return Planned(own, reader, judged=False, notes=(note,))
         return None
 
     def _in_one(self, question: str, query: Query, k: int) -> Planned | None:

@@ -140,6 +140,27 @@ def test_the_section_is_the_one_that_the_question_names(open_services, question)
     assert answer.hits[0].passage.heading.endswith("7 Complaints")
 
 
+def test_what_a_section_says_is_told_in_its_own_words_with_exceptions(open_services, fake_llm, make_pdf):
+    rules = [
+        "<font size=16><b>House rules</b></font>",
+        "Dogs are welcome. Upstairs they are not allowed.",
+        "Phones are mute.",
+    ]
+    prices = ["<font size=16><b>Prices</b></font>", "A desk costs £10 for each day that it is used by a member."]
+    services = open_services(empty=True, llm=fake_llm)
+    list(services.documents.ingest(LOCAL_OWNER, [make_pdf(rules, prices, name="terms.pdf")]))
+    answer = stored_of(asked(services, "What is said about “House rules”?")).turn.answer
+    assert answer.text == "\n".join(said)
+    assert fake_llm.history == []
+
+
+def test_a_list_of_a_section_is_read_from_it_alone(open_services, fake_llm):
+    services = open_services(llm=fake_llm)
+    fake_llm.enqueue(["- a complaint about the hum"])
+    answer = stored_of(asked(services, "List all complaints")).turn.answer
+    assert {hit.retriever for hit in answer.hits} == {"section"}
+
+
 def test_where_no_heading_names_what_is_listed_no_section_is_claimed(open_services):
     services = open_services(LITERAL)
     answer = stored_of(asked(services, "List all pipes")).turn.answer

@@ -141,11 +141,8 @@ def test_the_section_is_the_one_that_the_question_names(open_services, question)
 
 
 def test_what_a_section_says_is_told_in_its_own_words_with_exceptions(open_services, fake_llm, make_pdf):
-    rules = [
-        "<font size=16><b>House rules</b></font>",
-        "Dogs are welcome. Upstairs they are not allowed.",
-        "Phones are mute.",
-    ]
+    said = ("Dogs are welcome here.", "Upstairs they are not allowed.", "Phones have to be mute.")
+    rules = ["<font size=16><b>House rules</b></font>", f"{said[0]} {said[1]}", said[2]]
     prices = ["<font size=16><b>Prices</b></font>", "A desk costs £10 for each day that it is used by a member."]
     services = open_services(empty=True, llm=fake_llm)
     list(services.documents.ingest(LOCAL_OWNER, [make_pdf(rules, prices, name="terms.pdf")]))

@@ -78,7 +78,11 @@ def test_the_workflow_runs_the_tests_on_three_systems_and_leaves_out_only_what_i
     known = {one.partition(":")[0] for one in pytest_options["markers"]}
     left_out = re.search(r'pytest -m "([^"]+)"', workflow)
     assert left_out is not None
-    assert {one.removeprefix("not ") for one in left_out[1].split(" and ")} == known - {"model", "sqlite_only", "thorough"}
+    assert {one.removeprefix("not ") for one in left_out[1].split(" and ")} == known - {
+        "model",
+        "sqlite_only",
+        "thorough",
+    }
     for system in ("ubuntu-latest", "windows-latest", "macos-latest"):
         assert system in workflow
 

@@ -150,6 +150,7 @@ def test_an_evaluation_comes_back(demo_page: Page):
     demo_page.locator("#evaluate-retrievers").get_by_label("hybrid").uncheck()
     older = evaluated(demo_page)
     newest = evaluated(demo_page, after=older)
+    demo_page.wait_for_timeout(500)  # the field takes its new choices a moment later, and not while it is open
     demo_page.locator("#evaluate-earlier input").click()
     demo_page.get_by_role("option").nth(1).click()
     says(demo_page, tab="evaluate", evaluation=older)

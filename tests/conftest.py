@@ -31,7 +31,7 @@ LONGEST = (  # files of tests in the order of what they take: one that is begun 
     "retrieval/test_onnx_graph.py", "services/test_runs.py", "test_architecture.py",
 )  # fmt: skip
 # Files and folders that `make test` leaves to `make test-thorough`, which every change has to pass too: what starts
-# many programs, or does what others do in more ways. So that `make test` takes 12 minutes on two cores.
+# many programs, or does what others do in more ways. So `make test` stays short.
 THOROUGH = (
     "cluster", "cli/test_questions.py", "extraction/visual", "models/test_changes.py", "retrieval/test_lance.py",
     "test_container.py", "ui/test_background_work.py", "ui/test_blinding.py", "ui/test_chat_scope.py",

@@ -74,13 +74,13 @@ class _Phrase:
 def for_another_thing(question: str, history: History, encode: Encode | None, language: str = ENGLISH) -> str:
     """Return the last question of the (question, answer) pairs, asked about what `question` names; else "".
 
-    The last one may be such a question itself. What a phrase means is compared by `encode`, for English; without it and
-    in other languages a preposition tells the place that both have ("for tenants", "for the landlord").
+    What a phrase means is compared by `encode`, for English; without it and in other languages a preposition that both
+    have tells the place ("for tenants", "for the landlord"). Questions of the history that name a thing alone are to be
+    whole.
     """
     if not history or not (named := _named(question, language)):
         return ""
-    before = history[-1][0]
-    last = for_another_thing(before, history[:-1], encode, language) or before
+    last = history[-1][0]
     if not last.strip() or points_back(last, [asked for asked, _ in history[:-1]], language):
         return ""
     start, end = sentences(last, language)[-1]

@@ -257,7 +257,7 @@ def _by_month(asked: _Asked, rows: Sequence[Row]) -> bool:
 
 
 def _months(asked: _Asked, rows: Sequence[Row]) -> tuple[list[Row], str]:
-    """Return the rows of the months that are asked for, and the label of the row that closes them.
+    """Return the rows of the months that are asked for, and the labels of the rows that close parts of the table.
 
     A row without a month closes those before it: "Winter 2022–23" behind its six months. A question means the months
     of one such part by its label ("winter 2022–23") or its place ("the second winter"), those of a year by the year.

@@ -9,6 +9,8 @@ BIN := .venv/bin
 # One process a core, at most four; the tests of a file stay together, in the order that tests/conftest.py gives them.
 # Those with a browser start apps of their own.
 SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Tests of a cluster start one that has processes of its own, so that they run alone.
+CLUSTER := tests/cluster
 
 .PHONY: run test test-thorough test-all lint setup setup-dev clean
 
@@ -20,11 +22,13 @@ test: setup-dev lint
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not thorough" --reruns 1 tests/ui
 
 test-thorough: setup-dev
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "thorough and not slow" --ignore=tests/ui
+	$(BIN)/python -m pytest -m "thorough and not slow" --reruns 1 $(CLUSTER)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "thorough and not slow" --ignore=tests/ui --ignore=$(CLUSTER)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "thorough and not slow" --reruns 1 tests/ui
 
 test-all: setup-dev lint
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui
+	$(BIN)/python -m pytest --reruns 1 $(CLUSTER)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui --ignore=$(CLUSTER)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --reruns 1 tests/ui
 
 lint: setup-dev

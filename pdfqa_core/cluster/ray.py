@@ -24,7 +24,7 @@ from pdfqa_core.streaming import is_set
 LOCAL = "local"
 INSTALL = "Install it with: pip install -r requirements-cluster.txt - or unset PDFQA_CLUSTER."
 ANSWERS_WITHIN = 5.0  # seconds in which a cluster's address has to accept a connection
-TRIES_AGAIN = 3  # times that a task is done again whose worker died
+TRIES_AGAIN = 3  # times that a task is done again whose worker died, or was ended because memory was short
 AHEAD = 2  # tasks that are handed over for each that can be under way
 STOPPING = 2.0  # seconds that a task has to end by itself; one may not notice while its worker still imports
 LEAVING = 10.0  # seconds that the end of a cluster is waited for at most
@@ -102,6 +102,7 @@ class RayCluster:
     def _ray(self) -> Any:
         """Return the module ray, connected. Raises ClusterError."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports usage to its makers otherwise
+        os.environ.setdefault("RAY_task_oom_retries", str(TRIES_AGAIN))  # for ever otherwise, without a word
         try:
             import ray
         except ImportError as error:

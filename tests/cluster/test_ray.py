@@ -4,8 +4,11 @@ import importlib.util
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from pdfqa_core.settings import ExtractionSettings, LLMSettings
 from pdfqa_core.types import DocumentState
 from tests.cluster.tasks import die, fail, number_in, refuse, sleep, sleep_on, square, square_or_die
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None and not os.environ.get("CI"), reason="needs ray (requirements-cluster.txt)"
 )
@@ -85,6 +89,31 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster
 def test_a_task_that_kills_every_worker_is_given_up(cluster):
     with pytest.raises(LostError, match="again and again"):
         list(cluster.map(die, [0]))
+
+
+SHORT_OF_MEMORY = """
+from pdfqa_core.cluster import LostError, RayCluster
+from tests.cluster.tasks import sleep
+
+cluster = RayCluster("local", cpus=2, memory=100 * 2**20)
+try:
+    list(cluster.map(sleep, [600.0]))
+except LostError as error:
+    print("given up:", error)
+cluster.close()
+"""
+
+
+@needs_ray
+def test_a_task_that_memory_is_too_short_for_is_given_up():
+    """Ray itself would try again for ever."""
+    short = {"RAY_memory_usage_threshold": "0.001", "RAY_memory_monitor_refresh_ms": "100"}
+    done = subprocess.run(
+        [sys.executable, "-c", SHORT_OF_MEMORY], cwd=ROOT, env=os.environ | short, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    assert "given up: A worker of the cluster ended" in done.stdout
+    assert "memory may be short" in done.stdout
 
 
 @needs_ray

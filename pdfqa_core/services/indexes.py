@@ -58,6 +58,10 @@ BY_WORDS = (
     "The meaning of {:,} of {:,} passages has not been read yet: these were found by their words alone. Ask again when "
     "the documents are ready."
 )
+LEFT_OVER = (
+    "The text of what was removed is found no more, but files of the index that hold it could not be deleted. The next "
+    "removal tries again; the program's log says why."
+)
 AUTO, LANCE = "auto", "lance"
 MOST_IN_MEMORY = 500_000  # passages; from there on `auto` searches on disk
 PASSAGES_PER_PAGE = 4  # about as many as windows of 120 words make of a page of 400
@@ -84,6 +88,7 @@ class IndexService:
         self._open: dict[str, OrderedDict[str, SearchIndex]] = {}  # by owner, the one used last at the end
         self._passages: OrderedDict[tuple[str, str], tuple[Passage, ...]] = OrderedDict()
         self._counts: dict[tuple[str, str], int] = {}
+        self._left_over: set[str] = set()  # owners with files of the index that could not be deleted
         self._encoded: set[tuple[str, tuple[str, str], str]] = set()  # owner, passages, model: all vectors are there
         self.rate = PASSAGES_PER_SECOND  # passages encoded in a second, as far as is known
         documents.when_removed(self.forget)
@@ -332,6 +337,16 @@ class IndexService:
             forget_document(Place.of(root, self._address), document_id)
         except (OSError, ModelError, StorageError) as error:
             _log.warning("passages of a removed document stay in %s: %s", root, error)
+            with self._lock:
+                self._left_over.add(owner)
+
+    def left_over(self, owner: str) -> str:
+        """Say it if text of a document that was removed since the last call could not be deleted from the index."""
+        with self._lock:
+            if owner not in self._left_over:
+                return ""
+            self._left_over.discard(owner)
+        return LEFT_OVER
 
     def remove_owner(self, owner: str) -> None:
         """Delete the indexes of a removed visitor, and what is kept in memory of their documents."""

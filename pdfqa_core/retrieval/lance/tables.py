@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pdfqa_core.errors import StorageError
 from pdfqa_core.retrieval.encoder import Vectors
 from pdfqa_core.retrieval.lance.place import Place, installed, libraries, reported
 from pdfqa_core.retrieval.lance.rows import (
@@ -230,27 +231,38 @@ class Tables:
         """
         quoted = ", ".join("'" + one.replace("'", "''") + "'" for one in document_ids)
         keys = ", ".join(str(document_key(one)) for one in document_ids)
-        self._delete(self._documents, f"document IN ({quoted})")
-        self._delete(self._passages, f"key IN ({keys})")
+        try:
+            self._delete(self._documents, f"document IN ({quoted})", finish=True)
+        finally:  # passages go even where the other table's files cannot be deleted
+            self._delete(self._passages, f"key IN ({keys})", finish=True)
 
     def remove_others(self, document_ids: Sequence[str]) -> None:
         """Remove passages of other documents than these: what an interrupted writing left. Raises StorageError."""
         keys = ", ".join(str(document_key(one)) for one in document_ids)
         self._delete(self._passages, f"key NOT IN ({keys})" if keys else "true")
 
-    def _delete(self, table: Any, which: str) -> None:
+    def _delete(self, table: Any, which: str, *, finish: bool = False) -> None:
+        """Delete rows, and the files that held them; `finish` removes files that an earlier try could not."""
         if table is None:
             return
         with reported(self.place.where):
-            if not table.count_rows(which):
+            found = table.count_rows(which)
+            if found:
+                table.delete(which)
+                for index in table.list_indices():
+                    table.drop_index(index.name)
+            elif not finish:
                 return
-            table.delete(which)
-            for index in table.list_indices():
-                table.drop_index(index.name)
             stored = table.to_lance()
-            stored.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
+            if found:
+                stored.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
             stored.cleanup_old_versions(timedelta(0), delete_unverified=True)
             table.checkout_latest()
+            if len(table.list_versions()) > 1:  # LanceDB says nothing when an object store refuses to delete
+                raise StorageError(
+                    f"What was removed still lies in files in {self.place.where}: they could not be deleted.",
+                    "See that the program may delete there (DeleteObjects): the next removal deletes these too.",
+                )
 
     # ------------------------------------------------------------ indexes
 
@@ -358,6 +370,12 @@ def forget_document(place: Place, document_id: str) -> None:
     if place.folder is not None and not installed():
         shutil.rmtree(place.folder)
         return
+    failed: StorageError | None = None
     for name in place.names():
         if not name.endswith(DOCUMENTS):
-            Tables(place, name).remove([document_id])
+            try:
+                Tables(place, name).remove([document_id])
+            except StorageError as error:  # the other indexes are to be rid of it all the same
+                failed = error
+    if failed is not None:
+        raise failed

@@ -3,9 +3,11 @@
 Data: `northwind` (50 questions on six PDFs; a reference names the pages), `aapl` (questions with one source file on
 four 10-Q filings, numbers compared as numbers), `sample` (the 15 of the sample document, right or wrong by rule),
 `natural` (32 as a person would ask them on the six PDFs and one filing, written before any was asked and never used to
-choose anything, right or wrong by the words that an answer must and must not have) and `clapnq` (answerable questions
-over the 600 passages of its dev set). The documents come from the folder of --data, which is not part of the project;
-the sample always is.
+choose anything, right or wrong by the words that an answer must and must not have), `everyday` (80 in 24 conversations
+about four PDFs in `benchmarks/everyday/`, a manual, a trial, a lease and a town's report, made up and asked by somebody
+who had not seen the program, 14 of which they do not answer; the same rule) and `clapnq` (answerable questions over the
+600 passages of its dev set). The documents of the others come from the folder of --data, which is not part of the
+project; those of `sample` and `everyday` are.
 
 Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
 the default, refusal and checking included. On `northwind` also `recorded`: another system's answers, which come with
@@ -56,6 +58,7 @@ SHARED = ROOT.parent / "shared" / "data"
 SYSTEMS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "smollm2-135m", "extractive")
 DEFAULT, BASELINE = SYSTEMS[0], SYSTEMS[2]
 RECORDED = "recorded"
+OWN = ("sample", "everyday")  # sets whose documents are part of the project
 CLAPNQ = 120
 NEGATED = re.compile(r"\b(?:not|no|never|short of|without)\b|n[’']t\b", re.IGNORECASE)
 SOURCE = "SOURCE(S):"
@@ -140,16 +143,30 @@ def sample(folder: Path) -> DataSet:
 
 
 def natural(folder: Path) -> DataSet:
-    lines = Path(__file__).with_name("natural_questions.jsonl").read_text("utf-8").splitlines()
-    items = tuple(
-        Item(
-            row["id"], row["question"], row["answer"], answerable=row["answerable"], must=tuple(row["must"]),
-            must_not=tuple(row["must_not"]),
-        )
-        for row in map(json.loads, lines)
-    )  # fmt: skip
     files = (*sorted((folder / "northwind").glob("*.pdf")), folder / "aapl_10q" / "2023_Q2_AAPL.pdf")
-    return DataSet("natural", files, items, by_rule=True)
+    return DataSet("natural", files, _by_rule(Path(__file__).with_name("natural_questions.jsonl")), by_rule=True)
+
+
+def everyday(folder: Path) -> DataSet:
+    own = Path(__file__).with_name("everyday")
+    return DataSet("everyday", tuple(sorted(own.glob("*.pdf"))), _by_rule(own / "questions.jsonl"), by_rule=True)
+
+
+def _by_rule(file: Path) -> tuple[Item, ...]:
+    """Return questions that have the words of a right answer; "c01-2" is asked behind "c01-1"."""
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    ids = {row["id"] for row in rows}
+    items = []
+    for row in rows:
+        conversation, _, turn = row["id"].rpartition("-")
+        before = f"{conversation}-{int(turn) - 1}" if conversation else ""
+        items.append(
+            Item(
+                row["id"], row["question"], row["answer"], answerable=row["answerable"],
+                follow_up_of=before if before in ids else "", must=tuple(row["must"]), must_not=tuple(row["must_not"]),
+            )
+        )  # fmt: skip
+    return tuple(items)
 
 
 def clapnq(folder: Path) -> DataSet:
@@ -179,7 +196,7 @@ def _printed(passages: Sequence[Mapping[str, Any]]) -> Path:
 
 
 SETS: Mapping[str, Callable[[Path], DataSet]] = {
-    "northwind": northwind, "aapl": aapl, "sample": sample, "natural": natural, "clapnq": clapnq,
+    "northwind": northwind, "aapl": aapl, "sample": sample, "natural": natural, "everyday": everyday, "clapnq": clapnq,
 }  # fmt: skip
 
 
@@ -359,7 +376,7 @@ def main() -> None:
 
 def compared(name: str, chosen: argparse.Namespace, keep: Path) -> dict[str, float]:
     """Answer a data set's questions with every system, print the table, return the means of ROUGE-L F."""
-    if name != "sample" and not chosen.data.is_dir():
+    if name not in OWN and not chosen.data.is_dir():
         print(f"{name} is left out: there is no {chosen.data}", file=sys.stderr)
         return {}
     data = SETS[name](chosen.data)

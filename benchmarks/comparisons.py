@@ -25,7 +25,7 @@ from refusal import balanced, interval
 from refusal_data import ROOT
 from refusal_program import HALVES, MODEL
 
-from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.interfaces import History, StopSignal
 from pdfqa_core.reading.answerability import RETRIEVAL, Answerability, Judge
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import ReadingSettings
@@ -55,12 +55,12 @@ class Recorder:
         self.found: tuple[float, float, int] | None = None
 
     def judge(
-        self, question: str, hits: Sequence[Hit], *, called: str = "", parts: Sequence[str] = (),
-        stop: StopSignal | None = None,
+        self, question: str, hits: Sequence[Hit], history: History = (), *, called: str = "",
+        parts: Sequence[str] = (), stop: StopSignal | None = None,
     ) -> Generator[Progress, None, Answerability]:  # fmt: skip
         """Yield Progress, return that nothing answers the question."""
-        whole = yield from self.judge_of.judge(question, hits, called=called, stop=stop)
-        sides = yield from self.judge_of.judge(question, hits, called=called, parts=parts, stop=stop)
+        whole = yield from self.judge_of.judge(question, hits, history, called=called, stop=stop)
+        sides = yield from self.judge_of.judge(question, hits, history, called=called, parts=parts, stop=stop)
         self.found = whole.confidence, sides.confidence, len(parts)
         return Answerability(0.0, sides.signals)
 

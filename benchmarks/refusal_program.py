@@ -27,7 +27,7 @@ from answers import SETS, SHARED, DataSet, Item, settings_for
 from refusal import RESAMPLES, balanced, interval
 from refusal_data import OTHER_ANSWER, ROOT
 
-from pdfqa_core.interfaces import StopSignal
+from pdfqa_core.interfaces import History, StopSignal
 from pdfqa_core.reading.answerability import Answerability, Judge, all_mentioned, calibration
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import ReadingSettings
@@ -58,12 +58,12 @@ class Recorder:
         self.found: tuple[float, float, tuple[str, ...]] | None = None
 
     def judge(
-        self, question: str, hits: Sequence[Hit], *, called: str = "", parts: Sequence[str] = (),
-        stop: StopSignal | None = None,
+        self, question: str, hits: Sequence[Hit], history: History = (), *, called: str = "",
+        parts: Sequence[str] = (), stop: StopSignal | None = None,
     ) -> Generator[Progress, None, Answerability]:  # fmt: skip
         """Yield Progress, return that nothing answers the question."""
         judge, names = self.judge_of, tuple(self.names_of(question))
-        found = yield from judge.judge(question, hits, called=called, parts=parts, stop=stop)
+        found = yield from judge.judge(question, hits, history, called=called, parts=parts, stop=stop)
         before = judge.retrieval(question, hits)
         if "model" in found.signals and judge.reader is not None:
             said = found.signals["model"]

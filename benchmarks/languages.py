@@ -5,6 +5,8 @@ compared by stem was decided on the first half of the questions; the figures are
 search German and English paragraphs together, German questions with German gold. Intervals resample paragraphs, whose
 questions resemble each other. Baseline of the ratio: BM25 with the stop words of English, as every document was
 searched before. `--encoder NAME` adds an encoder of the catalogue that is on this computer, or a folder.
+`--recognition` counts instead the questions that are taken for another language, among two and six: XQuAD's in both
+languages, and the turns of CAsT as they were typed. Baseline: letters and word parts alone (lingua).
 """
 
 from __future__ import annotations
@@ -67,12 +69,35 @@ def measures(found: Ranks) -> dict[str, list[float | None]]:
     }
 
 
+def recognition(shared: Path) -> None:
+    """Print how many questions are taken for another language, with and without looking at function words first."""
+    rows = {NAMES[code]: [asked for asked, _ in load(shared / "xquad", code, quick=False)[1]] for code in NAMES}
+    typed = []
+    for name in ("conversations/cast2021_manual", "rewriting/cast2020_manual", "rewriting/cast2019_topics"):
+        for topic in json.loads((shared / f"{name}.json").read_text("utf-8")):
+            typed += [turn["raw_utterance"] for turn in topic["turn"]]
+    sets = [("XQuAD, German", "german", rows["german"]), ("XQuAD, English", "english", rows["english"])]
+    sets.append(("CAsT, English", "english", typed))
+    for among in (frozenset(NAMES.values()), frozenset(("dutch", "english", "french", "german", "italian", "spanish"))):
+        wrong = [0, 0]
+        for name, right, questions in sets:
+            ours = sum(languages.of_question(asked, among) != right for asked in questions)
+            letters = sum(languages._detected(asked, among) != right for asked in questions)
+            wrong = [wrong[0] + ours, wrong[1] + letters]
+            print(f"{name}, {len(questions)} among {len(among)}: {ours} wrong, by letters alone {letters}")
+        print(f"among {len(among)}, by letters alone / in use: {wrong[1] / max(1, wrong[0]):.1f}")
+
+
 def main() -> None:
     parser = arguments(__doc__.splitlines()[0])
     parser.set_defaults(data=DATA)
     parser.add_argument("--encoder", default="", help="an encoder of the catalogue that is here, or a folder, beside")
     parser.add_argument("--first-half", action="store_true", help="the half on which stems were decided")
+    parser.add_argument("--recognition", action="store_true", help="count questions taken for another language")
     options = parser.parse_args()
+    if options.recognition:
+        recognition(options.data.parent)
+        return
     if not (options.data / "xquad.de.json").is_file():
         raise SystemExit(f"There is no xquad.de.json in {options.data}. Give its folder with --data.")
     passages, every = load(options.data, "de", options.quick)

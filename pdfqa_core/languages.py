@@ -165,10 +165,19 @@ def of_document(texts: Sequence[str]) -> str:
 
 
 def of_question(question: str, among: Collection[str]) -> str:
-    """Return which of these languages a question is in; "" if that cannot be told."""
+    """Return which of these languages a question is in; "" if that cannot be told.
+
+    It is the one that most of its function words belong to; where no language leads, what letters and word parts say,
+    which takes "What if I lose my keycard?" for German.
+    """
     chosen = frozenset(among)
     if len(chosen) < 2:
         return next(iter(chosen), "")
+    words = _TERM.findall(unicodedata.normalize("NFKC", question).casefold())
+    counts = {one: sum(word in stop_words(one) for word in words) for one in chosen & KNOWN}
+    leading = [one for one, count in counts.items() if count == max(counts.values())]
+    if len(leading) == 1:
+        return leading[0]
     return _detected(question, chosen)
 
 

@@ -52,6 +52,8 @@ def test_a_language_without_rules_is_named_and_treated_as_english():
 def test_a_question_is_in_one_of_the_documents_languages():
     assert of_question("Wie hoch ist die Kaution?", {"german", "english"}) == "german"
     assert of_question("How large is the deposit?", {"german", "english"}) == "english"
+    assert of_question("what if I lose my keycard", {"german", "english"}) == "english"  # by its function words
+    assert of_question("Wer ist der General Manager?", {"german", "english"}) == "german"
     assert of_question("Wie hoch ist die Kaution?", {"english"}) == "english"  # nothing else to choose from
     assert of_question("42", {"german", "english"}) == ""
     assert of_question("Anything", ()) == ""

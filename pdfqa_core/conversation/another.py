@@ -51,13 +51,23 @@ _VERBS = frozenset(
     """cost costs cover covers use uses include includes open opens close closes take takes took taken need needs pay
     pays paid get gets got allow require offer offers provide fit keep keeps kept sell sells sold found build built
     start starts end ends begin begins began run runs ran make makes made rise rose fall fell vote decide say says
-    said write wrote written lay laid""".split()
+    said write wrote written lay laid bring brings brought earn earns spend spends spent lose loses lost win wins won
+    grow grows grew receive receives hold holds held own owns weigh weighs last lasts help helps apply applies happen
+    happens change changes give gives gave show shows showed drop drops charge charges lead leads led mean means meant
+    become becomes became come comes came go goes went belong belongs contain contains""".split()
 )
 _PLACES = frozenset("first second third fourth last next latter former".split())  # of something listed in an answer
+_COUNTING = frozenset("much many".split())
 _BE = frozenset("is are was were be been being".split())
 # What they stand before may be in the question without them.
 _APART = frozenset("for of für von pour de du para por per di da do voor van".split())
 _ONE = re.compile(r"\s+ones?$", re.IGNORECASE)
+_NOUNS = """chest contest forest guest harvest honest interest invest latest modest nest priest protest quest request
+    rest suggest test west"""
+_EXTREME = rf"(?!(?:{'|'.join(_NOUNS.split())})\b)(?:most|least|best|worst|\w{{2,}}est)"
+_MUCH = frozenset(("most", "least", "fewest"))
+_OTHER_END = re.compile(rf"(?:the )?(?P<word>{_EXTREME})(?: ones?)?[\s?.!]*", re.IGNORECASE)
+_THE_EXTREME = re.compile(rf"(?<=\bthe ){_EXTREME}\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’&.-]*\w")
 
 
@@ -78,10 +88,14 @@ def for_another_thing(question: str, history: History, encode: Encode | None, la
     have tells the place ("for tenants", "for the landlord"). Questions of the history that name a thing alone are to be
     whole.
     """
-    if not history or not (named := _named(question, language)):
+    if not history:
         return ""
     last = history[-1][0]
     if not last.strip() or points_back(last, [asked for asked, _ in history[:-1]], language):
+        return ""
+    if extreme := _other_end(question, last, language):
+        return extreme
+    if not (named := _named(question, language)):
         return ""
     start, end = sentences(last, language)[-1]
     return _asked_about(last[start:end].strip(), *named, encode, language)
@@ -102,9 +116,25 @@ def _asked_about(last: str, small: Sequence[str], thing: str, encode: Encode | N
     return (_replaced(last, (), small, thing, encode, language, NEAR) or at_end) if language == ENGLISH else ""
 
 
+def _other_end(question: str, last: str, language: str) -> str:
+    """Return the last question with the extreme that is named in the place of its own ("and the fewest?"); else ""."""
+    lead = _lead(question, language)
+    named = _OTHER_END.fullmatch(question, lead.end()) if lead is not None and language == ENGLISH else None
+    found = list(_THE_EXTREME.finditer(last))
+    if named is None or len(found) != 1 or terms(found[0][0]) == terms(named["word"]):
+        return ""
+    if found[0][0].casefold() in _MUCH and named["word"].casefold() not in _MUCH:  # "the most expensive", "cheapest"
+        return ""
+    return f"{last[: found[0].start()]}{named['word']}{last[found[0].end() :]}"
+
+
+def _lead(question: str, language: str) -> re.Match[str] | None:
+    return re.match(rf"\s*(?:{_LEADS.get(language, '(?!)')})(?!\w)[\s,]*", question, re.IGNORECASE)
+
+
 def _named(question: str, language: str) -> tuple[list[str], str] | None:
     """Return what a question names and nothing else: the small words before it, and the thing; None if it asks more."""
-    lead = re.match(rf"\s*(?:{_LEADS.get(language, '(?!)')})(?!\w)[\s,]*", question, re.IGNORECASE)
+    lead = _lead(question, language)
     if lead is None:
         return None
     words = question[lead.end() :].strip(" ?.!,").split()
@@ -133,6 +163,8 @@ def _replaced(
     found = [phrase for phrase in _phrases(last, language) if terms(last[phrase.start : phrase.end]) != terms(thing)]
     if own:
         found = [phrase for phrase in found if own[0] in phrase.before]
+    if any(word in _articles(language) for word in small):  # "the landlord" is no other thing than "how much notice"
+        found = [phrase for phrase in found if not phrase.before or phrase.before[-1] not in _COUNTING]
     if modifier != thing:  # "the south one" behind "the north tower": the noun stays
         found = [phrase for phrase in found if (rest := last[phrase.end :].split()) and topic_terms(rest[0], language)]
     if not found or (not own and (encode is None or language != ENGLISH)):

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
+from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.text import terms
 from pdfqa_core.types import Query
 
 SHORTEST = 4  # letters of a word that may be misspelt
 LONG = 8  # letters from which on it may have two mistakes, below one
+SHORTEST_HALF = 3  # letters of each of the two words that one may be written for
 
 _LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
 # British endings and how they are written in America: "summarise", "analysed", "colour", "centre".
@@ -31,7 +33,7 @@ class Spelling:
     words and names it does not know, so what is found is searched for beside the word and not in its place. It is the
     word of the passages that begins with the same letter and is nearest by optimal string alignment (a letter more,
     fewer, other, or two exchanged), of several the one that is nearer by Jaro and Winkler's similarity, then the more
-    frequent.
+    frequent. A word near to none may be two that are written as one.
     """
 
     def __init__(self, passages_by_term: Mapping[str, int], is_word: Callable[[str], bool]) -> None:
@@ -60,13 +62,25 @@ class Spelling:
             term, self._by_letter.get(term[0], ()), scorer=OSA.distance, score_cutoff=mistakes, limit=None
         )
         if not near:
-            return word
+            return self._apart(term) or word
 
         def order(found: tuple[str, float, int]) -> tuple[float, float, int]:
             return found[1], -JaroWinkler.similarity(term, found[0]), -self._passages[found[0]]
 
         best, *_ = min(near, key=order)
         return best.capitalize() if word[0].isupper() else str(best)
+
+    def _apart(self, term: str) -> str:
+        """Return the two words of the passages that a word is made of ("keycard": "key card"), "" if there are none.
+
+        Of several pairs it is the one whose rarer word is the more frequent.
+        """
+        pairs = [(term[:end], term[end:]) for end in range(SHORTEST_HALF, len(term) - SHORTEST_HALF + 1)]
+        known = [
+            pair for pair in pairs
+            if all(half in self._passages and self._is_word(half) and half not in STOP_WORDS for half in pair)
+        ]  # fmt: skip
+        return " ".join(max(known, key=lambda pair: min(self._passages[half] for half in pair), default=()))
 
 
 def in_both_spellings(query: Query, corrections: Callable[[str], Mapping[str, str]]) -> Query:

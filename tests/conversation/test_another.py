@@ -75,11 +75,28 @@ def test_what_asks_more_or_names_nothing_is_left_alone(question):
     assert for_another_thing(question, [(STUDIO, "£610")], encode) == ""
 
 
+@pytest.mark.parametrize(
+    ("last", "question", "expected"),
+    [
+        ("Which site has the most street lamps?", "and the fewest?", "Which site has the fewest street lamps?"),
+        ("Which is the highest hill?", "what about the lowest one", "Which is the lowest hill?"),
+        ("Which plan has the most members?", "and the cheapest?", ""),  # "the cheapest members" is nothing
+        ("Which plan has the most interest?", "and the rest?", ""),
+        ("Which site has the most lamps and the longest path?", "and the fewest?", ""),  # which of the two?
+        ("Which site has the most lamps?", "and the most?", ""),
+        ("Which of them has the most lamps?", "and the fewest?", ""),  # of whom?
+    ],
+)
+def test_an_extreme_takes_the_place_of_the_other(last, question, expected):
+    assert for_another_thing(question, [(last, "")], None) == expected
+
+
 def test_nothing_takes_the_place_of_nothing():
     assert for_another_thing("and the fixed desk?", [], encode) == ""
     assert for_another_thing("and the fixed desk?", [("", "")], encode) == ""
     assert for_another_thing("and the fixed desk?", [("How much is it?", "£5")], encode) == ""  # what is “it”?
     assert for_another_thing("and the fixed desk?", [("Who is the chair?", "Ana")], encode) == ""  # unlike anything
+    assert for_another_thing("and the pump?", [("How many screens do I have to give?", "2")], encode) == ""  # no count
 
 
 def test_without_an_encoder_only_a_preposition_tells():

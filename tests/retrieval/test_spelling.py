@@ -11,7 +11,7 @@ TEXTS = (
     "Hearing care services are covered. Types of hearing aids.", "Health insurance should cover services. Tips, tips.",
     "Contact us about the types of plans. A type of TMJ pain.",
 )  # fmt: skip
-WORDS = {"contract", "cover", "flats"}
+WORDS = {"contract", "cover", "flats", "health", "care", "the", "of"}
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +26,8 @@ def spelling() -> Spelling:
         ("What typs of hearin servises?", {"typs": "types", "hearin": "hearing", "servises": "services"}),
         ("What shuold Helth insurence do?", {"shuold": "should", "Helth": "Health", "insurence": "insurance"}),
         ("What about the contract?", {}),
+        ("Is healthcare covered?", {"healthcare": "health care"}),
+        ("Is thecare or careof a word?", {}),  # of "the" and "of" nothing is made
         ("Who invented dynamite?", {}),
         ("Is TMY covered?", {}),
         ("Is it fre, or 45 dolars?", {}),

@@ -4,8 +4,9 @@ Usage: python benchmarks/visitors.py [--visitors 100] [--minutes 5] [--stay 60] 
 So many visitors are there at a time. Each has an address of their own, loads the page, adds a PDF that holds a word
 nobody else's has, and then asks about it and looks through the lists until they leave; the next one comes. Answers are
 quoted from the passages (no language model takes part). In all that a visitor gets, other visitors' words are looked
-for. When all have left, the demo's clock removes them, and the memory of the server is compared with that after its
-first visitor. Needs reportlab (requirements-dev.txt).
+for. When all have left, the demo's clock removes them and forgets their pages, both after --keep seconds instead of
+hours, and the memory of the server is compared with that after its first visitor.
+Needs reportlab (requirements-dev.txt).
 """
 
 from __future__ import annotations
@@ -47,18 +48,23 @@ PAGES = 4
 THINKING = (1.0, 6.0)  # seconds between two questions of a visitor
 TIMEOUT = 120.0  # seconds after which a visitor gives up, which counts as an error
 REMOVED = 600.0  # seconds that the clock may take to remove who has left
+CLOCK = 60.0  # seconds between two rounds of the clock, which has 5 minutes otherwise
 SERVE = """
 import sys
 from pathlib import Path
 from pdfqa_core.cli.serve import serve
+from pdfqa_core.services.housekeeping import Housekeeping
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.owners import Owners
+from pdfqa_core.ui import page_states
 
-purge = Owners.purge
-Owners.purge = lambda self, hours, keep: purge(self, float(sys.argv[3]), keep)
+purge, kept = Owners.purge, float(sys.argv[3])
+Owners.purge = lambda self, hours, keep: purge(self, kept / 3600, keep)
+page_states.CLOSED = kept
+Housekeeping.__init__.__kwdefaults__["every"] = float(sys.argv[4])
 settings = Settings().changed("server", demo=True, port=0, proxied=True).changed("retrieval", retriever=sys.argv[2])
 serve(Path(sys.argv[1]), settings.changed("reading", reader="extractive", refusal="none"))
-"""  # visitors of a demo stay for an hour at least; here they go sooner
+"""  # visitors of a demo, and pages that were left, stay for an hour at least; here they go sooner
 
 
 def made_pdf(mark: str) -> bytes:
@@ -232,8 +238,12 @@ class Server:
 
     def megabytes(self) -> float:
         """Return the memory of the server and of the processes that read PDFs for it."""
-        own = psutil.Process(self.process.pid)
-        return sum(one.memory_info().rss for one in [own, *own.children(recursive=True)] if one.is_running()) / 1e6
+        others = psutil.Process(self.process.pid).children(recursive=True)
+        return self.alone() + sum(one.memory_info().rss for one in others if one.is_running()) / 1e6
+
+    def alone(self) -> float:
+        """Return the memory of the server itself."""
+        return float(psutil.Process(self.process.pid).memory_info().rss / 1e6)
 
     def owners(self) -> int:
         """Return how many visitors have documents."""
@@ -243,10 +253,11 @@ class Server:
 
 def started(folder: Path, options: argparse.Namespace) -> Server:
     """Start a demo and wait until it is open."""
-    workspace, hours = folder / "workspace", str(options.keep / 3600)
+    workspace = folder / "workspace"
     log = (folder / "log").open("w+", encoding="utf-8")
+    given = (str(workspace), options.retriever, str(options.keep), str(CLOCK))
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(workspace), options.retriever, hours], cwd=ROOT, stdout=log, stderr=log,
+        [sys.executable, "-c", SERVE, *given], cwd=ROOT, stdout=log, stderr=log,
         env=clean_environment(TMPDIR=str(folder), PDFQA_LLM_URL="http://127.0.0.1:9/v1", PDFQA_MODEL="none"), text=True,
     )  # fmt: skip
     while not (found := re.search(r"open at (http://\S+)/", (folder / "log").read_text(encoding="utf-8"))):
@@ -271,13 +282,13 @@ async def measured(server: Server, options: argparse.Namespace) -> bool:
     first, seen = Seen(), Seen()
     idle = server.megabytes()
     await Visitor(server.url, await described(server.url), 0, first).stay(5)
-    before = server.megabytes()
+    before, alone = server.megabytes(), server.alone()
     peak = await watched(server, visits(server.url, options, seen))
     left = server.megabytes()
     ends = time.monotonic() + REMOVED
     while server.owners() and time.monotonic() < ends:
         await asyncio.sleep(2)
-    await asyncio.sleep(10)
+    await asyncio.sleep(2 * CLOCK)  # then the pages that were left are forgotten too, and memory is given back
     after, errors = server.megabytes(), seen.errors + first.errors
     print(f"{options.visitors} visitors at a time for {options.minutes:g} minutes, {seen.visitors} in all")
     print(f"{'':<24} {'times':>6} {'p50 s':>7} {'p95 s':>7} {'most s':>7}")
@@ -290,7 +301,10 @@ async def measured(server: Server, options: argparse.Namespace) -> bool:
         f"MB: {idle:.0f} idle, {before:.0f} after one visitor, {peak:.0f} at most, {left:.0f} when the last had left, "
         f"{after:.0f} when the clock had removed them ({server.owners()} not removed)"
     )
-    print(f"Memory afterwards is {after / before:.2f} x that after one visitor ({after - before:+.0f} MB)")
+    print(
+        f"Memory afterwards is {after / before:.2f} x that after one visitor ({after - before:+.0f} MB, "
+        f"{server.alone() - alone:+.0f} MB of them the server's own, the others of processes that read PDFs)"
+    )
     return not errors and not seen.mixed and not server.owners()
 
 

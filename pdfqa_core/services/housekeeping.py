@@ -11,10 +11,13 @@ _log = logging.getLogger(__name__)
 
 
 class Housekeeping:
-    """Calls its chores every few minutes in a thread of its own, from `start` to `close`; one that fails is logged."""
+    """Calls its chores every few minutes in a thread of its own, from `start` to `close`; one that fails is logged.
 
-    def __init__(self, *chores: Callable[[], object], every: float = EVERY) -> None:
-        self._chores = list(chores)
+    `last` comes after all others.
+    """
+
+    def __init__(self, *chores: Callable[[], object], last: Callable[[], object], every: float = EVERY) -> None:
+        self._chores, self._last = list(chores), last
         self._every = every
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="housekeeping", daemon=True)
@@ -30,7 +33,7 @@ class Housekeeping:
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            for chore in self._chores:
+            for chore in (*self._chores, self._last):
                 try:
                     chore()
                 except Exception as error:  # noqa: BLE001 - the next round tries again

@@ -140,16 +140,22 @@ def test_stop_of_nobody_stops_nobody(open_services):
 
 
 def test_chores_are_done_by_the_clock_and_one_that_fails_is_done_again():
-    done, failed = threading.Event(), []
+    done, failed, order = threading.Event(), [], []
 
     def fail():
         failed.append(1)
         raise OSError("no")
 
-    keeping = Housekeeping(fail, every=0.01)
-    keeping.start(lambda: done.set() if len(failed) > 1 else None)
+    def last():
+        order.append("last")
+        if len(failed) > 1:
+            done.set()
+
+    keeping = Housekeeping(fail, last=last, every=0.01)
+    keeping.start(lambda: order.append("another"))
     assert done.wait(30)
     keeping.close()
+    assert order[:4] == ["another", "last"] * 2
 
 
 def test_a_removed_visitor_may_read_again_from_the_beginning(open_services, letter):

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -158,16 +157,6 @@ def test_one_told_to_end_while_it_starts_ends_in_order(tmp_path: Path):
 ENDED_BY = pytest.mark.parametrize(  # both are handled by one function, see also cli/test_serve_signals.py
     "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
 )
-
-
-@pytest.fixture
-def slow_model() -> Iterator[FakeServer]:
-    server = FakeServer()
-    server.say(*(f"All meters are read every {number} minutes [1]. " for number in range(10_000)))
-    server.silence = 0.1
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
 
 
 def end(app: App, number: int) -> None:

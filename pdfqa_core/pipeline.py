@@ -11,6 +11,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import History, Reader, Rewriter, StopSignal
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.answerability import Answerability, Judge
+from pdfqa_core.reading.declining import NOT_SURE
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, Citation, Done, Event, Hit, Progress, Query, Retrieved, Rewritten
 
@@ -18,6 +19,8 @@ LONGEST_QUESTION = 2000  # words
 NOTHING_TO_SEARCH = "There is no text to search in these documents. Choose others, or read them with OCR."
 NOTHING_FOUND = "No passage has a word in common with the question. Try other words."
 ANSWERED_ANYWAY = "Answered because you asked for it: these passages may not hold the answer."
+SURE = 0.35  # confidence below which an answer says that it may be none; see docs/refusal.md
+UNSURE = f"{NOT_SURE} Look at the passage before you rely on it."
 
 Retrieve = Callable[[Query, int], list[Hit]]
 Nearest = Callable[[str, Sequence[Hit]], Citation | None]
@@ -67,9 +70,10 @@ def ask(
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
     how many are searched (None: not known), `note` a sentence for the user on what is searched for; `plan(question,
     query, k)` what is read instead where the question asks for more than one search, else None. A confidence of `judge`
-    below `threshold` means a refusal without asking the reader. With a reader `anyway` nothing is judged, and that one
-    answers where `reader` declines. A refusal carries the sentence that is `nearest` to the question. A `stop` in any
-    phase ends in a Done with the answer so far and `stopped` set.
+    below `threshold` means a refusal without asking the reader, an answer of one below SURE notes that it may be none.
+    With a reader `anyway` nothing is judged, and that one answers where `reader` declines. A refusal carries the
+    sentence that is `nearest` to the question. A `stop` in any phase ends in a Done with the answer so far and
+    `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
     the turn before where the question leans on it.
     `seconds` of the answer: "prepare" (before this call, where `began`, a time of `perf_counter`, says since when),
@@ -105,6 +109,7 @@ def ask(
     seconds["rewrite"] = time.perf_counter() - entered
     yield rewritten
     standalone = rewritten.question
+    before = history[-1:] if rewritten.leans else ()
     if is_set(stop):
         yield done(Answer(""))
         return
@@ -121,7 +126,9 @@ def ask(
     found = None
     asked = judge if anyway is None and planned.judged else None
     if asked is not None and hits and not is_set(stop):
-        found = yield from asked.judge(standalone, hits, called=planned.called, parts=planned.parts, stop=stop)
+        found = yield from asked.judge(
+            standalone, hits, before, called=planned.called, parts=planned.parts, stop=stop
+        )  # fmt: skip
         seconds["judge"] = time.perf_counter() - since
     if is_set(stop):
         yield done(_judged(Answer(""), hits, found))
@@ -132,7 +139,6 @@ def ask(
         return
 
     since = time.perf_counter()
-    before = history[-1:] if rewritten.leans else ()
     with closing(_events(planned.reader, standalone, hits, before, stop, anyway)) as events:
         for event in events:
             if not isinstance(event, Done):
@@ -164,10 +170,14 @@ def _anyway(answer: Answer, question: str, nearest: Nearest | None) -> Answer:
 
 
 def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) -> Answer:
-    """Return the answer with its hits and what was judged of them; a judgement that was stopped says nothing."""
+    """Return the answer with its hits and what was judged of them; a judgement that was stopped says nothing.
+
+    An answer of little confidence says that it may be none.
+    """
     if found is None or not found.signals:
         return replace(answer, hits=hits)
-    notes = (*found.notes, *answer.notes)
+    unsure = found.confidence < SURE and bool(answer.text) and not answer.refused
+    notes = (*((UNSURE,) if unsure else ()), *found.notes, *answer.notes)
     return replace(answer, hits=hits, confidence=found.confidence, signals=found.signals, notes=notes)
 
 

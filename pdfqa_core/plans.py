@@ -18,7 +18,7 @@ from pdfqa_core.reading.kinds import Kind, Request
 from pdfqa_core.reading.matching import quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.relevance import relevance
-from pdfqa_core.text import sentences, terms
+from pdfqa_core.text import compared_terms, sentences, terms
 from pdfqa_core.types import Hit, Page, Passage, Query
 
 MOST = 12  # sections of a summary
@@ -28,6 +28,8 @@ BRIDGED = 2  # hits among whose sentences the bridge is looked for
 STEM = 5  # letters that words of a question and of a heading have in common
 NAMES = 4  # of the bridge that the second search takes
 SECOND = "second search"
+MOST_SEARCHED = 100  # documents that are looked through one by one
+DEPTH = 10  # hits of each among which the words are looked for
 
 # One capitalised word or several, with small words between them: "Chris Evans", "Marvel Comics", "Bank of England".
 _NAME = re.compile(
@@ -252,6 +254,28 @@ def _common(section: Section, passage: Passage) -> int:
             if (span.document_id, span.page) == (other.document_id, other.page):
                 inside += max(0, min(span.end, other.end) - max(span.start, other.start))
     return inside
+
+
+# ------------------------------------------------------------------ which documents
+
+
+def mentioned(subject: str, corpus: Corpus) -> Found:
+    """Return the best passage of each document that has all words of the subject, in any form; the best first."""
+    searched = list(corpus.titles)[:MOST_SEARCHED]
+    hits = [
+        next((hit for hit in corpus.search(Query(subject), DEPTH, (one,)) if _speaks_of(subject, hit.passage)), None)
+        for one in searched
+    ]
+    found = sorted((hit for hit in hits if hit is not None), key=lambda hit: -hit.score)
+    few = f" the first {len(searched)} of" if len(searched) < len(corpus.titles) else ""
+    note = f"Looked for “{subject}” in each of{few} {len(corpus.titles)} documents."
+    return Found(Kind.MENTIONS, tuple(replace(hit, rank=rank) for rank, hit in enumerate(found, start=1)), (note,))
+
+
+def _speaks_of(subject: str, passage: Passage) -> bool:
+    """Whether a passage has all words of the subject, compared by stem."""
+    wanted = set(compared_terms(subject, passage.language))
+    return bool(wanted) and wanted <= set(compared_terms(passage.text, passage.language))
 
 
 # ------------------------------------------------------------------ a second step

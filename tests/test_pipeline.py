@@ -4,7 +4,7 @@ import pytest
 
 from pdfqa_core.conversation import Concatenation, NoRewriting
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
-from pdfqa_core.pipeline import ANSWERED_ANYWAY, ask
+from pdfqa_core.pipeline import ANSWERED_ANYWAY, UNSURE, ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
 from pdfqa_core.reading.answerability import Judge
 from pdfqa_core.reading.best_sentence import nearest_sentence
@@ -91,6 +91,14 @@ def test_the_note_of_the_rewriter_is_kept_with_the_answer():
     for answer in (run(history=HISTORY, rewriter=Noting(), **more)[-1].answer for more in ({}, refused)):
         assert answer.rewriting == "Taken as a new topic."
         assert answer.rewriting not in answer.notes
+
+
+@pytest.mark.parametrize(("confidence", "notes"), [(0.3, (UNSURE,)), (0.4, ())])
+def test_an_answer_of_low_confidence_says_so(confidence, notes, fake_llm):
+    fake_llm.enqueue(["The deductible is $2,000 per year."])
+    answer = run(reader=GenerativeReader(fake_llm), judge=sure(confidence), threshold=0.2)[-1].answer
+    assert not answer.refused
+    assert answer.notes == notes
 
 
 def test_low_confidence_refuses_without_asking_the_model(fake_llm):

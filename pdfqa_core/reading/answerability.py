@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from pdfqa_core.errors import ModelError, StoppedError
-from pdfqa_core.interfaces import LLM, Message, StopSignal
+from pdfqa_core.interfaces import LLM, History, Message, StopSignal
 from pdfqa_core.reading.declining import CONFIDENCE
 from pdfqa_core.reading.document_names import unnamed
 from pdfqa_core.reading.evidence import Evidence
@@ -98,27 +98,28 @@ class Asking(Protocol):
     llm: LLM
     instruction: str
 
-    def fitting(self, question: str, hits: Sequence[Hit]) -> Evidence:
+    def fitting(self, question: str, hits: Sequence[Hit], history: History = ()) -> Evidence:
         """Return the evidence that goes into the prompt."""
         ...
 
-    def messages(self, question: str, evidence: Evidence | None) -> list[Message]:
+    def messages(self, question: str, evidence: Evidence | None, history: History = ()) -> list[Message]:
         """Return the prompt."""
         ...
 
 
 def model_log_odds(
-    reader: Asking, question: str, hits: Sequence[Hit], *, stop: StopSignal | None = None
+    reader: Asking, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
 ) -> Generator[Progress, None, float]:
     """Return the log-odds of yes against no when the model is asked whether the passages hold the answer.
 
-    Passages and question stand before CAN_ANSWER as in the `reader`'s own prompt, so that their keys and values are
-    evaluated once for both. Raises ModelError if the engine gives no probabilities, StoppedError.
+    Passages, the turn before (`history`, where the question leans on it) and question stand before CAN_ANSWER as in the
+    `reader`'s own prompt, so that their keys and values are evaluated once for both. Raises ModelError if the engine
+    gives no probabilities, StoppedError.
     """
     yield from reader.llm.prepare(stop)
     asker = copy.copy(reader)
     asker.instruction = CAN_ANSWER
-    prompt = asker.messages(question, asker.fitting(question, hits))
+    prompt = asker.messages(question, asker.fitting(question, hits, history), history)
     doing = "asking the model whether the passages answer it"
     return (yield from log_odds(reader.llm, prompt, doing, stop=stop))
 
@@ -154,8 +155,8 @@ class Judge:
         self.unmentioned = unmentioned
 
     def judge(
-        self, question: str, hits: Sequence[Hit], *, called: str = "", parts: Sequence[str] = (),
-        stop: StopSignal | None = None,
+        self, question: str, hits: Sequence[Hit], history: History = (), *, called: str = "",
+        parts: Sequence[str] = (), stop: StopSignal | None = None,
     ) -> Generator[Progress, None, Answerability]:  # fmt: skip
         """Yield Progress, return the judgement; one that was stopped has no signals.
 
@@ -167,7 +168,7 @@ class Judge:
             return Answerability(0.0, notes=(no_page_mentions(names),))
         worst: Answerability | None = None
         for part in parts or (question,):
-            found = yield from self._alone(part, hits, called, stop)
+            found = yield from self._alone(part, hits, history, called, stop)
             if not found.signals:
                 return found
             found = replace(found, about=part) if parts else found
@@ -176,7 +177,7 @@ class Judge:
         return worst
 
     def _alone(
-        self, question: str, hits: Sequence[Hit], called: str, stop: StopSignal | None
+        self, question: str, hits: Sequence[Hit], history: History, called: str, stop: StopSignal | None
     ) -> Generator[Progress, None, Answerability]:
         """Judge a question that has no parts."""
         found = max(self.retrieval(one, hits) for one in {question, unnamed(question, called) if called else question})
@@ -187,7 +188,7 @@ class Judge:
         if not weights.model:
             return alone
         try:
-            said = yield from model_log_odds(self.reader, question, hits, stop=stop)
+            said = yield from model_log_odds(self.reader, question, hits, history, stop=stop)
         except StoppedError:
             return Answerability(0.0)
         except ModelError as error:

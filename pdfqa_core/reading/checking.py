@@ -52,8 +52,11 @@ _DONE_BY = re.compile(
     r"\b(?:is|are|was|were|been|being) (?:\w+ly )?(?P<done>[a-z]{3,}) by (?:the |an? )?(?P<by>[^\W\d]\w+)"
 )
 _ROLE = re.compile(r"(?P<name>[A-Z][\w'’-]+) \((?P<role>[a-z][a-z -]{2,30})\)")
-_VERDICT = re.compile(r"\W*(?:yes|no)\b[\s,.:;–-]*", re.IGNORECASE)
+# "No, it was not." but not "No roost was found."
+_VERDICT = re.compile(r"\W*(?:yes|no)\b(?:\s*[,.:;–-]\s*|\W*$)", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]+")
+# Words of a question that name nothing: a page need not have them.
+_NAMING_NOTHING = frozenset(stems("per now currently today still also ever get gets got"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,7 @@ class Checker:
         said, quote = [*passages, (self.called, "")], best.quote.text
         if cell is not None:
             said, quote = [*said, (cell.words, "")], f"{quote} {cell.words}"
-        if claimed(sentence) and _asked_else(sentence, said, question):
+        if cell is None and claimed(sentence) and _asked_else(sentence, said, question):
             return Support.PARTLY
         found = signs(sentence, quote, aligned, said, question)
         return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
@@ -246,7 +249,7 @@ def _asked_else(sentence: str, passages: Sequence[tuple[str, str]], question: st
     with numbers that had a tick one loses it (benchmarks/verdicts.py, even sources).
     """
     named = " ".join(word for word in terms(sentence) if not word.endswith(("ed", "ing")))
-    repeated = set(stems(named)) & set(stems(question))
+    repeated = set(stems(named)) & set(stems(question)) - _NAMING_NOTHING
     return bool(repeated) and not repeated <= {word for text, head in passages for word in stems(f"{head} {text}")}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from pdfqa_core.languages import STOP_WORDS
-from pdfqa_core.reading.numbers import MONTHS, SCALES, numbers
+from pdfqa_core.reading.numbers import MONTHS, SCALES, SHORTENED, numbers
 from pdfqa_core.text import bare_terms
 
 Kind = Literal["number", "percent", "money", "ordinal", "date", "name"]
@@ -42,7 +42,13 @@ _SPELLINGS = {
 }  # fmt: skip
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _ORDINAL = re.compile(rf"(?<!per )(?<!at )\b(?:{'|'.join(_ORDINALS)})\b", re.IGNORECASE)
-_IN_SCALE = re.compile(r"\b(?:in|of|\$|US\$|€|£)[\s/]*(thousand|million|billion)s?\b|[$€£’']0{3}\b", re.IGNORECASE)
+_IN_SCALE = re.compile(
+    r"(?:\b(?:in|of|US|USD|EUR|GBP|CHF)|[$€£])[\s/]*(?P<word>thousand|million|billion)s?\b"  # "€ million"
+    r"|[(\[|]\s*(?P<first>thousand|million|billion)s?(?=\s*[)\]|]|\s+(?:of\s+)?[^\W\d]+\s*[)\]|])"  # "(million euros)"
+    r"|(?:[$€£]|\b(?:USD|EUR|GBP|CHF)) ?(?P<short>k|m|mn|bn)\b"  # "(€m)"
+    r"|[$€£’']0{3}\b",
+    re.IGNORECASE,
+)
 _BEGINS = re.compile(r"(?:^|[.!?:|\n•*“\"(]\s*)$")  # before the first word of a sentence, a line or a cell
 
 
@@ -149,7 +155,11 @@ def in_scale(fact: Fact, scale: float) -> Fact:
 
 def scales(text: str) -> set[float]:
     """Return the scales in which a text says that it gives its values ("in millions", "$000")."""
-    return {SCALES[match[1].casefold()] if match[1] else 1e3 for match in _IN_SCALE.finditer(text)}
+    found = set()
+    for match in _IN_SCALE.finditer(text):
+        word = (match["word"] or match["first"] or "thousand").casefold()
+        found.add(SHORTENED[match["short"].casefold()] if match["short"] else SCALES[word])
+    return found
 
 
 def _unit(text: str, end: int) -> str:

@@ -20,6 +20,7 @@ from pdfqa_core.reading.comparing import Compared, first_compared
 from pdfqa_core.reading.declining import DECLINED, declines
 from pdfqa_core.reading.evidence import Evidence, best, gather, list_asked_for
 from pdfqa_core.reading.extractive import ExtractiveReader
+from pdfqa_core.reading.facts import facts, name_words
 from pdfqa_core.reading.guard import about, counts_else, flaw, plainly
 from pdfqa_core.reading.matching import language_of
 from pdfqa_core.reading.numbers import numbers
@@ -43,15 +44,19 @@ from pdfqa_core.reading.question_type import QuestionType, asks_for_amount, ques
 from pdfqa_core.reading.writing import write
 from pdfqa_core.reading.yes_or_no import log_odds
 from pdfqa_core.streaming import is_set
-from pdfqa_core.text import sentences
+from pdfqa_core.text import sentences, terms
 from pdfqa_core.types import Answer, Done, Event, Hit, Progress, Support
 
 UNSUPPORTED = "said nothing that the passages say"
 COUNTED_ELSE = "counted something else than was asked for"
+SAID_BEFORE = "This was the answer before, too: look whether it answers this question."
 UNANSWERED = frozenset({UNSUPPORTED, COUNTED_ELSE})  # after these the nearest sentences are no answer
 _CONDITION = re.compile(
     r"\b(?:if|unless|except|provided that|as long as|only (?:when|with|after|on|in))\b", re.IGNORECASE
 )
+_WHO = re.compile(r"^\W*(?:(?:and|but|so|ok|then)\b\W*)*who(?:m|se)?\b", re.IGNORECASE)
+_ONE_NAME = re.compile(r"(?<!\S)(?!and |& )\S+(?: (?!and |& )\S+)*")  # of "Ada Low and Ben Oak"
+_JOINED = re.compile(r"[^.;:()]{0,20}(?:,|\band\b|&|\bas well as\b)[^.;:()]{0,40}")  # between two names of a list
 MARKED, QUOTED = "marked", "quoted"  # what becomes of a sentence that no passage supports
 
 
@@ -191,6 +196,8 @@ class GenerativeReader:
         kept = found[-1]
         if kept.usage is None and not kept.declined:
             notes.append("These are the sentences of the passages that are nearest to the question.")
+        if history and kept.text and not kept.declined and terms(kept.text) == terms(history[-1][1]):
+            notes.append(SAID_BEFORE)
         usage = _sum([attempt.usage for attempt in found if attempt.usage is not None])
         if kept.usage is not None and kept.usage.finish_reason == "length":
             tokens = kept.usage.completion_tokens
@@ -302,8 +309,10 @@ class GenerativeReader:
             wrong = COUNTED_ELSE
         elif all(sentence.support is Support.NOT_FOUND for sentence in checked.sentences):
             wrong = UNSUPPORTED
-        elif (amount := _left_out_amount(question, text, checked)) and not is_set(stop):
-            text = f"{text} {amount}"
+        elif (more := _left_out_amount(question, text, checked) or _left_out_names(question, text, checked)) and not (
+            is_set(stop)
+        ):
+            text = f"{text} {more}"
             checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
         elif self.unsupported == QUOTED and not is_set(stop):
             text, checked = yield from self._with_quotes(text, checked, evidence, question, stop)
@@ -343,13 +352,39 @@ def _left_out_amount(question: str, text: str, checked: Checked) -> str:
     if not asks_for_amount(question) or numbers(text):
         return ""
     wanted = set(stems(f"{question} {text}"))
-    said = [
+    with_number = [one for one in _cited_sentences(checked) if numbers(one)]
+    return max(with_number, key=lambda one: len(wanted & set(stems(one))), default="")
+
+
+def _left_out_names(question: str, text: str, checked: Checked) -> str:
+    """Return the cited sentence that joins others to a name that was asked for and given; "" if none does.
+
+    Asked who voted against it, a model may name the first of "Ada Low and two members of the Greens, Ben Oak and Cy".
+    """
+    if not _WHO.match(question):
+        return ""
+    given = name_words(text)
+    for said in _cited_sentences(checked):
+        names = [
+            (fact.start + part.start(), fact.start + part.end())
+            for fact in facts(said) if fact.kind == "name"
+            for part in _ONE_NAME.finditer(said[fact.start : fact.end])
+        ]  # fmt: skip
+        told = [name_words(said[start:end]) <= given for start, end in names]
+        for (one, other), (first, second) in zip(pairwise(names), pairwise(told), strict=True):
+            if first != second and _JOINED.fullmatch(said, one[1], other[0]):
+                return said
+    return ""
+
+
+def _cited_sentences(checked: Checked) -> list[str]:
+    """Return the whole sentences of the quotes that say what the answer says."""
+    found = [
         citation.quote[start:end].strip()
         for citation in checked.citations if citation.verified
         for start, end in sentences(citation.quote)
     ]  # fmt: skip
-    with_number = [one for one in said if numbers(one) and one.endswith((".", "!"))]
-    return max(with_number, key=lambda one: len(wanted & set(stems(one))), default="")
+    return [one for one in found if one.endswith((".", "!"))]
 
 
 def _texts(question: str, evidence: Evidence) -> list[str]:

@@ -30,7 +30,7 @@ _VERBS_OF_SAYING = (
     r"clarif(?:y|ies)|specif(?:y|ies)|emphasi[sz]es?|highlights?)"
 )
 _TAIL = re.compile(
-    r",? (?:as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by)|according to) "
+    r"(?<![.!?]),? (?:as (?:mentioned|stated|described|shown|noted|said|given|provided) (?:in|by)|according to) "
     rf"{_TOLD}{_PASSAGES}(?=[.!?,;])",
     re.IGNORECASE,
 )

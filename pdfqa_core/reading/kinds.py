@@ -15,21 +15,22 @@ from pdfqa_core.text import content_terms, terms
 
 
 class Kind(StrEnum):
-    """What is asked for. SUMMARY: of documents; SECTION: of what they say on one subject."""
+    """What is asked for. SUMMARY: of documents; SECTION: what they say on a subject; MENTIONS: which speak of it."""
 
     ORDINARY = "ordinary"
     SUMMARY = "summary"
     SECTION = "section"
     COMPARISON = "comparison"
     LIST = "list"
+    MENTIONS = "mentions"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A recognised question.
 
-    `subjects` are what is compared, or the subject of a summary (empty: everything asked about); `aspect` is in what
-    respect things are compared (may be empty). `said`: what a section says is asked for, in its own words.
+    `subjects` are what is compared or mentioned, or the subject of a summary (empty: everything asked about); `aspect`
+    is in what respect things are compared (may be empty). `said`: what a section says is asked for, in its own words.
     """
 
     kind: Kind
@@ -247,6 +248,30 @@ _LIST = _rules(
 )
 _EVERY = _rules(r"(?:all|every)\b(?: of\b)?(?: the\b| its\b| their\b)? \w", end="")  # behind "Give me"
 
+# ------------------------------------------------------------------ which documents
+
+_DOCUMENTS = (
+    _maybe("of (?:the|these|those|my|our|your)", "the", "these", "those", "my", "our", "your")
+    + _any("documents?", "docs?", "pdfs?", "files?", "papers?", "reports?", "articles?", "filings?", "texts?", "books?")
+    + "(?: here| i (?:uploaded|added|have))?"
+)  # fmt: skip
+_SPEAK = _any(
+    "(?:mention|cover|describe|treat|cite|name)s?", "discuss(?:es)?", "refers? to", "deals? with",
+    "(?:talk|speak|write|report)s? (?:about|of|on)", "(?:is|are) (?:about|on)",
+    "(?:say|tell|contain|have|has|give)s? (?:something |anything |more )?(?:information )?(?:about|on)",
+    "contains? (?:the words? )?",
+)  # fmt: skip
+_NAMED = _any("mentioned", "discussed", "described", "treated", "named", "covered", "cited", "used")
+_MENTIONS = _rules(
+    rf"(?:in )?{_any('which', 'what')} {_DOCUMENTS} {_SPEAK} ?(?P<subject>.+)",
+    rf"{_any('do', 'does')} any (?:of )?{_DOCUMENTS} {_SPEAK} ?(?P<subject>.+)",
+    rf"in {_any('which', 'what')} {_DOCUMENTS} {_any('is', 'are', 'was', 'were')} "
+    rf"(?:the words? )?(?P<subject>.+?) {_NAMED}",
+    rf"{_any('is', 'are')} there (?:an?|any) {_DOCUMENTS} (?:(?:that|which) {_SPEAK}|about|on) ?(?P<subject>.+)",
+    rf"(?:(?:list|find|search) )?{_any('all', 'every')}(?: of)? {_DOCUMENTS} "
+    rf"(?:(?:that|which) {_SPEAK}|about) ?(?P<subject>.+)",
+)
+
 
 def recognised(question: str) -> Request:
     """Return what the question asks for; ORDINARY where no rule is sure."""
@@ -254,7 +279,7 @@ def recognised(question: str) -> Request:
     bare = _POLITE.sub("", asked, count=1)
     if _matches(_SUMMARY, asked) or _matches(_SUMMARY, bare):
         return Request(Kind.SUMMARY)
-    if (found := _compared(bare)) or (found := _compared(asked)):
+    if found := _mentioned(bare) or _compared(bare) or _compared(asked):
         return found
     if said := _matches(_SAID, bare):
         return Request(Kind.SECTION, (said["subject"],), said=True) if content_terms(said["subject"]) else ORDINARY
@@ -270,6 +295,13 @@ def recognised(question: str) -> Request:
 
 def _matches(rules: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | None:
     return next((found for rule in rules if (found := rule.match(text))), None)
+
+
+def _mentioned(text: str) -> Request | None:
+    """Return what documents are asked for that speak of something; None where none are."""
+    found = _matches(_MENTIONS, text)
+    about = _BEFORE_SIDE.sub("", found["subject"]).strip(" “”\"'") if found else ""
+    return Request(Kind.MENTIONS, (about,)) if content_terms(about) else None
 
 
 def _compared(text: str) -> Request | None:

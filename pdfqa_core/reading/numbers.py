@@ -1,4 +1,4 @@
-"""Numbers in text by what they are worth: "1,000", "$1,000.00" and "a thousand" are one, "20 %" is not "20".
+"""Numbers in text by what they are worth: "1,000", "$1,000.00", "$1k" and "a thousand" are one, "20 %" is not "20".
 
 The names of forms, such as 10-Q, have none.
 """
@@ -29,6 +29,9 @@ _NUMBER = re.compile(
     rf"|\b(?P<words>(?:(?:{_SMALL})|an?(?=\s+(?:{_SCALE})\b))(?:[\s-]+(?:and\s+)?(?:{_SMALL}|{_SCALE})\b)*)\b",
     re.IGNORECASE,
 )
+_MONEY = re.compile(r"(?:[$€£¥]|\b(?:USD|EUR|GBP|CHF))\s?$")  # before "8.5 m"
+_SHORT = re.compile(r"\s?(?P<scale>k|m|mn|bn|tn)\b(?!²|³)")
+SHORTENED = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "tn": 1e12}
 _PERCENT = re.compile(r"\s*(?:%|per\s?cent\b|percent\b)", re.IGNORECASE)
 _LIST_NUMBER = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.)]|#\d{1,3})(?=\s)", re.MULTILINE)
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
@@ -38,7 +41,7 @@ _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 class Number:
     """The number written at `text[start:end]`, worth `value`; "20 %" and "20 percent" have `percent` set.
 
-    `scale` is the word in the digits' value: 1e6 in "1.2 million".
+    `scale` is the word in the digits' value: 1e6 in "1.2 million" and "€1.2 m".
     """
 
     start: int
@@ -61,11 +64,20 @@ def numbers(text: str) -> list[Number]:
         if any(start <= match.start() < end for start, end in items):
             continue
         percent = _PERCENT.match(text, match.end())
-        value = _value(match)
-        end = percent.end() if percent else match.end()
         scale = SCALES[match["scale"].casefold()] if match["scale"] else 1.0
+        end, value = match.end(), _value(match)
+        if percent:
+            end = percent.end()
+        elif scale == 1.0 and (short := _shortened(text, match)):
+            end, scale = short.end(), SHORTENED[short["scale"]]
+            value = round(value * scale, 6)
         found.append(Number(match.start(), end, value, percent is not None, scale))
     return found
+
+
+def _shortened(text: str, match: re.Match[str]) -> re.Match[str] | None:
+    """Return the "m" of "€8.5 m" and the like: behind amounts of money alone, elsewhere it may be a unit."""
+    return _SHORT.match(text, match.end()) if _MONEY.search(text, max(0, match.start() - 5), match.start()) else None
 
 
 def claimed(text: str) -> list[Number]:

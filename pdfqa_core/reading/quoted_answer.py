@@ -17,10 +17,13 @@ class QuotedAnswer:
     citations: list[Citation] = field(default_factory=list)
     sentences: list[CheckedSentence] = field(default_factory=list)
 
-    def add(self, quote: Quote, *, strip: str = "") -> Token:
-        """Add a quote without the characters of `strip` at its beginning; return what the text has gained."""
+    def add(self, quote: Quote, *, strip: str = "", lead: str = "") -> Token:
+        """Add a quote without the characters of `strip` at its beginning; return what the text has gained.
+
+        `lead` stands before it and is not part of what is cited.
+        """
         words = " ".join(quote.parts[0].split()).lstrip(strip or None)
-        piece = f"{self.between}{words}" if self.text else words
+        piece = f"{self.between}{lead}{words}" if self.text else f"{lead}{words}"
         self.text += piece
         start, end = len(self.text) - len(words), len(self.text)
         self.citations.append(

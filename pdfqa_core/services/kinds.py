@@ -23,6 +23,7 @@ from pdfqa_core.reading.document_names import (
 )
 from pdfqa_core.reading.kinds import Kind, Request, recognised
 from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.mentions import MentionsReader
 from pdfqa_core.reading.overview import OverviewReader
 from pdfqa_core.reading.table_rows import TableRows
 from pdfqa_core.reading.whole_sections import INSTRUCTIONS, SectionReader
@@ -169,11 +170,20 @@ class Planner:
             request = recognised(query.text)
         if request.kind is Kind.ORDINARY:
             return self._in_one(question, query, k)
+        if request.kind is Kind.MENTIONS:
+            return self._mentioned(request)
         if request.kind in (Kind.SUMMARY, Kind.SECTION) and (planned := self._summary(request, question, query, k)):
             return planned
         found = plans.found(request, query, k, self._corpus)
         judged = found.kind is not Kind.SUMMARY
         return Planned(found.hits, self._reader(found.kind, ""), judged, found.notes, parts=request.questions)
+
+    def _mentioned(self, request: Request) -> Planned | None:
+        """Return a passage of each document that speaks of the subject; None if none does."""
+        found = plans.mentioned(request.subjects[0], self._corpus)
+        called = {one: self._corpus.called(one) for one in self._corpus.titles}
+        reader = MentionsReader(request.subjects[0], called, self._meaning)
+        return Planned(found.hits, reader, judged=False, notes=found.notes) if found.hits else None
 
     def _summary(self, request: Request, question: str, query: Query, k: int) -> Planned | None:
         """Return what a summary of the documents that the question names is made of, or of the section it names.

@@ -122,6 +122,18 @@ def test_the_prompt_begins_like_that_of_the_answer(fake_llm):
     assert asked.endswith(CAN_ANSWER)
 
 
+def test_the_model_is_shown_the_turn_that_a_question_leans_on(fake_llm):
+    reader = GenerativeReader(fake_llm)
+    history = [("What is a copay?", "A share."), ("Is there a deductible?", "Yes, one.")]
+    for step in Judge("model", lambda q, h: 0.0, reader).judge(QUESTION, FOUND, history):
+        assert isinstance(step, Progress)
+    (asked,) = (messages[0].content for messages in fake_llm.history)
+    own = reader.messages(QUESTION, reader.fitting(QUESTION, FOUND, history), history)[0].content
+    assert asked.startswith(own[: own.index(QUESTION) + len(QUESTION)])
+    assert "Is there a deductible?" in asked
+    assert "copay" not in asked
+
+
 @pytest.mark.parametrize(
     ("refusal", "name"),
     [("model", "SmolLM2 135M Instruct"), ("combined", "SmolLM2 135M Instruct"), ("combined", "new")],

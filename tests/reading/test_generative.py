@@ -9,6 +9,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Usage
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
 from pdfqa_core.reading.evidence import gather
+from pdfqa_core.reading.generative import SAID_BEFORE
 from pdfqa_core.reading.guard import plainly
 from pdfqa_core.reading.prompts import (
     FACTS_FIRST,
@@ -22,7 +23,7 @@ from pdfqa_core.reading.prompts import (
     Form,
     Verdict,
 )
-from pdfqa_core.types import Progress, Span, Support, Token
+from pdfqa_core.types import Done, Progress, Span, Support, Token
 from tests.conftest import FakeLLM
 from tests.reading.helpers import Agreeing, hit, hits, read
 
@@ -98,6 +99,14 @@ def test_the_instruction_depends_on_the_type_of_the_question(fake_llm):
         fake_llm.enqueue(["x"])
         read(GenerativeReader(fake_llm, checker=Agreeing(), instruction="Answer in {French}."), question, hits(PLAN))
         assert fake_llm.history[-1][0].content.endswith("\n\nAnswer in {French}.")
+
+
+@pytest.mark.parametrize(("before", "noted"), [("Employees get 25 days of leave!", True), ("25 days.", False)])
+def test_an_answer_that_was_given_before_has_a_note(fake_llm, before, noted):
+    fake_llm.enqueue(["Employees get 25 days of leave."])
+    events = GenerativeReader(fake_llm).read("And who gets more?", hits(BOOK), (("How many days?", before),))
+    (answer,) = (event.answer for event in events if isinstance(event, Done))
+    assert (SAID_BEFORE in answer.notes) is noted
 
 
 def test_text_of_a_pdf_cannot_leave_its_quotes(fake_llm):

@@ -114,6 +114,8 @@ def test_a_quoted_sentence_stands_without_the_words_that_it_is_one(written, plai
         ("It is paid. Additionally, the passage mentions that a form is needed.",
          "It is paid. Additionally, a form is needed."),
         ("The passage outlines that it is paid.", "It is paid."),
+        ("No, it is not. According to Passage 1, in May it is left out.", "No, it is not. In May it is left out."),
+        ("It is paid, according to Passage 1, in May.", "It is paid, in May."),
         ("Follow the tips provided in Passage 2, which are four.", "Follow the tips, which are four."),
         ("It was 3.13. The passage 2 also confirms this by saying 3.13. Passage 4 provides a table with 3.40.",
          "It was 3.13."),

@@ -25,6 +25,13 @@ def test_places_are_those_of_the_text():
     assert [text[n.start : n.end] for n in numbers(text)] == ["1,500", "20 %", "two"]
 
 
+def test_amounts_of_money_may_shorten_their_scale():
+    text = "It cost €8.5 m, not $3bn or £120k; the tower is 8 m high, of land at €5 m² each."
+    assert [n.value for n in numbers(text)] == [8.5e6, 3e9, 120e3, 8, 5]
+    assert "€8.5 m".endswith(text[numbers(text)[0].start : numbers(text)[0].end])
+    assert stated("€8.5 m") == stated("8.5 million euros")
+
+
 def test_numbers_of_list_items_and_in_words_are_none():
     assert numbers("1. Call them.\n2) Wait.\n (3) Pay.") == []
     assert numbers("Vitamin B12 and H2O") == []

@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.settings import BY_MODEL
-from pdfqa_core.types import Progress, Retrieved
+from pdfqa_core.types import Progress, Retrieved, Support
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
 from tests.serving_fakes import WordEncoder
 
@@ -173,3 +173,24 @@ def test_the_reader_follows_the_model_unless_one_is_chosen(open_services, fake_l
     assert services.answers.reader_name(tiny.changed("reading", reader="generative")) == "generative"
     assert stored_of(asked(services, METERS)).turn.answer.reader == "extractive"
     assert open_services(large, llm=fake_llm).answers.reader_name(large) == "generative"
+
+
+def test_the_documents_that_speak_of_something_are_told_each_with_its_sentence(open_services, make_pdf):
+    services = shelf(open_services, make_pdf)
+    stored = stored_of(asked(services, "Which documents talk about the warranty?"))
+    answer = stored.turn.answer
+    assert sorted(answer.text.splitlines()) == [
+        "- invoice: The warranty of the dishwasher holds for 24 months.",
+        "- lab_report: The warranty of the cells holds for ten years.",
+    ]
+    assert answer.rewriting == "Looked for “warranty” in each of 3 documents."
+    assert {sentence.support for sentence in answer.sentences} == {Support.SUPPORTED}
+    assert [answer.text[one.start : one.end].startswith("The warranty") for one in answer.citations] == [True, True]
+    names = services.documents.filenames(LOCAL_OWNER)
+    assert {names[one.span.document_id] for one in answer.citations} == {"invoice.pdf", "lab_report.pdf"}
+
+
+def test_what_no_document_speaks_of_is_an_ordinary_question(open_services, make_pdf):
+    answer = stored_of(asked(shelf(open_services, make_pdf), "Which documents mention giraffes?")).turn.answer
+    assert answer.refused
+    assert "Looked for" not in answer.rewriting

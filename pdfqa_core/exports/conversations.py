@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pdfqa_core.exports.citing import Source, bibtex, csl
 from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.reading.tables import tables
 from pdfqa_core.types import Answer, Citation, Conversation, Support, Thumb, Turn
 
 Names = Mapping[str, str]  # file names by document id
@@ -47,17 +48,21 @@ _SEVERAL = {
 
 @dataclass(frozen=True, slots=True)
 class Footnote:
-    """What stands behind a marker of an answer: file, page or pages, the quoted words, how far they say it."""
+    """What stands behind a marker of an answer: file, page or pages, the quoted words, how far they say it.
+
+    `columns` are the names of the columns of a table whose row is quoted.
+    """
 
     number: int
     filename: str
     pages: str
     quote: str
     verdict: str = ""
+    columns: str = ""
 
     def source(self, escaped: Callable[[str], str] = str) -> str:
-        """Return file, page and quote: "report.pdf, p. 7: “quote”"."""
-        quote = f": “{escaped(self.quote)}”" if self.quote else ""
+        """Return file, page and quote: "report.pdf, p. 7: “quote”"; of a row "…: “Basic | $ 30” under “Plan | Fee”"."""
+        quote = f": {_quoted(self.quote, self.columns, escaped)}" if self.quote else ""
         return f"{escaped(self.filename)}, p. {self.pages}{quote}"
 
 
@@ -164,10 +169,28 @@ def footnotes(answer: Answer, names: Names) -> tuple[Footnote, ...]:
 def footnote(citation: Citation, answer: Answer, names: Names) -> Footnote:
     """Return what stands behind the marker of one citation."""
     support = next((one.support for one in answer.sentences if one.end == citation.end), None)
+    columns = _columns(citation, answer)
     return Footnote(
         citation.number, names.get(citation.span.document_id, REMOVED), str(citation.span.page),
-        quote_words(citation.quote), _verdict(citation, support),
+        quote_words(citation.quote, whole=bool(columns)), _verdict(citation, support), columns,
     )  # fmt: skip
+
+
+def _columns(citation: Citation, answer: Answer) -> str:
+    """Return the names of the columns of the table whose rows alone are quoted; empty where none are."""
+    quoted = {line.strip() for line in citation.quote.splitlines() if line.strip()}
+    if not quoted or not all(map(_ROW.fullmatch, quoted)):
+        return ""
+    text = next((hit.passage.text for hit in answer.hits if hit.rank == citation.number), "")
+    for table in tables(text):
+        names = text[slice(*table.head[0])].strip()
+        if names not in quoted and any(text[row.start : row.end].strip() in quoted for row in table.rows):
+            return quote_words(names, whole=True) if any(table.columns) else ""
+    return ""
+
+
+def _quoted(quote: str, columns: str, escaped: Callable[[str], str]) -> str:
+    return f"“{escaped(quote)}”" + (f" under “{escaped(columns)}”" if columns else "")
 
 
 def _pages(pages: tuple[int, ...]) -> str:
@@ -180,15 +203,16 @@ def _verdict(citation: Citation, support: Support | None) -> str:
     return "wording found" if citation.verified else "wording found in part"  # before sentences were compared
 
 
-def quote_words(quote: str) -> str:
-    """Return a quote in one line; of rows of a table the cells, parted by bars."""
+def quote_words(quote: str, *, whole: bool = False) -> str:
+    """Return a quote in one line; of rows of a table the cells, parted by bars, of `whole` rows the empty ones too."""
     lines = []
     for line in quote.splitlines():
         row = _ROW.fullmatch(line.strip())
         if row is None:
             lines.append(line)
-        elif cells := [cell.strip() for cell in _BORDER.split(row[1]) if not _EMPTY.fullmatch(cell)]:
-            lines.append(" | ".join(cells).replace("\\|", "|"))
+        elif (cells := [cell.strip() for cell in _BORDER.split(row[1])]) and not all(map(_EMPTY.fullmatch, cells)):
+            kept = [cell for cell in cells if whole or not _EMPTY.fullmatch(cell)]
+            lines.append(" | ".join(kept).replace("\\|", "|"))
     return " ".join(" ".join(lines).split())
 
 
@@ -197,7 +221,9 @@ def refused_to(answer: Answer, names: Names) -> str:
     near = answer.nearest
     if near is None or not answer.refused:
         return ""
-    return f"“{quote_words(near.quote)}” ({names.get(near.span.document_id, REMOVED)}, p. {near.span.page})"
+    columns = _columns(near, answer)
+    said = _quoted(quote_words(near.quote, whole=bool(columns)), columns, str)
+    return f"{said} ({names.get(near.span.document_id, REMOVED)}, p. {near.span.page})"
 
 
 def thumb_words(turn: Turn) -> str:

@@ -250,7 +250,7 @@ class Services:
             accounts=AccountService(store.accounts),
             tokens=TokenService(store.tokens, demo=settings.server.demo),
             meters=meters,
-            housekeeping=Housekeeping(visitors.purge, give_back),
+            housekeeping=Housekeeping(visitors.purge, last=give_back),
             workers=workers,
             processes=Processes(workers),
             _opened_with=settings,

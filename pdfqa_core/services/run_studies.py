@@ -10,7 +10,8 @@ from pdfqa_core.protocols.runs import Case, CaseFile
 from pdfqa_core.protocols.study_items import GeneratedItem
 from pdfqa_core.services.runs import RunService
 from pdfqa_core.services.runs_together import RunsTogether
-from pdfqa_core.services.study_setup import PAIRWISE, StudySetup
+from pdfqa_core.services.studies import PAIRWISE
+from pdfqa_core.services.study_setup import StudySetup
 from pdfqa_core.study_types import GoldPassage, ItemDetails, Study
 from pdfqa_core.types import Hit, Passage, Span
 

@@ -23,6 +23,7 @@ from pdfqa_core.storage.studies import Studies
 from pdfqa_core.study_types import Criterion, ItemRole, Rating, Skip, Study, StudyState
 
 LONGEST_NAME = 100  # characters of a question that names a study
+PAIRWISE = "pairwise"  # the preset of a study in which two answers are compared
 
 
 class StudyService:
@@ -65,11 +66,9 @@ class StudyService:
         return self._studies.create(owner, name, conversation_ids, int(time.time()))
 
     def open_studies(self, owner: str) -> tuple[Study, ...]:
-        """Return the owner's studies that take more answers, newest first: those whose agreement nobody sees yet."""
-        return tuple(
-            study for study in self._studies.list(owner)
-            if study.state is StudyState.OPEN and self._is_open(owner, study.id)
-        )  # fmt: skip
+        """Return the owner's studies that take more answers, newest first: those of which `add` raises nothing."""
+        known = self._studies.list(owner)
+        return tuple(one for one in known if one.state is StudyState.OPEN and not self._takes_no_more(owner, one))
 
     def create_of(self, owner: str, conversation_id: str, turn_id: str = "") -> Study:
         """Make a study of one turn, or of the whole conversation, named after what was asked."""
@@ -83,18 +82,21 @@ class StudyService:
         return self._studies.create(owner, name, [conversation_id], len(studies), only=turn_id)
 
     def add(self, owner: str, study_id: str, turn_id: str) -> Study:
-        """Add a turn to a study and return it. Raises UsageError if the study's agreement can be seen already."""
-        self._require_open(owner, study_id)
-        if not self._is_open(owner, study_id):
-            raise UsageError("Everybody has finished this study, so it takes no more answers.", "Make a new one.")
+        """Add a turn to a study and return it. Raises UsageError if everybody has finished, or no turn fits into it."""
+        if why := self._takes_no_more(owner, self._require_open(owner, study_id)):
+            raise UsageError(f"{why}, so it takes no more answers.", "Make a new one.")
         return self._studies.add_turn(owner, study_id, turn_id)
 
     def take_out(self, owner: str, study_id: str, turn_ids: Sequence[str]) -> None:
         """Undo `add`, or with all its turns `create_of`. Raises UsageError if one of them has been rated."""
         self._studies.take_out(owner, study_id, turn_ids)
 
-    def _is_open(self, owner: str, study_id: str) -> bool:
-        return not self.standing(owner, study_id).open_to("")
+    def _takes_no_more(self, owner: str, study: Study) -> str:
+        if self._rosters is not None and self._rosters.follows(study.id):
+            return "In this study everybody rates their own conversations"
+        if study.preset == PAIRWISE:
+            return "This study compares answers in pairs"
+        return "Everybody has finished this study" if self.standing(owner, study.id).open_to("") else ""
 
     def _require_open(self, owner: str, study_id: str) -> Study:
         study = self._studies.get(owner, study_id)

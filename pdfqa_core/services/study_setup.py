@@ -12,14 +12,13 @@ from pdfqa_core.protocols import study_items
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, check_change, preset_named, with_keys
 from pdfqa_core.protocols.study_items import GeneratedItem
 from pdfqa_core.services.documents import DocumentService
-from pdfqa_core.services.studies import StudyService
+from pdfqa_core.services.studies import PAIRWISE, StudyService
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.storage.records import Annotator
 from pdfqa_core.storage.studies import Studies
 from pdfqa_core.storage.study_changes import StudyChanges
 from pdfqa_core.study_types import Criterion, GoldPassage, ItemRole, Study, StudyState
 
-PAIRWISE = "pairwise"
 _PARTED = re.compile(r"[,;\n]")
 
 

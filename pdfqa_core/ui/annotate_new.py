@@ -10,10 +10,11 @@ import gradio as gr
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, PRESETS
-from pdfqa_core.services import Services
+from pdfqa_core.services import ConversationSummary, Services
 from pdfqa_core.services.study_setup import Source
 from pdfqa_core.study_types import Study
-from pdfqa_core.ui.components import AT_ONCE, plural
+from pdfqa_core.ui.chat_view import clocks
+from pdfqa_core.ui.components import AT_ONCE, day, plural
 
 CHAT, GENERATED, TABLE, RUN = "chat", "generated", "table", "run"
 SOURCES = {
@@ -120,8 +121,15 @@ class NewStudyParts:
 
 
 def talks(services: Services, owner: str) -> list[tuple[str, str]]:
-    """Return the conversations that have answers: with how many, and the id of each."""
-    return [(f"{one.title} ({one.turn_count})", one.id) for one in services.conversations.list(owner) if one.turn_count]
+    """Return the conversations that have answers: with how many, those of one name with their time; the id of each."""
+    answered = [one for one in services.conversations.list(owner) if one.turn_count]
+    times = clocks(answered)
+
+    def words(one: ConversationSummary) -> str:
+        when = f", {day(one.changed_at)} {times[one.id]}" if one.id in times else ""
+        return f"{one.title} ({one.turn_count}{when})"
+
+    return [(words(one), one.id) for one in answered]
 
 
 def _runs(services: Services, owner: str) -> list[tuple[str, str]]:

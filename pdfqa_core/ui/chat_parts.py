@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.ui.components import live_html, switch
+from pdfqa_core.ui.components import live_html, render, switch
 from pdfqa_core.ui.page_view import empty_page
 from pdfqa_core.ui.session import ChatState
 
@@ -32,6 +32,7 @@ class Parts:
                     self.transcript = live_html(elem_id="chat-transcript")
                     self.live = live_html(elem_id="chat-live")
                     self.follow_ups = live_html(elem_id="chat-follow-ups")
+                live_html(render("chat_waits"), elem_id="chat-waits")
                 with gr.Row(elem_id="chat-compose"):
                     self.question = gr.Textbox(
                         lines=1, max_lines=8, label="Question", show_label=False, container=False, scale=8,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,7 +22,7 @@ from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.conversation_files import FORMS
 from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
-from pdfqa_core.ui.components import day, render
+from pdfqa_core.ui.components import clock, day, render
 from pdfqa_core.ui.passage_text import PassagePart, passage_parts
 from pdfqa_core.ui.session import Added
 
@@ -95,11 +96,15 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class Studying:
-    """The turn for which a study is being chosen, the studies to choose from (id, name), and what was done before."""
+    """The turn for which a study is being chosen, the studies to choose from (id, name), and what was done before.
+
+    `full` counts the studies that take no more answers.
+    """
 
     turn_id: str = ""
     studies: tuple[tuple[str, str], ...] = ()
     added: Added | None = None
+    full: int = 0
 
 
 # The readers that the switch beside the question box offers: name, label, what it means.
@@ -303,10 +308,22 @@ def evidence(
 
 
 def conversation_list(conversations: Sequence[ConversationSummary], chosen: str) -> str:
-    """Return the conversations by day, newest first."""
+    """Return the conversations by day, newest first; beside those of one name the time tells which is which."""
     groups = [(name, list(group)) for name, group in groupby(conversations, key=lambda c: day(c.changed_at))]
     forms = [(form, words) for form, (_, words, _) in FORMS.items() if form != "jsonl"]
-    return render("conversations", groups=groups, chosen=chosen, forms=forms)
+    return render("conversations", groups=groups, chosen=chosen, forms=forms, times=clocks(conversations))
+
+
+def clocks(conversations: Sequence[ConversationSummary]) -> dict[str, str]:
+    """Return the time of day of those that share their name, by id; with seconds where minutes are the same too."""
+    minutes = {one.id: f"{day(one.changed_at)} {clock(one.changed_at)[:5]}" for one in conversations}
+    named = Counter(one.title for one in conversations)
+    at_once = Counter((one.title, minutes[one.id]) for one in conversations)
+    return {
+        one.id: clock(one.changed_at)[: 5 if at_once[one.title, minutes[one.id]] == 1 else None]
+        for one in conversations
+        if named[one.title] > 1
+    }
 
 
 def download() -> str:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import gradio as gr
+from gradio.context import LocalContext
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -65,6 +66,7 @@ QUIET: dict[str, Any] = {"show_progress": "hidden"}
 AT_ONCE: dict[str, Any] = {**QUIET, "queue": False}
 EVERY_CLICK: dict[str, Any] = {"trigger_mode": "multiple"}  # Gradio would drop one that comes while another is answered
 
+FIELD_HEIGHT = 152  # of the field for a file: its picture and three lines, below the label
 CLICK_AGAIN = "Load the page again, then try once more."
 UNEXPECTED = "Try again. If it happens once more, report it with the last lines of the program's log."
 _log = logging.getLogger(__name__)
@@ -121,6 +123,11 @@ class Click(dict[str, str]):
         if text and not _NUMBER.fullmatch(text):
             raise UsageError(f"The click has no whole number as its {name}, but “{text[:20]}”.", CLICK_AGAIN)
         return int(text) if text else default
+
+
+def asking_page() -> str:
+    """Return the name of the page for which a handler works, empty where none asked."""
+    return str(getattr(LocalContext.request.get(None), "session_hash", None) or "")
 
 
 def clicked(event: gr.EventData) -> Click:

@@ -25,6 +25,7 @@ from pdfqa_core.ui.components import (
     EVERY_CLICK,
     QUIET,
     Click,
+    asking_page,
     clicked,
     error_html,
     live_html,
@@ -163,6 +164,7 @@ class Handlers:
 
     def __init__(self, services: Services) -> None:
         self.services = services
+        self.below = overview.Shown()  # whose page stands below the overview, and is turned there
 
     def table(self, session: Session, chosen: str = "") -> str:
         """Return the table of the owner's documents, or of those of the collection that is shown."""
@@ -202,6 +204,7 @@ class Handlers:
         if document is None:
             return self.table(session), empty_page(NO_PAGE), gr.Group(visible=False)
         page, locked = self._page(session, document, at.of(chosen), find=at.find if at.document_id == chosen else "")
+        self.below.put(asking_page(), chosen)
         return self.table(session, chosen), page, gr.Group(visible=locked)
 
     def _find(self, session: Session, document_id: str) -> Document | None:
@@ -311,7 +314,7 @@ class Handlers:
 
     def table_clicked(self, chosen: str, session: Session, event: gr.EventData) -> Iterator[tuple[Any, ...]]:
         """Open or remove a document, or add the sample."""
-        data = clicked(event)
+        data, before = clicked(event), chosen
         match data.get("action"):
             case "sample":
                 yield from self._ingest([sample_pdf()], session)
@@ -335,8 +338,15 @@ class Handlers:
                 self.services.preparation.stop(session.owner, data["document"])
             case "go-on":
                 self.services.preparation.go_on(session.owner, data["document"], session.settings)
-        table, page, group = self.show(session, chosen)
-        yield "", gr.Button(visible=False), table, page, group, chosen, None, ""
+        page: Any = gr.skip()
+        group: Any = gr.skip()
+        if chosen == before and data.get("action") != "open":  # its page stays where it was turned to
+            table = self.table(session, chosen)
+        else:
+            table, page, group = self.show(session, chosen)
+        left = self.services.indexes.left_over(session.owner)
+        said = render("notes", lines=[left]) if left else ""
+        yield said, gr.Button(visible=False), table, page, group, chosen, None, ""
 
     def tick(self, session: Session, chosen: str, before: Told) -> tuple[Any, ...]:
         """Show how far reading is, also where it was begun by a page that was closed; look often only while it goes on.
@@ -372,6 +382,8 @@ class Handlers:
             table = self.table(session, document.id)
         number = min(max(1, data.number("number", 1)), document.page_count)
         page, locked = self._page(session, document, number, Click({**data, "number": str(number)}))
+        if not self.below.is_on(asking_page(), document.id):  # another document was opened meanwhile
+            return table, gr.skip(), gr.skip(), gr.skip()
         return table, page, gr.Group(visible=locked), OpenPage(document.id, number)
 
 
@@ -396,7 +408,7 @@ def build(services: Services, session: gr.State) -> Shown:
             bar = handlers.bar = CollectionBar(services, handlers.table)
             table = live_html(elem_id="documents-table")
         with gr.Column(elem_id="documents-right"):
-            glance = overview.build(services, session, chosen, at, table)
+            glance = overview.build(services, session, chosen, at, table, handlers.below)
             page = live_html(empty_page(NO_PAGE), elem_id="documents-page")
             with gr.Group(visible=False) as locked:
                 password = gr.Textbox(

@@ -11,10 +11,10 @@ import gradio as gr
 from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.gold import packed, suffixes
 from pdfqa_core.ui import downloads
+from pdfqa_core.ui.components import FIELD_HEIGHT
 
 Upload: TypeAlias = str | Sequence[str] | None  # what the file field gives: none, one or several paths
 
-FIELD_HEIGHT = 152  # of the field for a file: its picture and three lines, below the label
 QRELS = ".tsv"
 APART = "beir.zip"  # what the files of a data set that are brought apart become
 

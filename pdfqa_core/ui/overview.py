@@ -23,6 +23,7 @@ from pdfqa_core.ui.components import (
     CLICK_AGAIN,
     EVERY_CLICK,
     QUIET,
+    asking_page,
     clicked,
     error_html,
     live_html,
@@ -117,7 +118,9 @@ class Shown:
         self._documents: OrderedDict[str, str] = OrderedDict()
 
     def put(self, page: str, document_id: str) -> None:
-        """Note what a page is to show from now on."""
+        """Note what a page is to show from now on; one without a name is not noted."""
+        if not page:
+            return
         self._documents[page] = document_id
         self._documents.move_to_end(page)
         while len(self._documents) > MOST_PAGES:
@@ -129,11 +132,11 @@ class Shown:
 
 
 class Handlers:
-    """What the overview does."""
+    """What the overview does; `below` is whose page stands below it."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, below: Shown | None = None) -> None:
         self.services = services
-        self.shown = Shown()
+        self.shown, self.below = Shown(), below or Shown()
 
     def _overview(self, session: Session, chosen: str) -> Overview | None:
         """Return the overview of the chosen document; None where there is none with text."""
@@ -259,6 +262,7 @@ class Handlers:
             )  # fmt: skip
         except PdfQAError as error:
             page = ShownPage(error_html(error))
+        self.below.put(asking_page(), document_id)
         return page.html, gr.Group(visible=page.locked), OpenPage(document_id, number)
 
     def page_wanted(self, session: Session, chosen: str, event: gr.EventData) -> tuple[Any, ...]:
@@ -314,19 +318,19 @@ def _nothing(written: Written) -> str:
 
 
 def build(
-    services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML
+    services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Shown
 ) -> OverviewParts:  # fmt: skip
     """Build the overview where the page stands; `table` is the list of documents, with which it changes."""
-    return OverviewParts(services, session, chosen, at, table)
+    return OverviewParts(services, session, chosen, at, table, below)
 
 
 class OverviewParts:
     """The components of the overview; `connect` joins them to the page below."""
 
     def __init__(
-        self, services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML
+        self, services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Shown
     ) -> None:  # fmt: skip
-        self._handlers = Handlers(services)
+        self._handlers = Handlers(services, below)
         self._session, self._chosen, self._at, self._table = session, chosen, at, table
         self._changed = gr.State(0.0)  # when a page was last read by OCR
         with gr.Column(elem_id="documents-overview"):

@@ -16,7 +16,8 @@ ACTIONS = ("thumb", "studies", "study", "new-study", "undo-study")
 def studying(services: Services, state: ChatState, session: Session) -> Studying:
     """Return what the transcript shows of studies: those to choose from, or what was done."""
     choices = services.studies.open_studies(session.owner) if state.adding else ()
-    return Studying(state.adding, tuple((study.id, study.name) for study in choices), state.added)
+    full = len(services.studies.list(session.owner)) - len(choices) if state.adding else 0
+    return Studying(state.adding, tuple((study.id, study.name) for study in choices), state.added, full)
 
 
 def act(services: Services, data: Click, state: ChatState, session: Session) -> ChatState:

@@ -14,7 +14,7 @@ from pdfqa_core.services.synthesis import MOST_EXAMPLES, USUAL_EXAMPLES
 from pdfqa_core.services.training import TrainingPlan
 from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION, Precision, TrainingSettings
-from pdfqa_core.ui.components import live_html, render, switch
+from pdfqa_core.ui.components import FIELD_HEIGHT, live_html, render, switch
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS
 
 TICK = 1.5  # seconds between two looks at what goes on
@@ -212,7 +212,9 @@ def _compare() -> dict[str, Any]:
             [SAMPLE_QUESTIONS, OWN_FILE], value=OWN_FILE, label="Measure on questions of people too",
             elem_id="train-source",
         )  # fmt: skip
-        upload = gr.File(label="Questions with gold", file_types=list(suffixes()), height=96, elem_id="train-file")
+        upload = gr.File(
+            label="Questions with gold", file_types=list(suffixes()), height=FIELD_HEIGHT, elem_id="train-file"
+        )
         work = live_html(elem_id="train-measure-work")
         with gr.Row():
             measure = gr.Button("Measure before and after", elem_id="train-measure")

@@ -25,7 +25,7 @@ from pdfqa_core.exports.conversations import (
 )
 from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.types import Answer, Citation, Conversation, Span, Support
-from tests.exports.test_conversation_text import ANSWER, DOCUMENT, NAMES, TURN
+from tests.exports.test_conversation_text import ANSWER, DOCUMENT, NAMED, NAMES, TABLE, TURN, of_rows
 from tests.storage.conftest import NOW, turn
 
 FACTS = ("a_report [2023].pdf, p. 7: “The price is *five* dollars.”", "a_report [2023].pdf, p. 9: “# Free”")
@@ -166,3 +166,12 @@ def test_rows_of_tables_are_quoted_without_their_borders():
     assert quote_words("| Europe | $ 19 |  | a \\| b |") == "Europe | $ 19 | a | b"
     assert quote_words("| Plan | Cost |\n| --- | --- |\n| Basic | 5 |") == "Plan | Cost Basic | 5"
     assert quote_words("one\n two") == "one two"
+
+
+def test_rows_of_a_table_have_the_names_of_their_columns_in_every_form():
+    asked = replace(TURN, answer=of_rows(TABLE.splitlines()[-2]))
+    talk = replace(TALK, turns=(asked,))
+    said = f"“Basic | $ 10 | $ 100” {NAMED}"
+    assert said in Tags(conversations_html([talk], NAMES, {})).text
+    opened = docx.Document(io.BytesIO(conversations_word([talk], NAMES, {})))
+    assert any(said in paragraph.text for paragraph in opened.paragraphs)

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from pdfqa_core.exports.conversations import (
     conversations_markdown,
     escape,
+    footnotes,
     support_counts,
     turn_markdown,
     turn_text,
     unfound_numbers,
 )
 from pdfqa_core.reading.declining import NOT_ANSWERED
-from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Span, Support, Turn
+from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Hit, Passage, Span, Support, Turn
 from tests.storage.conftest import NOW, turn
 
 DOCUMENT = "d" * 64
@@ -143,3 +144,34 @@ def test_words_on_how_much_is_supported():
 
 def test_an_answer_as_markdown():
     assert turn_markdown(TURN, NAMES).endswith("- \\[2\\] a\\_report \\[2023\\].pdf, p. 9: “\\# Free”")
+
+
+TABLE = "Fees\n\n| | Monthly fee | Deductible |\n| --- | --- | --- |\n| Basic | $ 10 | $ 100 |\n| Plus | | $ 300 |"
+NAMED = "under “| Monthly fee | Deductible”"
+
+
+def of_rows(*quotes: str) -> Answer:
+    """Return an answer that quotes lines of the table, each behind a letter."""
+    text = "".join("ABCDEF"[: len(quotes)])
+    hit = Hit(Passage("p", (Span(DOCUMENT, 2, 0, len(TABLE)),), TABLE), 1.0, 1, "bm25")
+    places = enumerate(quotes, start=1)
+    return Answer(text, tuple(Citation(1, "p", Span(DOCUMENT, 2, 0, 9), one, True, 0, n) for n, one in places), (hit,))
+
+
+def test_rows_of_a_table_stand_with_the_names_of_their_columns():
+    lines = TABLE.splitlines()
+    answer = of_rows(lines[-2], lines[-1], "Fees", "\n".join(lines[2:5]), "| Gone | $ 1 | $ 2 |")
+    assert [one.source() for one in footnotes(answer, NAMES)] == [
+        f"a_report [2023].pdf, p. 2: {said}"
+        for said in (
+            f"“Basic | $ 10 | $ 100” {NAMED}", f"“Plus | | $ 300” {NAMED}", "“Fees”",
+            "“Monthly fee | Deductible Basic | $ 10 | $ 100”", "“Gone | $ 1 | $ 2”",
+        )
+    ]  # fmt: skip
+    asked = Turn("t", 1, "Which fees?", "Which fees?", answer)
+    shown = rendered(conversations_markdown([Conversation("c", "Fees", NOW, "me", (), (asked,))], NAMES).decode())
+    assert f"“Basic | $ 10 | $ 100” {NAMED}" in shown
+    refused = replace(answer, text="", refused=True, nearest=answer.citations[0])
+    assert f"Closest: “Basic | $ 10 | $ 100” {NAMED} (a_report [2023].pdf, p. 2)" in turn_text(
+        replace(asked, answer=refused), NAMES
+    )

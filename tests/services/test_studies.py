@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,14 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.long_format import read_ratings
 from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.protocols.annotation import CRITERIA, judged
-from pdfqa_core.services.studies import StudyService
+from pdfqa_core.protocols.mahueval import Plan
+from pdfqa_core.services import Services
+from pdfqa_core.services.studies import PAIRWISE, StudyService
 from pdfqa_core.storage import Store
 from pdfqa_core.study_types import AppliesTo, Criterion
 from pdfqa_core.ui.annotate_view import form_html, item_html, results_html
+from tests.services.helpers import BM25
+from tests.serving_fakes import FakeModels
 from tests.storage.conftest import rating_history, turn
 
 STYLE = Criterion(
@@ -243,3 +248,16 @@ def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudySe
         studies.save("you", study_id, "Ada", "t1", {("t1", "answer"): "1"})
     with pytest.raises(UsageError, match="has not signed in"):
         studies.save("me", study_id, "Eve", "t1", {("t1", "answer"): "1"})
+
+
+def test_what_has_no_place_for_an_answer_of_the_chat_is_not_offered(tmp_path: Path) -> None:
+    with Services.open(tmp_path, BM25, FakeModels()) as services, Store.open(tmp_path) as store:
+        one, _ = two_conversations(store)
+        studies = services.studies
+        open_one = studies.create_of("me", one, "t1")
+        planned = services.mahueval.begin("me", "Planned", Plan(("Ada", "Ben"), conversations=1))
+        pairs = store.study_changes.change("me", studies.create_of("me", one, "t2").id, preset=PAIRWISE)
+        assert [study.id for study in studies.open_studies("me")] == [open_one.id]
+        for study, words in ((planned, "their own conversations"), (pairs, "in pairs")):
+            with pytest.raises(UsageError, match=f"{words}, so it takes no more answers"):
+                studies.add("me", study.id, "t3")

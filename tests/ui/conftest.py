@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
+from tests.llm.openai_server import FakeServer
 from tests.ui.serving import BROWSER_ARGUMENTS, App, chromium, open_page, running
 
 
@@ -104,3 +106,14 @@ def _picture(item: pytest.Item, page: Page) -> str:
     except BrowserError as error:
         return f"none: {error}"
     return str(path)
+
+
+@pytest.fixture
+def slow_model() -> Iterator[FakeServer]:
+    """A language model that writes for minutes."""
+    server = FakeServer()
+    server.say(*(f"All meters are read every {number} minutes [1]. " for number in range(10_000)))
+    server.silence = 0.1
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()

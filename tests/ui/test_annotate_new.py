@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from pdfqa_core.services import ConversationSummary
 from pdfqa_core.study_types import Study
-from pdfqa_core.ui.annotate_new import made_words
+from pdfqa_core.ui.annotate_new import made_words, talks
 from tests.ui.studies import annotate_tab, app_with_pilot
 
 PHONE = {"width": 390, "height": 844}
@@ -36,6 +39,18 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def test_what_is_next_names_those_who_rate(names: tuple[str, ...], words: str) -> None:
     said = made_words(Study("s", "Pilot", datetime.now(UTC), "me", ("t1",)), names)
     assert said.startswith(f"“Pilot” is made, with 1 item. Next: {words}")
+
+
+def test_conversations_of_one_name_are_told_apart_by_their_time() -> None:
+    def named(key: str, title: str, minute: int, turns: int = 2) -> ConversationSummary:
+        moment = datetime(2026, 3, 1, 9, minute).astimezone()
+        return ConversationSummary(key, title, moment, moment, (), turns)
+
+    kept = [named("a", "Pumps?", 5), named("b", "Pumps?", 7), named("c", "Pipes?", 5), named("d", "Pipes?", 9, turns=0)]
+    services: Any = SimpleNamespace(conversations=SimpleNamespace(list=lambda owner: kept))
+    assert talks(services, "me") == [
+        ("Pumps? (2, 1 March 2026 09:05)", "a"), ("Pumps? (2, 1 March 2026 09:07)", "b"), ("Pipes? (2)", "c"),
+    ]  # fmt: skip
 
 
 @pytest.mark.browser

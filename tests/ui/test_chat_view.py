@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from datetime import datetime
 from html import unescape
 
 import pytest
 
 from pdfqa_core.conversation.llm import LLMRewriter
 from pdfqa_core.reading.declining import CONFIDENCE, NOT_ANSWERED
+from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.collections import ALL_GONE as GONE
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
 from pdfqa_core.ui.chat_view import (
+    Studying,
     answer_parts,
     bulleted,
+    conversation_list,
     download,
     evidence,
     offered,
@@ -229,3 +234,25 @@ def test_a_quoted_row_stands_between_quoted_sentences():
 def test_the_switch_marks_the_reader_that_answers():
     assert 'aria-checked="true" class="on" data-action="reader" data-reader="extractive"' in reader_switch("extractive")
     assert 'aria-checked="true"' not in reader_switch("verse")
+
+
+def test_studies_that_take_no_more_answers_are_counted():
+    def offered_studies(*studies: tuple[str, str], full: int) -> str:
+        return html(ANSWER, studying=Studying("t", studies, full=full))
+
+    assert "take no more" not in offered_studies(("s", "Pilot"), full=0)
+    assert "2 other studies take no more answers" in offered_studies(("s", "Pilot"), full=2)
+    assert "1 study takes no more answers: finished by everybody, closed" in offered_studies(full=1)
+
+
+def test_conversations_of_one_name_are_told_apart_by_their_time():
+    def named(key: str, title: str, minute: int, second: int = 0) -> ConversationSummary:
+        moment = datetime(2026, 3, 1, 9, minute, second).astimezone()
+        return ConversationSummary(key, title, moment, moment, (), 1)
+
+    shown = conversation_list(
+        [named("a", "Pumps?", 5), named("b", "Pumps?", 7), named("c", "Pumps?", 7, 30), named("d", "Pipes?", 5)], "a"
+    )
+    times = re.findall(r'<small class="time" id="time-(\w)"[^>]*>([\d:]+)<', shown)
+    assert times == [("a", "09:05"), ("b", "09:07:00"), ("c", "09:07:30")]
+    assert shown.count("aria-describedby") == 3

@@ -106,6 +106,7 @@ def test_rows_stay_where_they_are_when_one_is_ticked(view: Page, width: int, sch
     view.emulate_media(color_scheme=scheme)
     view.set_viewport_size({"width": width, "height": 900})
     make(view, "Lighthouses")
+    expect(view.locator("#documents-table")).to_contain_text("This collection is empty")  # made, and opened
     chip(view, "All 3").click()
     expect(view.locator("#documents-table tbody tr")).to_have_count(3)
     chosen = bar(view).locator(".with-chosen")
@@ -179,3 +180,19 @@ def test_a_new_version_is_noticed_and_takes_the_place_of_the_earlier_one(view: P
     newer.get_by_role("button", name="keep both").click()
     expect(newer).to_have_count(0)
     expect(row(view, "gannet.pdf")).to_have_count(2)
+
+
+def test_chosen_rows_far_below_can_be_put_into_a_collection_without_scrolling_back(view: Page):
+    view.set_viewport_size({"width": 1440, "height": 460})
+    bar(view).get_by_role("button", name="New collection").click()
+    view.keyboard.type("Lights")
+    view.keyboard.press("Enter")
+    chip(view, "All 3").click()
+    last = view.locator("#documents-table [data-row]").last
+    last.get_by_role("checkbox").click()
+    view.locator("#documents-columns > .column").first.evaluate("(column) => column.scrollTo(0, column.scrollHeight)")
+    expect(last).to_be_in_viewport(ratio=1)
+    put = bar(view).get_by_role("button", name="+ Lights")
+    expect(put).to_be_in_viewport(ratio=1)
+    put.click()
+    expect(chip(view, "Lights 1")).to_be_visible()

@@ -167,11 +167,13 @@ def test_another_document_takes_the_place_of_the_first(view: Page):
 
 
 def titled(title: str) -> bytes:
-    """Return a page of text with this title."""
+    """Return two pages of text with this title."""
     buffer = io.BytesIO()
     canvas = Canvas(buffer, pagesize=(595, 842), invariant=1)
     canvas.setTitle(title)
     canvas.drawString(72, 760, f"{title} is about boats that are kept in the hall during the winter.")
+    canvas.showPage()
+    canvas.drawString(72, 760, f"In spring the boats of {title} are taken out again.")
     canvas.save()
     return buffer.getvalue()
 
@@ -221,3 +223,34 @@ def test_an_overview_that_comes_late_is_not_mixed_with_another_document(
             "part => { part.dataset.of = 'other'; window.pdfqa.shown(part); }"
         )
         expect(view.locator("#overview-questions .chip")).to_be_hidden()
+
+
+def test_a_page_that_is_turned_late_does_not_take_the_place_of_another_document(
+    browser: Browser, two_documents: tuple[str, Services], monkeypatch: pytest.MonkeyPatch
+):
+    url, services = two_documents
+    titles = {one.id: one.title for one in services.documents.list(LOCAL_OWNER)}
+    late, drawn = threading.Event(), services.pages.view
+
+    def slowly(owner, document_id, number, **more):
+        """Hold the second page of Alpha until it may come."""
+        if titles[document_id] == "Alpha" and number == 2:
+            late.wait(60)
+        return drawn(owner, document_id, number, **more)
+
+    monkeypatch.setattr(services.pages, "view", slowly)
+    with open_page(browser, url) as view:
+        row(view, "Alpha.pdf").locator("td").first.click()
+        page = view.locator("#documents-page .page-view")
+        expect(page).to_have_attribute("data-shows", re.compile("/1$"))
+        with view.expect_request(lambda request: "run/predict" in request.url) as turned:
+            view.locator("#documents-page .turn-on").click()
+        row(view, "Beta.pdf").locator("td").first.click()
+        expect(view.locator("#overview-about h2")).to_have_text("Beta")
+        late.set()
+        turned.value.response()
+        view.wait_for_timeout(500)  # in which the answer would be drawn
+        (beta,) = [one for one, title in titles.items() if title == "Beta"]
+        assert page.get_attribute("data-shows") == f"{beta}/1"
+        view.locator("#documents-page .turn-on").click()  # and its own pages turn
+        expect(page).to_have_attribute("data-shows", f"{beta}/2")

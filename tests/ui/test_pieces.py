@@ -27,12 +27,13 @@ from pdfqa_core.types import (
     Span,
 )  # fmt: skip
 from pdfqa_core.ui.chat_view import evidence
-from pdfqa_core.ui.components import render, time_left, whole_words
+from pdfqa_core.ui.components import FIELD_HEIGHT, render, time_left, whole_words
 from pdfqa_core.ui.documents import batch_html, read_words, unsure_words
 from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
 from pdfqa_core.ui.passage_text import marked_words, passage_parts
 from pdfqa_core.ui.recipe import FIELDS, build_form, settings_from, values_of
 from pdfqa_core.ui.retrieval import histogram
+from pdfqa_core.ui.train_parts import build_parts
 
 
 def test_a_page_view_opens_where_most_of_the_passage_stands():
@@ -207,3 +208,8 @@ def test_files_that_are_read_side_by_side_have_a_bar_each():
     assert "Reading &lt;b&gt;.pdf" in html
     batch.documents, batch.steps = (Document("d", "t", "a.pdf", 10, datetime.now(UTC), "me"),), ()
     assert "1 of 3" in batch_html(batch)
+
+
+def test_the_field_for_a_file_of_the_train_tab_has_room_for_its_words():
+    with gr.Blocks():
+        assert build_parts().upload.height == FIELD_HEIGHT

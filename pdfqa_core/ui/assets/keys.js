@@ -137,18 +137,25 @@
     say(copy.textContent.replace(/\s+/g, " ").trim());
   }
 
-  // Enter while an answer is written: the question stays in the box, and the page says why.
-  document.addEventListener("keydown", (event) => {
-    const box = event.target.closest?.("#chat-question textarea"), stop = document.querySelector("#chat-stop");
-    if (!box || event.key !== "Enter" || event.shiftKey || event.isComposing || !box.value.trim() || !stop || !seen(stop)) return;
+  // A question asked while an answer is written stays where it is, and a line above the box says why until that is done.
+  const ASKING = "#chat-transcript :is([data-action=ask], [data-action=retry], [data-action=anyway]), #chat-follow-ups [data-action=ask]";
+  const stoppable = () => { const stop = document.querySelector("#chat-stop"); return Boolean(stop && seen(stop)); };
+  const written = () => stoppable() || Boolean(document.querySelector("#chat-live .turn .phase"));
+  let waiting = 0;
+  function sayWait(event) {
+    const line = document.querySelector("#chat-waits p");
     event.preventDefault();
     event.stopImmediatePropagation();
-    box.dataset.tip = "An answer is being written. Wait for it, or press Stop (Esc); your question stays here.";
-    say(box.dataset.tip);
-    box.blur();
-    box.focus(); // shows the tip
-    setTimeout(() => { delete box.dataset.tip; box.dispatchEvent(new Event("focusout", { bubbles: true })); }, 4000);
+    clearInterval(waiting);
+    line.hidden = false;
+    say(line.textContent);
+    waiting = setInterval(() => { if (!written()) { line.hidden = true; clearInterval(waiting); } }, 200);
+  }
+  document.addEventListener("keydown", (event) => {
+    const box = event.target.closest?.("#chat-question textarea");
+    if (box?.value.trim() && event.key === "Enter" && !event.shiftKey && !event.isComposing && written()) sayWait(event);
   }, true);
+  document.addEventListener("click", (event) => { if (event.target.closest(ASKING) && stoppable()) sayWait(event); }, true);
 
   // What Gradio's own parts lack: its panels have no names.
   function dress() {

@@ -1,0 +1,62 @@
+"""A question that is asked while an answer is written: it is kept, and the page says that it has to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.llm.openai_server import FakeServer
+from tests.ui.serving import open_page, open_tab, running
+
+pytestmark = pytest.mark.browser
+
+RECIPE = "[retrieval]\nretriever = 'bm25'\n[reading]\nreader = 'generative'\nrefusal = 'none'\ncheck_meaning = false\n"
+METERS = "How often are the meters read?"
+NEXT = "Who reads them?"
+
+
+@pytest.fixture
+def page(browser: Browser, slow_model: FakeServer, tmp_path: Path) -> Iterator[Page]:
+    """The chat about the sample."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "pdfqa.toml").write_text(RECIPE)
+    environment = {"PDFQA_LLM_URL": f"{slow_model.url}/v1", "PDFQA_MODEL": "served-model"}
+    with running(tmp_path, environment=environment) as app, open_page(browser, app.url) as opened:
+        open_tab(opened, "Chat")
+        opened.get_by_role("button", name="Try the sample").click()
+        expect(opened.locator("#chat-transcript")).to_contain_text("Ask about 1 document")
+        yield opened
+
+
+def test_what_is_asked_meanwhile_stays_in_the_box_and_a_line_says_why(page: Page, slow_model: FakeServer) -> None:
+    box, line, turns = (page.locator(f"#chat-{one}") for one in ("question textarea", "waits", "transcript .turn"))
+    written = page.locator("#chat-live .answer")
+    box.fill(METERS)
+    box.press("Enter")
+    expect(written).to_contain_text("every 1 minutes")
+    expect(line).to_be_hidden()
+    box.fill(NEXT)
+    box.press("Enter")
+    expect(line).to_contain_text("An answer is still being written. Stop it (Esc), or ask this when it is done.")
+    expect(written).to_contain_text("every 30 minutes")  # the answer moves on, and the line stays
+    expect(line).to_be_visible()
+    expect(box).to_have_value(NEXT)
+
+    page.locator("#chat-stop").click()
+    expect(turns).to_have_count(1)
+    expect(line).to_be_hidden()
+    expect(box).to_have_value(NEXT)
+    box.press("Enter")
+    expect(written).to_contain_text("every 1 minutes")
+    expect(line).to_be_hidden()
+    box.fill("And at night?")
+    turns.get_by_role("button", name="retry").click()
+    expect(line).to_be_visible()
+    expect(page.locator("#chat-stop")).to_be_visible()
+    expect(box).to_have_value("And at night?")
+    page.locator("#chat-stop").click()
+    expect(turns).to_have_count(2)
+    expect(line).to_be_hidden()

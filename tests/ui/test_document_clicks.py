@@ -1,0 +1,62 @@
+"""What a click in the table of documents does to the page beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from pdfqa_core.errors import StorageError
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui.documents import Handlers
+from pdfqa_core.ui.session import Session
+from tests.services.helpers import BM25
+from tests.serving_fakes import PDF, FakeModels
+from tests.ui.test_states import pdf
+
+SESSION = Session(LOCAL_OWNER, BM25)
+SAID, TABLE, PAGE, LOCKED, CHOSEN = 0, 2, 3, 4, 5  # places in what a click gives back
+
+
+@pytest.fixture
+def services(tmp_path: Path):
+    (tmp_path / "tern.pdf").write_bytes(pdf(title="Tern Rock", pages=2))
+    with Services.open(tmp_path / "workspace", BM25, FakeModels()) as opened:
+        list(opened.documents.ingest(LOCAL_OWNER, [PDF, tmp_path / "tern.pdf"]))
+        yield opened
+
+
+def click(services: Services, chosen: str, **data: str) -> tuple[Any, ...]:
+    *_, shown = Handlers(services).table_clicked(chosen, SESSION, SimpleNamespace(_data=data))
+    return shown
+
+
+def test_the_open_page_stays_when_another_document_is_removed(services: Services) -> None:
+    known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
+    heat, tern = known["harbour-heat.pdf"], known["tern.pdf"]
+    assert f"{heat}/1" in click(services, "", action="open", document=heat)[PAGE]
+    shown = click(services, heat, action="remove", document=tern)
+    assert shown[PAGE] == shown[LOCKED] == gr.skip()
+    assert "Tern Rock" not in shown[TABLE]
+    assert shown[CHOSEN] == heat
+    shown = click(services, heat, action="remove", document=heat)
+    assert shown[CHOSEN] == ""
+    assert "Choose a document" in shown[PAGE]
+
+
+def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(place, document_id):
+        raise StorageError("It refuses.", "Ask its owner.")
+
+    known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
+    assert click(services, "", action="open", document=known["tern.pdf"])[SAID] == ""
+    monkeypatch.setattr("pdfqa_core.services.indexes.forget_document", refused)
+    said = click(services, "", action="remove", document=known["tern.pdf"])[SAID]
+    assert "files of the index that hold it could not be deleted" in said
+    assert "refuses" not in said  # where it lies is for the log, not for visitors
+    assert click(services, "", action="open", document=known["harbour-heat.pdf"])[SAID] == ""

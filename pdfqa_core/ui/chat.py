@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services, Written
 from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Stored, Token, Turn
@@ -18,7 +18,6 @@ from pdfqa_core.ui.chat_live import LiveTurn
 from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
 from pdfqa_core.ui.components import (
     AT_ONCE,
-    CLICK_AGAIN,
     EVERY_CLICK,
     QUIET,
     Click,
@@ -29,7 +28,8 @@ from pdfqa_core.ui.components import (
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.page_view import empty_page, main_page, show_page
 from pdfqa_core.ui.scope import scope_choice
-from pdfqa_core.ui.session import ChatState, Session, Shown, first_citation, shown_first
+from pdfqa_core.ui.session import ChatState, Session, Shown, cited, first_citation, quote_of, shown_first
+from pdfqa_core.ui.showing import Showing
 
 FRAME = 0.05  # seconds between two updates of the page while an answer is written
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
@@ -73,25 +73,13 @@ def build(services: Services, session: gr.State) -> Shown:
     return Shown(handlers.fill, [parts.state, session], outputs, states=[parts.state])
 
 
-def _quote(turn: Turn, state: ChatState) -> Citation | None:
-    """Return what is marked in the chosen hit and on its page: what fits the selection, else the chosen citation."""
-    citations = turn.answer.citations
-    return state.selected or (citations[state.citation] if 0 <= state.citation < len(citations) else None)
-
-
-def _cited(turn: Turn, citation: int, state: ChatState) -> ChatState:
-    """Return the state in which a citation of the answer is chosen. Raises UsageError if there is no such one."""
-    if not 0 <= citation < len(turn.answer.citations):
-        raise UsageError("This answer has no such marker.", CLICK_AGAIN)
-    return replace(state, rank=turn.answer.citations[citation].number, citation=citation)
-
-
 class Handlers:
     """What the tab does. Each handler reads its inputs, makes one call of the core and shows the result."""
 
     def __init__(self, services: Services, parts: Parts) -> None:
         self.services = services
         self.parts = parts
+        self.open = Showing()  # which conversation, empty for a new one, is open on each page
 
     # ------------------------------------------------------------ showing
 
@@ -171,7 +159,7 @@ class Handlers:
         if turn is None:
             return chat_view.evidence((), names, "", 0)
         answer = turn.answer
-        quote = _quote(turn, state)
+        quote = quote_of(turn, state)
         return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer, quote)
 
     def _page(self, turn: Turn | None, state: ChatState, session: Session, request: Click | None = None) -> str:
@@ -179,7 +167,7 @@ class Handlers:
         if turn is None or hit is None:
             return empty_page(NO_PAGE)
         filename = self._names(state, session).get(hit.passage.document_id, REMOVED)
-        return self._hit_page(hit, session, _quote(turn, state), request, filename)
+        return self._hit_page(hit, session, quote_of(turn, state), request, filename)
 
     def _hit_page(
         self, hit: Hit, session: Session, quote: Citation | None = None, request: Click | None = None,
@@ -213,6 +201,7 @@ class Handlers:
     def asked_elsewhere(self, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
         """Ask what another tab wants asked, in a new conversation."""
         question, session = session.to_ask, replace(session, to_ask="")
+        self.open.put(str(request.session_hash), "")
         yield {**self.show(ChatState(), session), self.parts.session: session, self.parts.follow_ups: ""}
         if question:
             yield from self._ask(question, ChatState(), session, request)
@@ -230,6 +219,7 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield self._failed(live, error)
             return
+        self.open.put(str(request.session_hash), written.subject)
         written.watch(str(request.session_hash))
         yield {
             **self._busy(True),
@@ -263,12 +253,14 @@ class Handlers:
     def _watch(
         self, written: Written, before: ChatState, session: Session, request: gr.Request
     ) -> Iterator[dict[Any, Any]]:
-        """Show an answer while it is written; where it fails the page is in the state that it was in before."""
+        """Show an answer as it is written, until the page opens another conversation; a failure restores the state."""
         parts, names, shown = self.parts, self._names(before, session), 0.0
         live, page = LiveTurn.begin(written.question), str(request.session_hash)
         written.watch(page)
         try:
             for event in written.events():
+                if not self.open.is_on(page, written.subject):
+                    return
                 update: dict[Any, Any] = {}
                 live.take(event)
                 match event:
@@ -286,6 +278,8 @@ class Handlers:
                     update[parts.live] = live.html()
                     yield update
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
+            if not self.open.is_on(page, written.subject):
+                return
             known = self.services.conversations.list(session.owner)
             there = any(one.id == before.conversation_id for one in known)
             state = before if there else ChatState()
@@ -370,7 +364,7 @@ class Handlers:
                     self.parts.live: render("note", text=EDITING),
                 }
             case "cite":
-                yield self.show(_cited(turn, data.number("citation", -1), state), session)
+                yield self.show(cited(turn, data.number("citation", -1), state), session)
             case "nearest":
                 rank, near = data.number("rank"), turn.answer.nearest
                 marked = near if near is not None and near.number == rank else None
@@ -396,17 +390,21 @@ class Handlers:
             self.parts.page: self._page(turn, state, session),
         }
 
-    def conversation_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
+    def conversation_clicked(
+        self, state: ChatState, session: Session, request: gr.Request, event: gr.EventData
+    ) -> dict[Any, Any]:
         """Open, rename, export or delete a conversation, or begin a new one."""
-        data = clicked(event)
+        data, page = clicked(event), str(request.session_hash)
         chosen = data.get("conversation", "")
         conversations = self.services.conversations
         match data.get("action"):
             case "new":
+                self.open.put(page, "")
                 session = replace(session, scope=())  # the choice belongs to the conversation that was left
                 return {**self.show(ChatState(), session), self.parts.session: session, self.parts.follow_ups: ""}
             case "open":
                 conversation = conversations.get(session.owner, chosen)
+                self.open.put(page, chosen)
                 state = shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
                 session = replace(session, scope=conversation.document_ids)
                 return {**self.show(state, session), self.parts.session: session, self.parts.follow_ups: ""}
@@ -421,6 +419,7 @@ class Handlers:
                 self.services.answering.stop(session.owner, chosen)
                 conversations.delete(session.owner, chosen)
                 if state.conversation_id == chosen:
+                    self.open.put(page, "")
                     state = ChatState()
         return self.show(state, session)
 

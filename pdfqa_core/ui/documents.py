@@ -37,6 +37,7 @@ from pdfqa_core.ui.components import (
 from pdfqa_core.ui.languages import encoder_hint, language_words
 from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
 from pdfqa_core.ui.session import OpenPage, Session, Shown
+from pdfqa_core.ui.showing import Showing
 
 FRAME = 0.05  # seconds between two updates of the page while files are read
 OFTEN, SELDOM = 1.0, 5.0  # seconds between two looks at what is prepared
@@ -164,7 +165,7 @@ class Handlers:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.below = overview.Shown()  # whose page stands below the overview, and is turned there
+        self.below = Showing()  # whose page stands below the overview, and is turned there
 
     def table(self, session: Session, chosen: str = "") -> str:
         """Return the table of the owner's documents, or of those of the collection that is shown."""

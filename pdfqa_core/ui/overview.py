@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,9 +31,9 @@ from pdfqa_core.ui.components import (
 )
 from pdfqa_core.ui.page_view import ShownPage, show_page
 from pdfqa_core.ui.session import OpenPage, Session
+from pdfqa_core.ui.showing import Showing
 
 FRAME = 0.05  # seconds between two updates of the page while a summary is written
-MOST_PAGES = 1000  # open pages whose document is remembered
 LISTED = 8  # pages that are named one by one
 _ABOUT = re.compile(r'data-overview="([^"]*)"')
 
@@ -111,32 +110,12 @@ def live_summary(document_id: str, text: str, phase: str) -> str:
     return render("overview_summary", document_id=document_id, view=view, running=True)
 
 
-class Shown:
-    """Which document each open page is to show, so that what is about another one is not put on it."""
-
-    def __init__(self) -> None:
-        self._documents: OrderedDict[str, str] = OrderedDict()
-
-    def put(self, page: str, document_id: str) -> None:
-        """Note what a page is to show from now on; one without a name is not noted."""
-        if not page:
-            return
-        self._documents[page] = document_id
-        self._documents.move_to_end(page)
-        while len(self._documents) > MOST_PAGES:
-            self._documents.popitem(last=False)
-
-    def is_on(self, page: str, document_id: str) -> bool:
-        """Whether a page is to show this document, as far as is known."""
-        return self._documents.get(page, document_id) == document_id
-
-
 class Handlers:
     """What the overview does; `below` is whose page stands below it."""
 
-    def __init__(self, services: Services, below: Shown | None = None) -> None:
+    def __init__(self, services: Services, below: Showing | None = None) -> None:
         self.services = services
-        self.shown, self.below = Shown(), below or Shown()
+        self.shown, self.below = Showing(), below or Showing()
 
     def _overview(self, session: Session, chosen: str) -> Overview | None:
         """Return the overview of the chosen document; None where there is none with text."""
@@ -318,7 +297,7 @@ def _nothing(written: Written) -> str:
 
 
 def build(
-    services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Shown
+    services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Showing
 ) -> OverviewParts:  # fmt: skip
     """Build the overview where the page stands; `table` is the list of documents, with which it changes."""
     return OverviewParts(services, session, chosen, at, table, below)
@@ -328,7 +307,7 @@ class OverviewParts:
     """The components of the overview; `connect` joins them to the page below."""
 
     def __init__(
-        self, services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Shown
+        self, services: Services, session: gr.State, chosen: gr.State, at: gr.State, table: gr.HTML, below: Showing
     ) -> None:  # fmt: skip
         self._handlers = Handlers(services, below)
         self._session, self._chosen, self._at, self._table = session, chosen, at, table

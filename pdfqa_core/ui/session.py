@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pdfqa_core.errors import UsageError
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Citation, Turn
+from pdfqa_core.ui.components import CLICK_AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,19 @@ def shown_first(conversation_id: str, turn: Turn) -> ChatState:
     if turn.answer.citations:
         return ChatState(conversation_id, turn.id, turn.answer.citations[0].number, 0)
     return ChatState(conversation_id, turn.id, turn.answer.hits[0].rank if turn.answer.hits else 0)
+
+
+def quote_of(turn: Turn, state: ChatState) -> Citation | None:
+    """Return what is marked in the chosen hit and on its page: what fits the selection, else the chosen citation."""
+    citations = turn.answer.citations
+    return state.selected or (citations[state.citation] if 0 <= state.citation < len(citations) else None)
+
+
+def cited(turn: Turn, citation: int, state: ChatState) -> ChatState:
+    """Return the state in which a citation of the answer is chosen. Raises UsageError if there is no such one."""
+    if not 0 <= citation < len(turn.answer.citations):
+        raise UsageError("This answer has no such marker.", CLICK_AGAIN)
+    return replace(state, rank=turn.answer.citations[citation].number, citation=citation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,3 +59,28 @@ def test_a_scope_whose_document_was_removed_follows_after_the_next_answer(servic
     *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
     assert last[parts.session].scope == (first.id,)
     assert last[parts.scope].value == [first.id]
+
+
+def test_an_answer_is_not_put_on_the_page_of_another_conversation_that_was_opened_meanwhile(services, handlers):
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
+    events = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    begun = next(events)[parts.state]
+    shown = handlers.conversation_clicked(begun, session, REQUEST, SimpleNamespace(_data={"action": "new"}))
+    assert shown[parts.state] == ChatState()
+    assert shown[parts.live] == ""
+    assert list(events) == []
+    services.answering.close()  # it is stored all the same
+    (turn,) = services.conversations.get(LOCAL_OWNER, begun.conversation_id).turns
+    assert turn.question == QUESTION
+
+
+def test_a_page_that_comes_back_to_the_conversation_sees_its_answer(services, handlers):
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
+    events = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    begun = next(events)[parts.state]
+    for action in ("new", "open"):
+        click = SimpleNamespace(_data={"action": action, "conversation": begun.conversation_id})
+        shown = handlers.conversation_clicked(begun, session, REQUEST, click)
+    assert shown[parts.state].conversation_id == begun.conversation_id
+    *_, last = events
+    assert QUESTION in last[parts.transcript]

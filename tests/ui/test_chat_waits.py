@@ -60,3 +60,24 @@ def test_what_is_asked_meanwhile_stays_in_the_box_and_a_line_says_why(page: Page
     page.locator("#chat-stop").click()
     expect(turns).to_have_count(2)
     expect(line).to_be_hidden()
+
+
+def test_a_new_conversation_is_not_disturbed_by_the_answer_of_the_one_before(page: Page) -> None:
+    box, live = page.locator("#chat-question textarea"), page.locator("#chat-live")
+    box.fill(METERS)
+    box.press("Enter")
+    expect(live.locator(".answer")).to_contain_text("every 1 minutes")
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#chat-transcript")).to_contain_text("Ask about 1 document")
+    expect(live).to_have_text("")
+    expect(page.locator("#chat-send")).to_be_visible()
+    page.wait_for_timeout(2_000)  # more of the answer is written meanwhile
+    expect(live).to_have_text("")
+
+    page.locator(".conversations .open").first.click()
+    expect(live.locator(".question")).to_have_text(METERS)
+    before = live.locator(".answer").inner_text()
+    expect(live.locator(".answer")).not_to_have_text(before)  # it goes on
+    page.locator("#chat-stop").click()
+    expect(page.locator("#chat-transcript .turn")).to_have_count(1)
+    expect(live).to_have_text("")

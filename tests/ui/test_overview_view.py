@@ -14,7 +14,6 @@ from pdfqa_core.types import Answer, CheckedSentence, Citation, Document, Hit, P
 from pdfqa_core.ui.overview import (
     LISTED,
     Handlers,
-    Shown,
     about_html,
     contents_html,
     facts,
@@ -23,6 +22,7 @@ from pdfqa_core.ui.overview import (
     summary_html,
 )
 from pdfqa_core.ui.session import Session
+from pdfqa_core.ui.showing import Showing
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 DOCUMENT = Document("doc", "Rules <of> the harbour", "rules.pdf", 9, NOW, "local")
@@ -83,7 +83,7 @@ def test_nothing_is_looked_up_for_a_file_that_was_just_read_while_others_are():
 
 
 def test_a_page_that_shows_another_document_is_known():
-    shown = Shown()
+    shown = Showing()
     assert shown.is_on("page", "a")
     shown.put("page", "b")
     assert not shown.is_on("page", "a")

@@ -1,0 +1,27 @@
+"""What each open page is to show, so that what comes late for something else is not put on it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+MOST_PAGES = 1000  # pages that are remembered, the last ones
+
+
+class Showing:
+    """Which subject (a document, a conversation) each open page is to show; the last pages are remembered."""
+
+    def __init__(self) -> None:
+        self._subjects: OrderedDict[str, str] = OrderedDict()
+
+    def put(self, page: str, subject: str) -> None:
+        """Note what a page is to show from now on; one without a name is not noted."""
+        if not page:
+            return
+        self._subjects[page] = subject
+        self._subjects.move_to_end(page)
+        while len(self._subjects) > MOST_PAGES:
+            self._subjects.popitem(last=False)
+
+    def is_on(self, page: str, subject: str) -> bool:
+        """Whether a page is to show this subject, as far as is known."""
+        return self._subjects.get(page, subject) == subject

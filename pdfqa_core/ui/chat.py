@@ -19,6 +19,7 @@ from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
 from pdfqa_core.ui.components import (
     AT_ONCE,
     EVERY_CLICK,
+    FRAME,
     QUIET,
     Click,
     clicked,
@@ -31,7 +32,6 @@ from pdfqa_core.ui.scope import scope_choice
 from pdfqa_core.ui.session import ChatState, Session, Shown, cited, first_citation, quote_of, shown_first
 from pdfqa_core.ui.showing import Showing
 
-FRAME = 0.05  # seconds between two updates of the page while an answer is written
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
 NO_MATCH = "No sentence of these passages matches what you selected."
 

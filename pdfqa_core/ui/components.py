@@ -62,10 +62,12 @@ window.pdfqa?.mounted(element);
 
 
 # How events are wired: Gradio's own progress overlay never shows; what is quick does not wait in a queue.
-QUIET: dict[str, Any] = {"show_progress": "hidden"}
+# The browser copies whatever any event could show progress on, for each piece of news of any: so nothing is that.
+QUIET: dict[str, Any] = {"show_progress": "hidden", "show_progress_on": []}
 AT_ONCE: dict[str, Any] = {**QUIET, "queue": False}
 EVERY_CLICK: dict[str, Any] = {"trigger_mode": "multiple"}  # Gradio would drop one that comes while another is answered
 
+FRAME = 0.1  # seconds between two updates of the page while something is written or read
 FIELD_HEIGHT = 152  # of the field for a file: its picture and three lines, below the label
 CLICK_AGAIN = "Load the page again, then try once more."
 UNEXPECTED = "Try again. If it happens once more, report it with the last lines of the program's log."

@@ -23,6 +23,7 @@ from pdfqa_core.ui.collections import CollectionBar, names_by_document, shown_co
 from pdfqa_core.ui.components import (
     AT_ONCE,
     EVERY_CLICK,
+    FRAME,
     QUIET,
     Click,
     asking_page,
@@ -39,7 +40,6 @@ from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
 from pdfqa_core.ui.session import OpenPage, Session, Shown
 from pdfqa_core.ui.showing import Showing
 
-FRAME = 0.05  # seconds between two updates of the page while files are read
 OFTEN, SELDOM = 1.0, 5.0  # seconds between two looks at what is prepared
 NO_PAGE = "Choose a document to see its pages here."
 _ASK_PASSWORD = ("Enter its password.", "Check it and enter it again.")  # how the reason of a locked PDF ends

@@ -21,6 +21,7 @@ from pdfqa_core.ui.components import (
     AT_ONCE,
     CLICK_AGAIN,
     EVERY_CLICK,
+    FRAME,
     QUIET,
     asking_page,
     clicked,
@@ -33,7 +34,6 @@ from pdfqa_core.ui.page_view import ShownPage, show_page
 from pdfqa_core.ui.session import OpenPage, Session
 from pdfqa_core.ui.showing import Showing
 
-FRAME = 0.05  # seconds between two updates of the page while a summary is written
 LISTED = 8  # pages that are named one by one
 _ABOUT = re.compile(r'data-overview="([^"]*)"')
 

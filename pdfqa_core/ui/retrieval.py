@@ -268,9 +268,7 @@ def build(services: Services, session: gr.State) -> Shown:
     handlers = Handlers(services, form)
     shown, fields = [session, preset, preview, *form.all], list(form.fields.values())
     for field in fields:
-        taken = field.input(
-            handlers.changed, [session, *fields], shown, show_progress="hidden", trigger_mode="always_last"
-        )
+        taken = field.input(handlers.changed, [session, *fields], shown, trigger_mode="always_last", **QUIET)
         taken.failure(lambda: error_html(UNSET), None, preview, **AT_ONCE)  # Gradio refuses a slider without a number
     evidence = [form.fields[place] for place in JUDGED]
     for field in evidence:

@@ -89,7 +89,8 @@ class Handlers:
             work = Work(study_id)
         elif study_id and work.annotator:
             work = self.rating.opened(work, turn_id)
-        return {**self.show(work, session), self.parts.session: replace(session, to_rate=("", ""))}
+        came = {self.parts.session: replace(session, to_rate=("", ""))} if study_id else {}
+        return {**self.show(work, session), **came}
 
     def show(self, work: Work, session: Session) -> dict[Any, Any]:
         """Return the whole tab."""

@@ -13,7 +13,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services, Written
 from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Stored, Token, Turn
-from pdfqa_core.ui import chat_view, downloads, rate
+from pdfqa_core.ui import chat_list, chat_view, downloads, rate
 from pdfqa_core.ui.chat_live import LiveTurn
 from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
 from pdfqa_core.ui.components import (
@@ -22,6 +22,7 @@ from pdfqa_core.ui.components import (
     FRAME,
     QUIET,
     Click,
+    asking_page,
     clicked,
     error_html,
     render,
@@ -45,15 +46,17 @@ def build(services: Services, session: gr.State) -> Shown:
     entered = parts.question.submit(handlers.send, [parts.question, parts.state, session], **ask)
     sent = parts.send.click(handlers.send, [parts.question, parts.state, session], **ask)
     parts.stop.click(handlers.stop, [parts.state, session], None, **AT_ONCE)
-    clicked_through = parts.transcript.click(handlers.transcript_clicked, [parts.state, session], **ask)
+    clicked_through = parts.transcript.click(
+        handlers.transcript_clicked, [parts.state, session], **EVERY_CLICK, **ask
+    )  # fmt: skip
     clicked_through.success(None, None, None, js="() => window.pdfqa.openWantedTab()")
     offered = parts.follow_ups.click(handlers.transcript_clicked, [parts.state, session], **ask)
     opened = parts.conversations.click(
         handlers.conversation_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE
     )
     opened.then(None, None, None, js="() => window.pdfqa.exported()")
-    elsewhere = parts.asked.click(handlers.asked_elsewhere, session, **ask)
-    followed = parts.follow.click(handlers.follow, [parts.live, parts.state, session], **ask)
+    elsewhere = parts.asked.click(handlers.asked_elsewhere, session, **EVERY_CLICK, **ask)
+    followed = parts.follow.click(handlers.follow, [parts.live, parts.state, session], **EVERY_CLICK, **ask)
     for event in (
         entered,
         sent,
@@ -146,14 +149,16 @@ class Handlers:
         """
         if session.to_ask:
             return {self.parts.question: gr.skip()}
+        self.open.put(asking_page(), state.conversation_id)
         shown = self.show(state, session)
         return {part: value for part, value in shown.items() if part is not self.parts.state}
 
-    def offer(self, state: ChatState, session: Session) -> str:
-        """Return questions to ask after the last answer, none where the conversation is empty."""
+    def offer(self, state: ChatState, session: Session) -> Any:
+        """Return questions to ask after the last answer; nothing changes where another conversation is open by then."""
         turns = self._turns(state, session)
         scope = self.services.collections.documents_of(session.owner, session.scope)
-        return chat_view.offered(self.services.follow_ups.offer(session.owner, turns, session.settings, scope))
+        offered = self.services.follow_ups.offer(session.owner, turns, session.settings, scope)
+        return chat_view.offered(offered) if self.open.is_on(asking_page(), state.conversation_id) else gr.skip()
 
     def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
@@ -196,20 +201,26 @@ class Handlers:
         if not question:
             yield {self.parts.question: gr.skip()}
             return
-        yield from self._ask(question, state, session, request)
+        yield from self._ask(question, state, session, request, typed=True)
 
     def asked_elsewhere(self, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
         """Ask what another tab wants asked, in a new conversation."""
+        if not session.to_ask:
+            yield {self.parts.question: gr.skip()}
+            return
         question, session = session.to_ask, replace(session, to_ask="")
         self.open.put(str(request.session_hash), "")
         yield {**self.show(ChatState(), session), self.parts.session: session, self.parts.follow_ups: ""}
-        if question:
-            yield from self._ask(question, ChatState(), session, request)
+        yield from self._ask(question, ChatState(), session, request)
 
     def _ask(
-        self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False
-    ) -> Iterator[dict[Any, Any]]:
-        """Begin an answer, which goes on if the page is left, and show it; a new conversation is open at once."""
+        self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False,
+        typed: bool = False,
+    ) -> Iterator[dict[Any, Any]]:  # fmt: skip
+        """Begin an answer, which goes on if the page is left, and show it; a new conversation is open at once.
+
+        The box is emptied of a question that was `typed` into it.
+        """
         live = LiveTurn.begin(question)
         try:
             written = self.services.answering.ask(
@@ -225,7 +236,7 @@ class Handlers:
             **self._busy(True),
             **({} if state.conversation_id else self._begun(written, session)),
             self.parts.state: replace(state, conversation_id=written.subject),
-            self.parts.question: gr.Textbox(value=""),
+            self.parts.question: gr.Textbox(value="") if typed else gr.skip(),
             self.parts.follow_ups: "",
             self.parts.live: live.html(),
         }
@@ -246,8 +257,7 @@ class Handlers:
         """Return what the page shows where an answer failed: what is known of it, and the question to send again."""
         return {
             **self._busy(False),
-            self.parts.live: live.broken() + error_html(error),
-            self.parts.question: gr.Textbox(value=live.question),
+            self.parts.live: live.broken() + error_html(error) + render("put_back", question=live.question),
         }
 
     def _watch(
@@ -283,6 +293,7 @@ class Handlers:
             known = self.services.conversations.list(session.owner)
             there = any(one.id == before.conversation_id for one in known)
             state = before if there else ChatState()
+            self.open.put(page, state.conversation_id)
             yield {
                 parts.state: state,
                 parts.conversations: chat_view.conversation_list(known, state.conversation_id),
@@ -394,34 +405,18 @@ class Handlers:
         self, state: ChatState, session: Session, request: gr.Request, event: gr.EventData
     ) -> dict[Any, Any]:
         """Open, rename, export or delete a conversation, or begin a new one."""
-        data, page = clicked(event), str(request.session_hash)
-        chosen = data.get("conversation", "")
-        conversations = self.services.conversations
-        match data.get("action"):
-            case "new":
-                self.open.put(page, "")
-                session = replace(session, scope=())  # the choice belongs to the conversation that was left
-                return {**self.show(ChatState(), session), self.parts.session: session, self.parts.follow_ups: ""}
-            case "open":
-                conversation = conversations.get(session.owner, chosen)
-                self.open.put(page, chosen)
-                state = shown_first(chosen, conversation.turns[-1]) if conversation.turns else ChatState(chosen)
-                session = replace(session, scope=conversation.document_ids)
-                return {**self.show(state, session), self.parts.session: session, self.parts.follow_ups: ""}
-            case "export":
-                file = self.services.conversation_files.file(session.owner, data.get("form", ""), [chosen])
-                return {
-                    self.parts.file: downloads.write(file.name, file.data), self.parts.download: chat_view.download(),
-                }  # fmt: skip
-            case "rename":
-                conversations.rename(session.owner, chosen, data.get("text", "")[:200])
-            case "delete":
-                self.services.answering.stop(session.owner, chosen)
-                conversations.delete(session.owner, chosen)
-                if state.conversation_id == chosen:
-                    self.open.put(page, "")
-                    state = ChatState()
-        return self.show(state, session)
+        data = clicked(event)
+        if data.get("action") == "export":
+            file = self.services.conversation_files.file(
+                session.owner, data.get("form", ""), [data.get("conversation", "")]
+            )
+            return {self.parts.file: downloads.write(file.name, file.data), self.parts.download: chat_view.download()}
+        state, session = chat_list.act(self.services, data, state, session)
+        self.open.put(str(request.session_hash), state.conversation_id)
+        shown = self.show(state, session)
+        if data.get("action") in chat_list.OPENING:
+            shown |= {self.parts.session: session, self.parts.follow_ups: ""}
+        return shown
 
     def evidence_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
         """Open the page of a hit, at the first sentence that the answer cites of it."""

@@ -13,7 +13,7 @@ import gradio as gr
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.extraction.visual import LOW_CONFIDENCE
 from pdfqa_core.ingest import Source
-from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services, strategies
+from pdfqa_core.services import Batch, Notice, Preparing, Reading, Services
 from pdfqa_core.services.page_ocr import ocr_extractor
 from pdfqa_core.services.sample import sample_pdf
 from pdfqa_core.settings import ExtractionSettings
@@ -37,6 +37,7 @@ from pdfqa_core.ui.components import (
 )
 from pdfqa_core.ui.languages import encoder_hint, language_words
 from pdfqa_core.ui.page_view import ShownPage, empty_page, show_page
+from pdfqa_core.ui.reading_form import extraction_of, reading_form
 from pdfqa_core.ui.session import OpenPage, Session, Shown
 from pdfqa_core.ui.showing import Showing
 
@@ -226,15 +227,11 @@ class Handlers:
         except PdfQAError as error:
             return ShownPage(error_html(error))
 
-    def _extraction(self, extractor: str, tables: bool, visual_pages: str) -> ExtractionSettings:
-        own = self.services.settings
-        return own.changed("extraction", extractor=extractor, tables=tables, visual_pages=visual_pages).extraction
-
     def add(self, files: Sequence[str] | None, folder: str, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Read the uploaded files, which are moved into the workspace; `folder` says where they lay in one."""
         paths = [Path(file) for file in files or ()]
         self.bar.note_folder(folder, paths, session)
-        yield from self._ingest(paths, session, self._extraction(*form), keep=True)
+        yield from self._ingest(paths, session, extraction_of(self.services, *form), keep=True)
 
     def unlock(self, password: str, chosen: str, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Read an encrypted document with its password, or show its pages again; the password is not stored."""
@@ -243,7 +240,7 @@ class Handlers:
             yield self._entered(password, chosen, session)
             return
         source = self.services.documents.original(session.owner, chosen)
-        yield from self._ingest([source], session, self._extraction(*form), password=password, again=True)
+        yield from self._ingest([source], session, extraction_of(self.services, *form), password=password, again=True)
 
     def _entered(self, password: str, chosen: str, session: Session) -> tuple[Any, ...]:
         message = ""
@@ -259,13 +256,13 @@ class Handlers:
         if not chosen:
             raise UsageError("No document is open.", "Choose one in the table first.")
         source = self.services.documents.original(session.owner, chosen)
-        yield from self._ingest([source], session, self._extraction(*form), again=True)
+        yield from self._ingest([source], session, extraction_of(self.services, *form), again=True)
 
     def _with_ocr(self, document_id: str, session: Session) -> Iterator[tuple[Any, ...]]:
         """Read a document with OCR: the pages that need it, or all of them where every page has text."""
         document = self.services.documents.get(session.owner, document_id)
         pages = "all" if document.state is DocumentState.READY else "auto"
-        extraction = self._extraction(ocr_extractor(), self.services.settings.extraction.tables, pages)
+        extraction = extraction_of(self.services, ocr_extractor(), self.services.settings.extraction.tables, pages)
         source = self.services.documents.original(session.owner, document_id)
         yield from self._ingest([source], session, extraction, again=True)
 
@@ -273,31 +270,39 @@ class Handlers:
         self, files: Sequence[Path | Source], session: Session, extraction: ExtractionSettings | None = None, *,
         keep: bool = False, password: str | None = None, again: bool = False,
     ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
-        """Begin to read files and show how far that is; it goes on where nobody looks any more."""
-        chosen, shown = "", 0.0
-        upload: Any = None  # emptied once, at the start: what is dropped meanwhile is read afterwards
-        message = ""
+        """Begin to read files and show how far that is; it goes on where nobody looks any more.
+
+        The last one is opened, unless a person opens another meanwhile. Fields are emptied once, at the start: what is
+        dropped or typed meanwhile stays.
+        """
+        asking = asking_page()
+        before, chosen, shown, message = self.below.of(asking), "", 0.0, ""
+        upload: Any = None if keep else gr.skip()
+        typed: Any = ""
         try:
             batch = self.services.jobs.begin(
                 session.owner, files, keep=keep, password=password, again=again,
                 extraction=extraction or self.services.settings.extraction,
             )  # fmt: skip
             for event in self.services.jobs.follow(batch):
-                table: Any = gr.skip()
+                opened, table = self.below.of(asking), gr.skip()
                 if isinstance(event, Document):
                     chosen = event.id if event.state.usable or not chosen else chosen
                     self.services.preparation.want(session.owner, session.settings, [event.id])
-                    table = self.table(session, chosen)
+                    table = self.table(session, chosen if opened == before else opened)
                 elif time.monotonic() - shown < FRAME:
                     continue
                 shown = time.monotonic()
-                yield batch_html(batch), gr.Button(visible=True), table, gr.skip(), gr.skip(), chosen, upload, ""
-                upload = gr.skip()
+                now = chosen if chosen and opened == before else gr.skip()
+                yield batch_html(batch), gr.Button(visible=True), table, gr.skip(), gr.skip(), now, upload, typed
+                upload = typed = gr.skip()
             message = self._outcome(session, batch)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error) + self._outcome(session, *self.services.jobs.of(session.owner))
-        table, page, group = self.show(session, chosen)
-        yield message, gr.Button(visible=False), table, page, group, chosen, upload, ""
+        opened = self.below.of(asking)
+        page = self.show(session, chosen) if opened == before else (self.table(session, opened), gr.skip(), gr.skip())
+        now = chosen if opened == before else gr.skip()
+        yield message, gr.Button(visible=False), *page, now, upload, typed
 
     def _outcome(self, session: Session, *batches: Batch) -> str:
         """Return what the table does not say about files that were read."""
@@ -341,13 +346,18 @@ class Handlers:
                 self.services.preparation.go_on(session.owner, data["document"], session.settings)
         page: Any = gr.skip()
         group: Any = gr.skip()
+        typed: Any = gr.skip()
         if chosen == before and data.get("action") != "open":  # its page stays where it was turned to
             table = self.table(session, chosen)
         else:
             table, page, group = self.show(session, chosen)
+            typed = ""
         left = self.services.indexes.left_over(session.owner)
-        said = render("notes", lines=[left]) if left else ""
-        yield said, gr.Button(visible=False), table, page, group, chosen, None, ""
+        said: Any = render("notes", lines=[left]) if left else ""
+        stop: Any = gr.Button(visible=False)
+        if any(not batch.done for batch in self.services.jobs.of(session.owner)):  # how far that is stays in sight
+            said, stop = said or gr.skip(), gr.skip()
+        yield said, stop, table, page, group, chosen, gr.skip(), typed
 
     def tick(self, session: Session, chosen: str, before: Told) -> tuple[Any, ...]:
         """Show how far reading is, also where it was begun by a page that was closed; look often only while it goes on.
@@ -402,7 +412,7 @@ def build(services: Services, session: gr.State) -> Shown:
             )  # fmt: skip
             live_html(render("add_folder"))
             with gr.Accordion("More: how PDFs are read", open=False, elem_id="documents-more"):
-                form = _form(services)
+                form = reading_form(services)
                 again = gr.Button("Read the open document again like this", size="sm", elem_id="documents-again")
             work = live_html(elem_id="documents-work")
             stop = gr.Button("Stop", visible=False, size="sm", elem_classes=["pq-stop"], elem_id="documents-stop")
@@ -429,16 +439,3 @@ def build(services: Services, session: gr.State) -> Shown:
     pulse.tick(handlers.tick, [session, chosen, told], [work, stop, table, told, pulse], **AT_ONCE)
     bar.wire(session, chosen, table)
     return Shown(handlers.show, [session, chosen, at], [table, page, locked], states=[chosen, at])
-
-
-def _form(services: Services) -> list[Any]:
-    """Return the fields that say how new PDFs are read."""
-    settings, extractors, ocr = services.settings.extraction, strategies.REGISTRIES["extractor"], ocr_extractor()
-    words = " · ".join(f"{name}: {extractors.words(name)}" for name in extractors.names())
-    extractor = gr.Radio(list(extractors.names()), value=settings.extractor, label="Extractor", info=words)
-    tables = gr.Checkbox(settings.tables, label="Tables", info="find tables and keep their rows and columns")
-    visual_pages = gr.Radio(
-        ["auto", "all"], value=settings.visual_pages, label="Pages read by OCR", visible=bool(ocr),
-        info=f"of extractor {ocr}; auto: only those without usable text",
-    )  # fmt: skip
-    return [extractor, tables, visual_pages]

@@ -55,7 +55,8 @@ class Tab:
                     state = EvaluateState(event.id, baseline)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
-        yield message, gr.Button(visible=True), gr.Button(visible=False), *self.results.results(state, session)
+        shown = still if message else self.results.results(state, session)
+        yield message, gr.Button(visible=True), gr.Button(visible=False), *shown
 
     @staticmethod
     def _key(request: gr.Request) -> str:

@@ -277,7 +277,9 @@ class Handlers:
                     yield error_html(error), *unchanged, gr.skip()
                     return
                 self.services.preparation.want(session.owner, session.settings, [data["document"]])
-                yield "", *self._page(session, data["document"], numbers[0]), time.monotonic()
+                here = self.below.is_on(asking_page(), data["document"])
+                read = self._page(session, data["document"], numbers[0]) if here else unchanged
+                yield "", *read, time.monotonic()
 
 
 def _so_far(written: Written) -> tuple[str, str]:

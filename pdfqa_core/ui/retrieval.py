@@ -6,6 +6,7 @@ import base64
 import re
 import statistics
 import time
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.text import JOINER, words
 from pdfqa_core.types import Hit, Passage, Span, passage_id
 from pdfqa_core.ui.chat_view import place, scores
-from pdfqa_core.ui.components import AT_ONCE, QUIET, clicked, error_html, live_html, render, switch
+from pdfqa_core.ui.components import AT_ONCE, QUIET, asking_page, clicked, error_html, live_html, render, switch
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.encoders import known_models
 from pdfqa_core.ui.languages import encoder_hint
@@ -31,6 +32,7 @@ from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, Place, build_form, setting
 from pdfqa_core.ui.refusal_chart import refusal_chart
 from pdfqa_core.ui.scope import scope_choice
 from pdfqa_core.ui.session import Session, Shown
+from pdfqa_core.ui.showing import Showing
 
 READ_FIRST = "Add documents first, then try questions here."
 TRY = "Type a question to see which passages each recipe finds. No language model is involved."
@@ -73,6 +75,7 @@ class Handlers:
     def __init__(self, services: Services, form: Form) -> None:
         self.services = services
         self.form = form
+        self.searches = Showing()  # the search whose hits each page shows
 
     def preview(self, session: Session) -> str:
         """Return the count of passages, their lengths, the first of them, and whether the index is built."""
@@ -122,22 +125,25 @@ class Handlers:
         """Remember which documents and collections are searched, here and in the chat."""
         return replace(session, scope=tuple(scope or ()))
 
-    def changed(self, session: Session, *values: Any) -> tuple[Any, ...]:
-        """Take the form's values into the session and show what they make."""
+    def changed(self, session: Session, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Take the form's values into the session, then show what they make, which may take a while."""
+        form = [gr.skip() for _ in self.form.all]
         try:
             taken = replace(session, settings=self._settings(session, values))
             preset = gr.update(value=strategies.preset_of(taken.settings))
-            return taken, preset, self.preview(taken), *self.form.filled(taken.settings, session.settings)
+            yield taken, preset, gr.skip(), *self.form.filled(taken.settings, session.settings)
+            yield gr.skip(), gr.skip(), self.preview(taken), *form
         except PdfQAError as error:
-            return session, gr.skip(), error_html(error), *[gr.skip() for _ in self.form.all]
+            yield gr.skip(), gr.skip(), error_html(error), *form
 
     def _settings(self, session: Session, values: Sequence[Any]) -> Settings:
         return settings_from(values, session.settings, models=self.form.models)
 
-    def preset(self, name: str, session: Session) -> tuple[Any, ...]:
-        """Set the form to a preset."""
+    def preset(self, name: str, session: Session) -> Iterator[tuple[Any, ...]]:
+        """Set the form to a preset, then show what it makes."""
         session = replace(session, settings=strategies.with_preset(session.settings, name))
-        return session, gr.skip(), self.preview(session), *self.form.filled(session.settings)
+        yield session, gr.skip(), gr.skip(), *self.form.filled(session.settings)
+        yield gr.skip(), gr.skip(), self.preview(session), *[gr.skip() for _ in self.form.all]
 
     @staticmethod
     def evidence_moved(refusal: str, threshold: float | None) -> Any:
@@ -150,23 +156,31 @@ class Handlers:
         try:
             self._settings(session, values)
         except PdfQAError as error:
-            yield error_html(error), gr.skip(), gr.skip(), gr.skip()
+            yield error_html(error), gr.skip(), gr.skip()
             return
-        yield work_html(), gr.Button(visible=False), gr.Button(visible=True), gr.skip()
+        yield work_html(), gr.Button(visible=False), gr.Button(visible=True)
         message = ""
         try:
             for step in self.services.indexes.build(session.owner, session.settings, task=key):
-                yield work_html(step), gr.skip(), gr.skip(), gr.skip()
+                yield work_html(step), gr.skip(), gr.skip()
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
-        yield message, gr.Button(visible=True), gr.Button(visible=False), self.preview(session)
+        yield message, gr.Button(visible=True), gr.Button(visible=False)
 
     def stop(self, request: gr.Request) -> None:
         """Stop building."""
         self.services.tasks.stop(f"index-{request.session_hash}")
 
     def search(self, question: str, other: str, pages: str, session: Session) -> Iterator[tuple[str, Any]]:
-        """Show what the recipe finds, beside another retriever when one is chosen."""
+        """Show what the recipe finds, beside another retriever when one is chosen, until another search begins."""
+        page, search = asking_page(), uuid.uuid4().hex
+        self.searches.put(page, search)
+        for found in self._found(question, other, pages, session):
+            if not self.searches.is_on(page, search):
+                return
+            yield found
+
+    def _found(self, question: str, other: str, pages: str, session: Session) -> Iterator[tuple[str, Any]]:
         if not question.strip():
             yield render("hits", columns=(), message=TRY), gr.skip()
             return
@@ -211,9 +225,11 @@ class Handlers:
         passage = next((p for p in passages if p.id == wanted), None)
         if passage is None and wanted:
             passage = self._merged(session, document_id, wanted, data.get("spans", ""))
+        first = _PLACE.search(data.get("spans", ""))
+        number = int(first[1]) if first else 1  # where the passage is of a recipe that is no longer set
         return show_page(
-            self.services, session.owner, document_id, main_page(passage) if passage else 1, settings=session.settings,
-            passage=passage, request=data,
+            self.services, session.owner, document_id, main_page(passage) if passage else number,
+            settings=session.settings, passage=passage, request=data,
         ).html  # fmt: skip
 
     def _merged(self, session: Session, document_id: str, wanted: str, places: str) -> Passage | None:
@@ -274,9 +290,10 @@ def build(services: Services, session: gr.State) -> Shown:
     for field in evidence:
         field.input(handlers.evidence_moved, evidence, form.curve, trigger_mode="always_last", **AT_ONCE)
     preset.input(handlers.preset, [preset, session], shown, **QUIET)
-    build_button.click(
-        handlers.build_index, [session, *fields], [work, build_button, stop, preview], concurrency_limit=None, **QUIET
+    built = build_button.click(
+        handlers.build_index, [session, *fields], [work, build_button, stop], concurrency_limit=None, **QUIET
     )
+    built.then(handlers.preview, session, preview, **AT_ONCE)  # of the recipe that is set then
     stop.click(handlers.stop, None, None, **AT_ONCE)
     for trigger in (question.submit, search.click, other.input, pages.submit):
         trigger(handlers.search, [question, other, pages, session], [hits, preview], concurrency_limit=None, **QUIET)

@@ -22,6 +22,10 @@ class Showing:
         while len(self._subjects) > MOST_PAGES:
             self._subjects.popitem(last=False)
 
+    def of(self, page: str) -> str:
+        """Return what a page is to show, empty where that is not known."""
+        return self._subjects.get(page, "")
+
     def is_on(self, page: str, subject: str) -> bool:
         """Whether a page is to show this subject, as far as is known."""
         return self._subjects.get(page, subject) == subject

@@ -152,7 +152,7 @@ class Compare:
                 elif isinstance(event, Evaluation):
                     rows = compared_on(event)
                     record = self.services.training.note_people(model, gold.name, rows).record
-                    table = render("train_table", title=f"On {gold.name}", rows=compared_rows(rows))
+                    table = render("train_table", title=f"{model.name} on {gold.name}", rows=compared_rows(rows))
                     table += render("train_verdict", record=record)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)

@@ -84,3 +84,34 @@ def test_a_page_that_comes_back_to_the_conversation_sees_its_answer(services, ha
     assert shown[parts.state].conversation_id == begun.conversation_id
     *_, last = events
     assert QUESTION in last[parts.transcript]
+
+
+def test_an_answer_is_not_put_on_a_conversation_that_the_address_or_the_search_opened(services, handlers, monkeypatch):
+    monkeypatch.setattr(chat, "asking_page", lambda: REQUEST.session_hash)
+    session = Session(LOCAL_OWNER, BM25)
+    *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    before = last[handlers.parts.state]
+    events = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    begun = next(events)[handlers.parts.state]
+    handlers.fill(before, session)
+    assert list(events) == []
+    assert handlers.offer(begun, session) == gr.skip()  # nor what might be asked after it
+    services.answering.close()
+
+
+def test_only_a_question_that_was_typed_empties_the_box(services, handlers):
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
+    first, *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    assert first[parts.question].value == ""
+    state = last[parts.state]
+    click = SimpleNamespace(_data={"action": "retry", "turn": state.turn_id})
+    first, *_ = handlers.transcript_clicked(state, session, REQUEST, click)
+    assert first[parts.question] == gr.skip()
+
+
+def test_a_question_of_another_tab_is_asked_once(services, handlers):
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25, to_ask=QUESTION)
+    shown, *_, last = handlers.asked_elsewhere(session, REQUEST)
+    assert shown[parts.session].to_ask == ""
+    assert QUESTION in last[parts.transcript]
+    assert list(handlers.asked_elsewhere(shown[parts.session], REQUEST)) == [{parts.question: gr.skip()}]

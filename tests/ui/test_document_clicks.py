@@ -11,6 +11,7 @@ import pytest
 
 from pdfqa_core.errors import StorageError
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui import documents, overview
 from pdfqa_core.ui.documents import Handlers
 from pdfqa_core.ui.session import Session
 from tests.services.helpers import BM25
@@ -18,7 +19,7 @@ from tests.serving_fakes import PDF, FakeModels
 from tests.ui.test_states import pdf
 
 SESSION = Session(LOCAL_OWNER, BM25)
-SAID, TABLE, PAGE, LOCKED, CHOSEN = 0, 2, 3, 4, 5  # places in what a click gives back
+SAID, STOP, TABLE, PAGE, LOCKED, CHOSEN, FILES, PASSWORD = range(8)  # places in what a click gives back
 
 
 @pytest.fixture
@@ -60,3 +61,46 @@ def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
     assert "files of the index that hold it could not be deleted" in said
     assert "refuses" not in said  # where it lies is for the log, not for visitors
     assert click(services, "", action="open", document=known["harbour-heat.pdf"])[SAID] == ""
+
+
+def test_a_document_that_is_opened_while_files_are_read_stays_open(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "asking_page", lambda: "page")
+    known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
+    heat, tern = known["harbour-heat.pdf"], known["tern.pdf"]
+    handlers = Handlers(services)
+    handlers.bar = SimpleNamespace(note_folder=lambda *one: None)
+    handlers.show(SESSION, heat)
+    files = [tmp_path / f"{number}.pdf" for number in range(3)]
+    for file in files:
+        file.write_bytes(pdf(title=file.stem, pages=1))
+    form = (services.settings.extraction.extractor, True, "auto")
+    reading = handlers.add([str(file) for file in files], "", SESSION, *form)
+    first = next(reading)
+    assert (first[FILES], first[PASSWORD]) == (None, "")
+    *_, shown = handlers.table_clicked(heat, SESSION, SimpleNamespace(_data={"action": "open", "document": tern}))
+    assert f"{tern}/1" in shown[PAGE]
+    *_, last = reading
+    assert [last[place] for place in (PAGE, LOCKED, CHOSEN, FILES, PASSWORD)] == [gr.skip()] * 5
+    assert f'class="chosen" data-row="{tern}"' in last[TABLE] or f'data-row="{tern}" class="chosen"' in last[TABLE]
+    assert len(services.documents.list(LOCAL_OWNER)) == 5
+
+
+def test_a_click_leaves_files_that_wait_to_be_read(services: Services) -> None:
+    (one, *_) = services.documents.list(LOCAL_OWNER)
+    assert click(services, "", action="open", document=one.id)[FILES] == gr.skip()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_page_read_by_ocr_is_shown_where_its_document_is_still_open(
+    services: Services, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
+    monkeypatch.setattr(overview, "asking_page", lambda: "page")
+    monkeypatch.setattr(services.page_ocr, "read", lambda owner, document_id, numbers: iter(()))
+    one, other = services.documents.list(LOCAL_OWNER)
+    handlers = overview.Handlers(services)
+    handlers.below.put("page", other.id if elsewhere else one.id)
+    read = SimpleNamespace(_data={"action": "read", "document": one.id, "numbers": "1"})
+    *_, last = handlers.about_clicked(SESSION, one.id, read)
+    assert (last[1:4] == (gr.skip(),) * 3) == elsewhere

@@ -302,6 +302,14 @@
     following = found;
   }
 
+  // The question of an answer that failed, to be sent again, where nothing else was typed meanwhile.
+  function putBack(question) {
+    const box = document.querySelector("#chat-question textarea");
+    if (box.value.trim()) return;
+    box.value = question;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
   // Phones show one column at a time: the one in which something went wrong.
   function showProblem(place) {
     const column = place.closest(".pq-columns > .column"), columns = column?.parentElement;
@@ -336,6 +344,7 @@
       if (element.closest("#annotate-copied")) copyShown(element);
       if (element.closest("#chat-evidence")) showEvidence(element);
       if (element.closest("#chat-live")) follow(Boolean(element.querySelector("[data-taken-up]")));
+      if (element.querySelector("[data-put-back]")) putBack(element.querySelector("[data-put-back]").dataset.putBack);
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;

@@ -155,7 +155,11 @@
     const box = event.target.closest?.("#chat-question textarea");
     if (box?.value.trim() && event.key === "Enter" && !event.shiftKey && !event.isComposing && written()) sayWait(event);
   }, true);
-  document.addEventListener("click", (event) => { if (event.target.closest(ASKING) && stoppable()) sayWait(event); }, true);
+  let asked = 0; // when a question was clicked that is about to be asked
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest(ASKING)) return;
+    if (stoppable() || event.timeStamp - asked < 1000) sayWait(event); else asked = event.timeStamp;
+  }, true);
 
   // What Gradio's own parts lack: its panels have no names.
   function dress() {

@@ -138,7 +138,7 @@
   }
 
   // A question asked while an answer is written stays where it is, and a line above the box says why until that is done.
-  const ASKING = "#chat-transcript :is([data-action=ask], [data-action=retry], [data-action=anyway]), #chat-follow-ups [data-action=ask]";
+  const ASKING = "#chat-transcript :is([data-action=ask], [data-action=retry], [data-action=anyway]), :is(#chat-follow-ups, #overview-questions) [data-action=ask]";
   const stoppable = () => { const stop = document.querySelector("#chat-stop"); return Boolean(stop && seen(stop)); };
   const written = () => stoppable() || Boolean(document.querySelector("#chat-live .turn .phase"));
   let waiting = 0;
@@ -155,10 +155,10 @@
     const box = event.target.closest?.("#chat-question textarea");
     if (box?.value.trim() && event.key === "Enter" && !event.shiftKey && !event.isComposing && written()) sayWait(event);
   }, true);
-  let asked = 0; // when a question was clicked that is about to be asked
+  let clickedAt = 0; // when a question was clicked that is about to be asked
   document.addEventListener("click", (event) => {
     if (!event.target.closest(ASKING)) return;
-    if (stoppable() || event.timeStamp - asked < 1000) sayWait(event); else asked = event.timeStamp;
+    if (stoppable() || event.timeStamp - clickedAt < 1000) sayWait(event); else clickedAt = event.timeStamp;
   }, true);
 
   // What Gradio's own parts lack: its panels have no names.

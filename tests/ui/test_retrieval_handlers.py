@@ -1,0 +1,59 @@
+"""What the handlers of the Retrieval tab leave alone that was chosen while they worked."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.ui import retrieval
+from pdfqa_core.ui.recipe import values_of
+from pdfqa_core.ui.session import Session
+from tests.services.helpers import BM25, HYBRID
+from tests.serving_fakes import PDF, FakeModels
+
+SESSION = Session(LOCAL_OWNER, BM25)
+
+
+@pytest.fixture
+def services(tmp_path):
+    with Services.open(tmp_path, BM25, FakeModels()) as opened:
+        list(opened.documents.ingest(LOCAL_OWNER, [PDF]))
+        yield opened
+
+
+@pytest.fixture
+def handlers(services):
+    return retrieval.Handlers(services, SimpleNamespace(models=True, all=["field"], filled=lambda *settings: ["filled"]))
+
+
+def test_a_changed_recipe_is_taken_before_it_is_shown(handlers):
+    taken, shown = handlers.changed(SESSION, *values_of(HYBRID))
+    assert taken[0].settings.retrieval == HYBRID.retrieval
+    assert (taken[2], taken[3:]) == (gr.skip(), ("filled",))
+    assert shown[0] == gr.skip()  # the session is not written a second time
+    assert "passages" in shown[2]
+
+
+def test_a_preset_is_taken_before_it_is_shown(handlers):
+    taken, shown = handlers.preset("Quick", SESSION)
+    assert taken[0].settings != SESSION.settings
+    assert shown[0] == gr.skip()
+    assert "passages" in shown[2]
+
+
+def test_a_search_ends_where_another_begins(handlers, monkeypatch):
+    monkeypatch.setattr(retrieval, "asking_page", lambda: "page")
+    first = handlers.search("Who wrote the report?", "nothing", "", SESSION)
+    next(first)
+    *_, (hits, _) = handlers.search("Where is the ammonia kept?", "nothing", "", SESSION)
+    assert "ammonia" in hits
+    assert list(first) == []
+
+
+def test_a_hit_of_another_recipe_opens_its_page(handlers, services):
+    (document,) = services.documents.list(LOCAL_OWNER)
+    data = {"document": document.id, "passage": "of another recipe", "spans": "3:0-20,"}
+    assert f"{document.id}/3" in handlers.hit_clicked(SESSION, SimpleNamespace(_data=data))

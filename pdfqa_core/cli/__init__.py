@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import accounts as accounts_command
@@ -47,7 +47,13 @@ COMMANDS = (
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would print and exit, so that --json gets its object for wrong options too."""
+    """Raises UsageError where argparse would print and exit, so that --json gets its object for wrong options too.
+
+    Options are written out: a part of a name, such as --index for --index-address, is none.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
         """Raise the message."""

@@ -105,7 +105,7 @@ class Changes:
             raise UsageError("There is no address.", "Type one such as http://127.0.0.1:8080/v1.")
         context = self.language.wanted.context_size
         return servers_at(
-            url, partial(OpenAICompatible, model=model.strip(), api_key=api_key(), context_size=context)
+            url, partial(OpenAICompatible, model=model.strip(), api_key=api_key(url), context_size=context)
         )  # fmt: skip
 
     def server_models(self, url: str) -> list[str]:

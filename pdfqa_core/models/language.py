@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
 from pdfqa_core.interfaces import StopSignal
@@ -40,6 +41,7 @@ ENGINE_FIELDS = (
     "engine", "model", "weights", "url", "context_size", "threads", "gpu_layers", "batch_size", "chat_template",
 )  # fmt: skip
 INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
+OPENAI = "api.openai.com"
 NO_MODEL = "no language model: literal answers"
 _log = logging.getLogger(__name__)
 
@@ -84,9 +86,17 @@ def engine_settings(llm: LLMSettings) -> dict[str, Any]:
     return {name: getattr(llm, name) for name in ENGINE_FIELDS}
 
 
-def api_key() -> str:
-    """Return the key for a language model's server, read from the environment only; "" without one."""
-    return os.environ.get("PDFQA_LLM_API_KEY") or os.environ.get("OPENAI_API_KEY") or ""
+def api_key(urls: str) -> str:
+    """Return the key for a language model's server or several, read from the environment only; "" without one.
+
+    OpenAI's own variable is for OpenAI's own server: no other is sent what it holds.
+    """
+    given, openais = os.environ.get("PDFQA_LLM_API_KEY", ""), os.environ.get("OPENAI_API_KEY", "")
+    try:
+        hosts = {urlsplit(url.strip()).hostname for url in urls.split(",")}
+    except ValueError:  # no address; whoever opens it says so
+        hosts = set()
+    return given or (openais if hosts == {OPENAI} else "")
 
 
 class LanguageModel:
@@ -100,7 +110,7 @@ class LanguageModel:
 
     def __init__(
         self, settings: LLMSettings, files: ModelFiles, *, available: Registry[Any] = engines,
-        key: Callable[[], str] = api_key,
+        key: Callable[[str], str] = api_key,
     ) -> None:  # fmt: skip
         self.wanted = self._used = self.named(settings)
         self.note = ""
@@ -207,7 +217,7 @@ class LanguageModel:
     def _build(self, chosen: LLMSettings) -> Engine:
         make: Callable[..., Engine] = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
-            named = {"model": chosen.model, "api_key": self._key(), "context_size": chosen.context_size}
+            named = {"model": chosen.model, "api_key": self._key(chosen.url), "context_size": chosen.context_size}
             engine: Engine = servers_at(chosen.url, partial(make, **named))
             return engine
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:

@@ -113,7 +113,7 @@ class _Bench:
         files, opened_with = ModelFiles(NOWHERE, material.models), Settings()
         opened_with = opened_with.model_copy(update={"extraction": material.extraction})
         encoders = Encoders.with_graphs(material.graphs, files.encoders.find, files.encoders.find_late)
-        models = Models(encoders, LanguageModel(settings.llm, files, key=lambda: material.key), files)
+        models = Models(encoders, LanguageModel(settings.llm, files, key=lambda url: material.key), files)
         llm = CachedLLM(models.language.llm(), self._replies, mark=material.mark)
         documents = DocumentService(store, opened_with, Passwords(), tasks, Room(store, opened_with.server))
         indexes = IndexService(NOWHERE, documents, encoders, tasks)
@@ -229,7 +229,7 @@ class ClusterAsking:
         return Material(
             asked.system, settings, self._documents.extraction, file, asked.owner, asked.filenames,
             asked.document_ids, self._documents.copy(asked.owner, used), replies.copy(), sent, hashed, self._models,
-            self._graphs, api_key(), mark,
+            self._graphs, api_key(settings.llm.url), mark,
         )  # fmt: skip
 
 

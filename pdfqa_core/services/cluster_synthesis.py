@@ -46,7 +46,7 @@ def write(writing: Writing, subjects: Sequence[Subject]) -> list[list[str]]:
     if writing.llm is None:
         return [of_rules(passage, title, writing.per_passage) for passage, title in subjects]
     if not _askers or _askers[0][0] is not writing:
-        model = LanguageModel(writing.llm, ModelFiles(NOWHERE, NOWHERE), key=lambda: writing.key)
+        model = LanguageModel(writing.llm, ModelFiles(NOWHERE, NOWHERE), key=lambda url: writing.key)
         _askers[:] = [(writing, Asker(model.llm(), writing.examples))]
     asker = _askers[0][1]
     return [list(asker.questions(passage.text, writing.per_passage, writing.seed)) for passage, _ in subjects]

@@ -279,7 +279,7 @@ class SynthesisService:
         """
         llm = self._models.language.settings if asker is not None else None
         if self._models.cluster is not None and subjects and (llm is None or llm.engine == "openai"):
-            writing = Writing(plan.per_passage, plan.seed, _shown(plan), llm, api_key() if llm else "")
+            writing = Writing(plan.per_passage, plan.seed, _shown(plan), llm, api_key(llm.url) if llm else "")
             yield from written_elsewhere(self._models.cluster, writing, subjects, stop)
             return
         for passage, title in subjects:

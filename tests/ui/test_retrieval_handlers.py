@@ -26,7 +26,9 @@ def services(tmp_path):
 
 @pytest.fixture
 def handlers(services):
-    return retrieval.Handlers(services, SimpleNamespace(models=True, all=["field"], filled=lambda *settings: ["filled"]))
+    return retrieval.Handlers(
+        services, SimpleNamespace(models=True, all=["field"], filled=lambda *settings: ["filled"])
+    )
 
 
 def test_a_changed_recipe_is_taken_before_it_is_shown(handlers):

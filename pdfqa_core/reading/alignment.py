@@ -30,6 +30,8 @@ ASKED = 0.35  # what a word of the question counts that the sentence does not ha
 _CELL = re.compile(r"(?<!\\)\|")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?")
 _QUARTER = re.compile(r"\bthree[ -]months?\b", re.IGNORECASE)  # what the column of a quarter is called in a filing
+_PARTS = re.compile(r";|,? ?\b(?:and|while|whereas)\b")  # what stands between the parts of "A was 5 and B 6"
+_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _ENDINGS = ("ing", "ed", "es", "s")
 
 
@@ -38,7 +40,8 @@ class Place:
     """Where a fact stands in a passage: its text there, and how near (0..1) each term is to it.
 
     `cell` holds the terms of the row's label and the column's name where the fact is a table's value; `names` says that
-    it stands in such a label or name itself.
+    it stands in such a label or name itself. Of "A was 5 and B 6", `shared` is how near the words before 5 are to 6 too
+    ("was"), for a sentence that has a word of `label`, those of 6 alone ("B").
     """
 
     fact: Fact
@@ -46,6 +49,8 @@ class Place:
     near: Mapping[str, float]
     cell: frozenset[str] = frozenset()
     names: bool = False
+    shared: Mapping[str, float] = field(default_factory=dict)
+    label: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +91,45 @@ def stems(text: str, language: str = ENGLISH) -> list[str]:
     return [stem(word, language) for word in map(str.casefold, _WORD.findall(text)) if word not in left_out]
 
 
-def by_distance(text: str, fact: Fact, start: int, end: int) -> dict[str, float]:
-    """Return how near each stem of `text[start:end]` is to a fact in it."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How near each stem is to a fact, what counts too where a stem of its `label` is said, see `Place`."""
+
+    near: Mapping[str, float]
+    shared: Mapping[str, float] = field(default_factory=dict)
+    label: frozenset[str] = frozenset()
+
+
+def parted(text: str, fact: Fact, start: int, end: int, known: Sequence[Fact]) -> Part:
+    """Return how near each stem of `text[start:end]` is to a fact in it, part by part: "A was 5 and B 6".
+
+    There "was" stands nearer to 5, and "B" to both: words on the other side of "and" count little. `known` are the
+    facts of the text.
+    """
+    if fact.kind in ("name", "ordinal") or _RESPECTIVELY.search(text, start, end):
+        return Part(by_distance(text, fact, start, end))
+    alike = [one for one in known if start <= one.start < end and one.kind == fact.kind]
+    alike = [one for one in alike if not (one.unit and fact.unit and one.unit != fact.unit)]
+    earlier = next((one for one in reversed(alike) if one.end <= fact.start), None)
+    later = next((one for one in alike if one.start >= fact.end), None)
+    left = _PARTS.search(text, earlier.end, fact.start) if earlier else None
+    right = _PARTS.search(text, fact.end, later.start) if later else None
+    far = []
+    if earlier and left:
+        far.append((earlier.start, left.end()))
+    if later and right:
+        far.append((right.start(), later.end))
+    near = by_distance(text, fact, start, end, far)
+    if not earlier or not left:
+        return Part(near)
+    own = f"{text[left.end() : fact.start]} {text[fact.end : right.start() if right else end]}"
+    label = frozenset(stems(own)) - frozenset(stems(text[start : left.start()]))
+    before, there = set(stems(text[start : earlier.start])), by_distance(text, earlier, start, end)
+    return Part(near, {word: there[word] for word in before & there.keys()}, label)
+
+
+def by_distance(text: str, fact: Fact, start: int, end: int, far: Sequence[tuple[int, int]] = ()) -> dict[str, float]:
+    """Return how near each stem of `text[start:end]` is to a fact in it; within `far` no nearer than BESIDE."""
     spots = [(start + match.start(), match[0].casefold()) for match in _WORD.finditer(text[start:end])]
     starts = [place for place, _ in spots]
     first, last = bisect_right(starts, fact.start) - 1, bisect_right(starts, fact.end - 1) - 1
@@ -97,7 +139,10 @@ def by_distance(text: str, fact: Fact, start: int, end: int) -> dict[str, float]
             continue
         distance = first - number if number < first else number - last
         key = stem(word)
-        near[key] = max(near.get(key, 0.0), 1 / (1 + max(0, distance - 1) / REACH))
+        value = 1 / (1 + max(0, distance - 1) / REACH)
+        if any(begin <= place < stop for begin, stop in far):
+            value = min(value, BESIDE)
+        near[key] = max(near.get(key, 0.0), value)
     return near
 
 
@@ -135,8 +180,9 @@ class Surroundings:
         for other in (number - 1, number + 1):
             if 0 <= other < len(self.bounds) and not self._is_row(other):
                 near.update(dict.fromkeys(stems(self.text[slice(*self.bounds[other])]), BESIDE))
-        near.update(by_distance(self.text, fact, *self.bounds[number]))
-        return Place(fact, text, near)
+        part = parted(self.text, fact, *self.bounds[number], self.facts)
+        near.update(part.near)
+        return Place(fact, text, near, shared=part.shared, label=part.label)
 
     def _in_row(self, fact: Fact, number: int) -> tuple[dict[str, float], frozenset[str], bool]:
         """Return the terms near a fact of a table's row, those of label and column, and whether it stands in these."""
@@ -244,14 +290,19 @@ def _values(one: Fact, other: Fact) -> bool:
 def _compare(
     sentence: str, fact: Fact, same: Sequence[tuple[int, Place]], others: Sequence[Place], asked: Mapping[str, float]
 ) -> Aligned:
-    wanted = {**asked, **by_distance(sentence, fact, 0, len(sentence))}
+    wanted = {**asked, **parted(sentence, fact, 0, len(sentence), facts(sentence)).near}
+    words = frozenset(stems(sentence))
     every = [*(place for _, place in same), *others]
     held = Counter(word for place in every for word in wanted.keys() & place.near.keys())
     weights = {word: wanted[word] * math.log(1 + len(every) / count) for word, count in held.items()}
     total = sum(weights.values()) or 1.0
 
     def score(place: Place) -> float:
-        said = sum(weight * place.near.get(word, 0.0) for word, weight in weights.items()) / total
+        shared = place.shared if place.label & words else {}
+        said = (
+            sum(weight * max(place.near.get(word, 0.0), shared.get(word, 0.0)) for word, weight in weights.items())
+            / total
+        )
         if not place.cell or not said:
             return said
         used = len(place.cell & wanted.keys()) / len(place.cell)  # a row with a longer label is another row

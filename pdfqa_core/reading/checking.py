@@ -19,6 +19,7 @@ from pdfqa_core.reading.facts import Fact, name_words, scales
 from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
+from pdfqa_core.reading.otherwise import says_otherwise
 from pdfqa_core.reading.same_words import says_the_same
 from pdfqa_core.reading.verdicts import agreement, exchanged, misordered, sets_against, signs
 from pdfqa_core.streaming import is_set
@@ -188,6 +189,7 @@ class Checker:
         told_otherwise = exchanged(sentence, best.quote.text) or _ends_otherwise(sentence, best.quote)
         passage = best.quote.hit.passage
         told_otherwise = told_otherwise or _another_role(sentence, passage) or _by_nobody(sentence, passage)
+        told_otherwise = told_otherwise or says_otherwise(sentence, best.quote.text, aligned, passages)
         if rivalled or misordered(sentence) or sets_against(sentence) or told_otherwise:
             return Support.PARTLY
         said, quote = [*passages, (self.called, "")], best.quote.text

@@ -36,6 +36,17 @@ _UNIT = re.compile(
     r"°c|°f|k|db|hz|cents?|bps|acres?|hectares?|lit(?:er|re)s?|gallons?)\b",
     re.IGNORECASE,
 )
+_EXACT_UNIT = re.compile(  # as they are written: "GB" and "PM" in other letters are parts of names
+    r"\s?(mg|µg|mcg|ml|cl|mmol|m?bar|psi|kPa|[kMG]B|mAh|[ap]\.?m|(?:degrees? |°\s?)(?:[Cc]elsius|[Ff]ahrenheit|[CF]))"
+    r"(?![\w²³])"
+)
+_SIGN = re.compile(r"(?P<sign>[$€£¥]|\b(?:USD|EUR|GBP|CHF))\s*\(?$")
+_NAMED = re.compile(r"\s*(?P<sign>dollars?|euros?|USD|EUR|GBP|CHF|[€£])(?!\w)", re.IGNORECASE)
+_SIGNS = {"usd": "$", "dollar": "$", "eur": "€", "euro": "€", "gbp": "£"}
+_RATE = re.compile(
+    r"\s*(?:[a-z]+\s+)?(?:an?|per|each|every)\s+(?:(?:calendar|working|business) )?"
+    r"(hour|day|night|evening|week|month|quarter|year)\b"
+)
 _SPELLINGS = {
     "kilometre": "km", "kilometer": "km", "metre": "m", "meter": "m", "foot": "feet", "ft": "feet", "inche": "inch",
     "kilogram": "kg", "gram": "g", "tonne": "ton", "lb": "pound", "litre": "liter",
@@ -56,9 +67,9 @@ _BEGINS = re.compile(r"(?:^|[.!?:|\n•*“\"(]\s*)$")  # before the first word 
 class Fact:
     """A number, ordinal, date or name at `text[start:end]`.
 
-    A number has its `value`, the known `unit` after it ("" without), and as `scale` the word that is in the value ("1.2
-    million": 1e6). A date has a `date` (year, month, day; 0: not said), a name its `words`. `initial`: the capital may
-    only be that of a sentence's first word.
+    A number has its `value`, the known `unit` after it ("" without; of money its sign), as `scale` the word that is in
+    the value ("1.2 million": 1e6), and as `rate` what it is for ("two days a week": week). A date has a `date` (year,
+    month, day; 0: not said), a name its `words`. `initial`: the capital may only be that of a sentence's first word.
     """
 
     start: int
@@ -70,6 +81,7 @@ class Fact:
     date: tuple[int, int, int] = (0, 0, 0)
     words: frozenset[str] = frozenset()
     initial: bool = False
+    rate: str = ""
 
     def same(self, other: Fact) -> bool:
         """Return whether both say the same; of dates and names one may say less ("2018" and "June 2018")."""
@@ -78,6 +90,8 @@ class Fact:
         if "date" in (self.kind, other.kind):
             return self.kind == other.kind and (_within(self.date, other.date) or _within(other.date, self.date))
         if any((self.kind == kind) != (other.kind == kind) for kind in ("percent", "ordinal")):
+            return False
+        if self.rate and other.rate and self.rate != other.rate:
             return False
         return math.isclose(self.value, other.value) and (self.unit == other.unit or not (self.unit and other.unit))
 
@@ -107,7 +121,9 @@ def facts(text: str) -> list[Fact]:
         start, end = number.start, number.end
         if free(start, end) and text[start:end].casefold() != "one":
             kind = _kind(text, start, end, number.percent)
-            found.append(Fact(start, end, kind, number.value, _unit(text, end), number.scale))
+            rate = _RATE.match(text, end)
+            unit = _unit(text, end) or _currency(text, start, end)
+            found.append(Fact(start, end, kind, number.value, unit, number.scale, rate=rate[1] if rate else ""))
     for match in _ORDINAL.finditer(text):
         found.append(Fact(*match.span(), "ordinal", float(_ORDINALS.index(match[0].casefold()) + 1)))
     for match in _NAME.finditer(text):
@@ -162,7 +178,16 @@ def scales(text: str) -> set[float]:
     return found
 
 
+def _currency(text: str, start: int, end: int) -> str:
+    found = _SIGN.search(text, max(0, start - 5), start) or _NAMED.match(text, end)
+    sign = found["sign"].casefold() if found else ""
+    return _SIGNS.get(sign.removesuffix("s"), sign)
+
+
 def _unit(text: str, end: int) -> str:
+    if exact := _EXACT_UNIT.match(text, end):
+        unit = exact[1].casefold().replace(".", "")
+        return f"°{unit.split()[-1].lstrip('°')[0]}" if unit.startswith(("degree", "°")) else unit
     match = _UNIT.match(text, end)
     if match is None:
         return ""

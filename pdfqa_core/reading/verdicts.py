@@ -14,21 +14,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from pdfqa_core.languages import STOP_WORDS
-from pdfqa_core.reading.alignment import Aligned, by_distance, stem, stems
+from pdfqa_core.reading import opposites
+from pdfqa_core.reading.alignment import Aligned, stem, stems
 from pdfqa_core.reading.facts import Fact, facts, name_words
 
 COPIED = 0.8  # share of its words with content that the quote has in the same order, of a sentence copied from it
 WIDEST = 0.5  # margins beyond this say nothing more
 
-# What a sentence must not turn round: it holds one of a pair where its quote holds the other.
-_OPPOSITES = (
-    ("at least", "at most"), ("up to", "at least"), ("more than", "less than"), ("before", "after"),
-    ("increased", "decreased"), ("increase", "decrease"), ("increases", "decreases"), ("rose", "fell"),
-    ("higher", "lower"), ("above", "below"), ("over", "under"), ("unless", "if"), ("minimum", "maximum"),
-    ("within", "after"), ("always", "never"), ("only", "not only"), ("first", "last"), ("first", "second"),
-    ("all", "no"), ("more", "less"), ("more", "fewer"), ("most", "least"), ("highest", "lowest"),
-    ("largest", "smallest"), ("warmer", "colder"), ("longer", "shorter"), ("with", "without"),
-)  # fmt: skip
 _NEGATION = re.compile(
     r"\b(?:not|no|never|without|none|neither|nor|cannot|short of|fail(?:s|ed)? to|unable|lack(?:s|ed)?|except)\b"
     r"|n[’']t\b",
@@ -96,9 +88,10 @@ def signs(
     names = [one for one in aligned if one.fact.kind == "name"]
     own = [one for one in names if not one.fact.words <= asked]
     quoted, quoted_terms = facts(quote), name_words(quote)
+    sentence, quote = opposites.plain(sentence), opposites.plain(quote)
     negated, negated_there = _negated(sentence), _negated(quote)
     mine, theirs = set(stems(sentence)), set(stems(quote))
-    turned, unsaid = _opposites(sentence, quote)
+    turned, unsaid = opposites.between(sentence, quote)
     return Signs(
         held=sum(word in there for word in said) / max(1, len(said)),
         numbers=_margin(numbers),
@@ -140,33 +133,6 @@ def _negated(text: str) -> set[str]:
         if (word := next((word for word in following if word not in STOP_WORDS), None)) is not None:
             found.add(stem(word))
     return found
-
-
-def _opposites(sentence: str, quote: str) -> tuple[bool, int]:
-    """Return whether the quote has the opposite of a word of the sentence, and how many such words it has not.
-
-    Of a quote with both the one whose surroundings are more like the word's in the sentence counts.
-    """
-    turned, unsaid = False, 0
-    for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
-        if not (said := _places(one, sentence)):
-            continue
-        same, opposite = _places(one, quote), _places(other, quote)
-        unsaid += not same
-        turned = turned or bool(opposite and _likeness(opposite, said) > _likeness(same, said))
-    return turned, unsaid
-
-
-def _places(words: str, text: str) -> list[dict[str, float]]:
-    """Return for each place of the words how near the stems of the text are to it."""
-    found = re.finditer(rf"\b{words}\b", text, re.IGNORECASE)
-    return [by_distance(text, Fact(*match.span(), "name"), 0, len(text)) for match in found]
-
-
-def _likeness(places: Sequence[Mapping[str, float]], said: Sequence[Mapping[str, float]]) -> float:
-    """Return the most that what is near one of the places is near one of the others too; -1 without places."""
-    shared = (sum(near * one.get(word, 0.0) for word, near in other.items()) for one in places for other in said)
-    return max(shared, default=-1.0)
 
 
 def misordered(sentence: str) -> bool:

@@ -10,7 +10,6 @@ from pdfqa_core.interfaces import Message
 from pdfqa_core.llm import catalogue, engines
 from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, ModelStatus
-from pdfqa_core.models.language import api_key
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import Encoder
 from pdfqa_core.services import LOCAL_OWNER, Services
@@ -449,22 +448,3 @@ def test_closing_the_embedded_models_while_they_load(tmp_path):
         thread.join(120)
     assert loading() == []
     assert models.language.status.state == "loading"
-
-
-@pytest.mark.parametrize(
-    ("url", "own", "key"),
-    [
-        ("https://api.openai.com/v1", "", "openai's"),
-        ("https://api.openai.com/v1, https://api.openai.com/v2", "", "openai's"),
-        ("http://127.0.0.1:8080/v1", "", ""),
-        ("https://api.openai.com.example.org/v1", "", ""),
-        ("https://api.openai.com/v1,http://127.0.0.1:8080/v1", "", ""),
-        ("http://[", "", ""),
-        ("http://127.0.0.1:8080/v1", "own", "own"),
-        ("https://api.openai.com/v1", "own", "own"),
-    ],
-)
-def test_the_key_for_openai_is_sent_to_openai_alone(monkeypatch: pytest.MonkeyPatch, url: str, own: str, key: str):
-    monkeypatch.setenv("OPENAI_API_KEY", "openai's")
-    monkeypatch.setenv("PDFQA_LLM_API_KEY", own)
-    assert api_key(url) == key

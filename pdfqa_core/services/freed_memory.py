@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
 from functools import cache
+from typing import Any
+
+_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
+ARENAS = 2  # pools that all threads share; without a limit there are up to eight for each core
 
 
 @cache
-def _malloc_trim() -> Callable[[int], int] | None:
-    """Return glibc's `malloc_trim`; None where the C library has none (musl, macOS, Windows)."""
-    if sys.platform != "linux":
-        return None
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+def _c_library() -> Any:
+    """Return the C library; None on another system than Linux. musl has neither of the functions below."""
+    return ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def share_pools() -> bool:
+    """Have all threads from now on take memory from ARENAS pools, and return whether that can be asked for.
+
+    Each pool keeps what lies between pieces that are still in use.
+    """
+    limit = getattr(_c_library(), "mallopt", None)
+    return bool(limit(_ARENA_MAX, ARENAS)) if limit is not None else False
 
 
 def give_back() -> bool:
     """Give freed memory back, and return whether there was any to give; False too where that cannot be asked for."""
-    trim = _malloc_trim()
+    trim = getattr(_c_library(), "malloc_trim", None)
     return bool(trim(0)) if trim is not None else False

@@ -125,11 +125,18 @@ class Handlers:
         """Remember which documents and collections are searched, here and in the chat."""
         return replace(session, scope=tuple(scope or ()))
 
-    def changed(self, session: Session, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Take the form's values into the session, then show what they make, which may take a while."""
+    def changed(self, place: Place, session: Session, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Take the form's values into the session, then show what they make, which may take a while.
+
+        Of what other tabs change too only the field that was touched counts: the others may not be up to date yet.
+        """
         form = [gr.skip() for _ in self.form.all]
         try:
-            taken = replace(session, settings=self._settings(session, values))
+            settings = self._settings(session, values)
+            for section, name in ELSEWHERE:
+                if (section, name) != place:
+                    settings = settings.changed(section, **{name: getattr(getattr(session.settings, section), name)})
+            taken = replace(session, settings=settings)
             preset = gr.update(value=strategies.preset_of(taken.settings))
             yield taken, preset, gr.skip(), *self.form.filled(taken.settings, session.settings)
             yield gr.skip(), gr.skip(), self.preview(taken), *form
@@ -283,8 +290,10 @@ def build(services: Services, session: gr.State) -> Shown:
             page = live_html(elem_id="retrieval-page")
     handlers = Handlers(services, form)
     shown, fields = [session, preset, preview, *form.all], list(form.fields.values())
-    for field in fields:
-        taken = field.input(handlers.changed, [session, *fields], shown, trigger_mode="always_last", **QUIET)
+    for where, field in form.fields.items():
+        taken = field.input(
+            partial(handlers.changed, where), [session, *fields], shown, trigger_mode="always_last", **QUIET
+        )
         taken.failure(lambda: error_html(UNSET), None, preview, **AT_ONCE)  # Gradio refuses a slider without a number
     evidence = [form.fields[place] for place in JUDGED]
     for field in evidence:

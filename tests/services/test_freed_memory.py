@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 
@@ -9,23 +10,45 @@ import psutil
 import pytest
 
 from pdfqa_core.services import freed_memory
-from pdfqa_core.services.freed_memory import give_back
+from pdfqa_core.services.freed_memory import give_back, share_pools
 
 MANY = 400_000
+GLIBC = pytest.mark.skipif(
+    not hasattr(freed_memory._c_library(), "malloc_trim"), reason="the C library has no malloc_trim"
+)
+POOLS = """
+import ctypes, sys, threading
+from pdfqa_core.services.freed_memory import share_pools
+if sys.argv[1] == "shared":
+    assert share_pools()
+gate = threading.Barrier(8)
+def work():
+    gate.wait()
+    blocks = [bytes(1_000) for _ in range(2_000)]
+    gate.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for one in threads: one.start()
+for one in threads: one.join()
+library = ctypes.CDLL(None)
+library.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(library.fopen(sys.argv[2].encode(), b"w"))
+library.malloc_info(0, file)
+library.fclose(file)
+"""  # writes what glibc tells of its pools into a file
 
 
 @pytest.fixture
 def looked_for_anew():
-    freed_memory._malloc_trim.cache_clear()
+    freed_memory._c_library.cache_clear()
     yield
-    freed_memory._malloc_trim.cache_clear()
+    freed_memory._c_library.cache_clear()
 
 
 def resident():
     return psutil.Process().memory_info().rss
 
 
-@pytest.mark.skipif(freed_memory._malloc_trim() is None, reason="the C library has no malloc_trim")
+@GLIBC
 def test_what_threads_left_behind_goes_back():
     """Blocks above Python's own 512 bytes, freed but for the last, which keeps glibc from doing it by itself."""
     kept = []
@@ -45,12 +68,25 @@ def test_what_threads_left_behind_goes_back():
     assert before - resident() > 50_000_000
 
 
+@GLIBC
+@pytest.mark.linux
+def test_threads_share_two_pools(tmp_path):
+    found = {}
+    for how in ("alone", "shared"):
+        told = tmp_path / how
+        subprocess.run([sys.executable, "-c", POOLS, how, str(told)], check=True)
+        found[how] = told.read_text(encoding="utf-8").count("<heap nr=")
+    assert found["shared"] == 2 < found["alone"]
+
+
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_other_systems_are_left_alone(monkeypatch, looked_for_anew, platform):
     monkeypatch.setattr(sys, "platform", platform)
     assert give_back() is False
+    assert share_pools() is False
 
 
 def test_another_c_library_is_left_alone(monkeypatch, looked_for_anew):
     monkeypatch.setattr(freed_memory.ctypes, "CDLL", lambda _: object())
     assert give_back() is False
+    assert share_pools() is False

@@ -86,8 +86,9 @@ def page(browser: Browser, app: App) -> Iterator[Page]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     report = yield
-    if report.failed and call.when == "call":
-        item.module.failed_tests = [*getattr(item.module, "failed_tests", []), item.name]
+    if call.when == "call":  # one that passes when it is tried again has not failed
+        others = [name for name in getattr(item.module, "failed_tests", []) if name != item.name]
+        item.module.failed_tests = [*others, item.name] if report.failed else others
     if report.failed and call.when == "call":
         for name, value in getattr(item, "funcargs", {}).items():
             if isinstance(value, App):

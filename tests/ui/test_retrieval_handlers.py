@@ -32,11 +32,20 @@ def handlers(services):
 
 
 def test_a_changed_recipe_is_taken_before_it_is_shown(handlers):
-    taken, shown = handlers.changed(SESSION, *values_of(HYBRID))
+    taken, shown = handlers.changed(("retrieval", "retriever"), SESSION, *values_of(HYBRID))
     assert taken[0].settings.retrieval == HYBRID.retrieval
     assert (taken[2], taken[3:]) == (gr.skip(), ("filled",))
     assert shown[0] == gr.skip()  # the session is not written a second time
     assert "passages" in shown[2]
+
+
+@pytest.mark.parametrize(
+    ("place", "reader"), [(("retrieval", "k"), "generative"), (("reading", "reader"), "extractive")]
+)
+def test_what_another_tab_changed_stays_where_the_form_does_not_show_it_yet(handlers, place, reader):
+    session = Session(LOCAL_OWNER, BM25.changed("reading", reader="generative"))
+    taken, _ = handlers.changed(place, session, *values_of(BM25.changed("reading", reader="extractive")))
+    assert taken[0].settings.reading.reader == reader
 
 
 def test_a_preset_is_taken_before_it_is_shown(handlers):

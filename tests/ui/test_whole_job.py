@@ -33,6 +33,7 @@ LONG = (
     "Describe the heat pump, its two compressors, the refrigerant, the water tank and the gas boiler in many sentences."
 )
 PASSAGE_KEYS = "qwert"
+TRIES = 5  # to stop an answer before its end
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +46,8 @@ def page(browser: Browser, app: App) -> Iterator[Page]:
 
 @pytest.fixture(autouse=True)
 def in_order(request: pytest.FixtureRequest) -> None:
-    """Fail at once when an earlier test of this module has failed."""
-    failed = getattr(request.module, "failed_tests", [])
+    """Fail at once when an earlier test of this module has failed; one that is tried again may."""
+    failed = [name for name in getattr(request.module, "failed_tests", []) if name != request.node.name]
     if failed:
         pytest.fail(f"an earlier step failed: {failed[0]}", pytrace=False)
 
@@ -190,16 +191,16 @@ def test_an_older_answer_brings_its_evidence_back(page: Page):
     expect(page.locator("#chat-evidence .passage").first).to_contain_text("ammonia")
 
 
-# Stops as soon as it can be done: a click or key from outside may come after the answer, where the machine is busy.
+# Stops at the first sign: a click or key from outside may come after the answer, where the machine is busy.
 SOON = """() => {
     window.stopPressed = false;
-    const looking = setInterval(() => {
+    new MutationObserver((_, looking) => {
         const stop = document.querySelector("#chat-stop");
         if (!stop || !document.querySelector("#chat-live .%s")) return;
-        clearInterval(looking);
+        looking.disconnect();
         %s;
         window.stopPressed = true;
-    }, 20);
+    }).observe(document.querySelector("#chat-columns"), { subtree: true, childList: true, attributes: true });
 }"""
 PRESS_STOP = SOON % ("phase", "stop.click()")
 ESCAPE = "new KeyboardEvent('keydown', {key: 'Escape', bubbles: true})"
@@ -216,12 +217,20 @@ def test_stop_keeps_what_was_written(page: Page):
     page.locator("#chat-question textarea").fill(LONG)
     page.evaluate(PRESS_ESCAPE)
     page.locator("#chat-question textarea").press("Enter")
-    page.wait_for_function("window.stopPressed")
-    _expect_stopped(page)
-    page.evaluate(PRESS_STOP)
-    page.get_by_role("button", name="retry").click()
-    page.wait_for_function("window.stopPressed")
-    _expect_stopped(page)
+    if not _was_stopped(page):
+        _stop_another(page, PRESS_ESCAPE)
+    _stop_another(page, PRESS_STOP)
+
+
+def _stop_another(page: Page, press: str) -> None:
+    """Have the question answered again until a stop comes before its end, which it may not on a busy machine."""
+    for _ in range(TRIES):
+        page.locator("#chat-transcript .turn").evaluate("turn => { turn.dataset.before = '1'; }")
+        page.evaluate(press)
+        page.get_by_role("button", name="retry").click()
+        if _was_stopped(page):
+            return
+    pytest.fail(f"{TRIES} answers were at their end before they could be stopped")
 
 
 def _set_longest_answer(page: Page, tokens: str) -> None:
@@ -237,15 +246,17 @@ def _set_longest_answer(page: Page, tokens: str) -> None:
     until(done)
 
 
-def _expect_stopped(page: Page) -> None:
-    """The turn is stored as far as it was written, and the next question can be asked."""
+def _was_stopped(page: Page) -> bool:
+    """Wait until the turn is stored and the next question can be asked; return whether it says that it was stopped."""
+    turn, stored = page.locator("#chat-transcript .turn"), "#chat-transcript .turn:not([data-before]) .meta"
+    page.wait_for_function(f"window.stopPressed || document.querySelector('{stored}')")
+    expect(page.locator(stored)).to_be_visible()
     expect(page.locator("#chat-live .turn")).to_have_count(0)
-    turn = page.locator("#chat-transcript .turn")
     expect(turn).to_have_count(1)
-    expect(turn.locator(".meta")).to_contain_text("stopped")
     expect(turn.locator(".answer")).to_have_text(re.compile(r"\w"))
     expect(page.locator("#chat-stop")).to_be_hidden()
     expect(page.locator("#chat-send")).to_be_visible()
+    return "stopped" in turn.locator(".meta").inner_text()
 
 
 def test_the_last_question_can_be_edited_and_asked_again(page: Page):

@@ -217,10 +217,7 @@ class Handlers:
         self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False,
         typed: bool = False,
     ) -> Iterator[dict[Any, Any]]:  # fmt: skip
-        """Begin an answer, which goes on if the page is left, and show it; a new conversation is open at once.
-
-        The box is emptied of a question that was `typed` into it.
-        """
+        """Begin an answer, which goes on if the page is left, and show it; the box loses a question `typed` there."""
         live = LiveTurn.begin(question)
         try:
             written = self.services.answering.ask(
@@ -270,7 +267,10 @@ class Handlers:
         try:
             for event in written.events():
                 if not self.open.is_on(page, written.subject):
-                    return
+                    yield self._live(self.open.of(page), session)  # after what was on its way to the page
+                    if not self.open.is_on(page, written.subject):
+                        return
+                    yield self._live(written.subject, session)
                 update: dict[Any, Any] = {}
                 live.take(event)
                 match event:
@@ -301,6 +301,12 @@ class Handlers:
             }
         finally:
             written.leave(page)
+
+    def _live(self, conversation_id: str, session: Session) -> dict[Any, Any]:
+        """Return the answer that is being written in a conversation, and the button to stop it."""
+        written = self.services.answering.of(session.owner, conversation_id)
+        live = LiveTurn.of(written).html(taken_up=True) if written else ""
+        return {**self._busy(written is not None), self.parts.live: live}
 
     def follow(self, live: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
         """Go on showing an answer that was begun before the page was loaded; `live` is what is shown of it."""

@@ -114,7 +114,7 @@ def slow_model() -> Iterator[FakeServer]:
     """A language model that writes for minutes."""
     server = FakeServer()
     server.say(*(f"All meters are read every {number} minutes [1]. " for number in range(10_000)))
-    server.silence = 0.1
+    server.silence = 0.25
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()

@@ -41,7 +41,7 @@ def test_what_is_asked_meanwhile_stays_in_the_box_and_a_line_says_why(page: Page
     box.fill(NEXT)
     box.press("Enter")
     expect(line).to_contain_text("An answer is still being written. Stop it (Esc), or ask this when it is done.")
-    expect(written).to_contain_text("every 30 minutes")  # the answer moves on, and the line stays
+    expect(written).to_contain_text("every 12 minutes")  # the answer moves on, and the line stays
     expect(line).to_be_visible()
     expect(box).to_have_value(NEXT)
 

@@ -76,6 +76,7 @@ class Handlers:
         self.services = services
         self.form = form
         self.searches = Showing()  # the search whose hits each page shows
+        self.touched = Showing()  # the last change of the recipe on each page
 
     def preview(self, session: Session) -> str:
         """Return the count of passages, their lengths, the first of them, and whether the index is built."""
@@ -112,10 +113,16 @@ class Handlers:
         )
 
     def show(self, session: Session) -> tuple[Any, ...]:
-        """Return preview, preset, what can be searched in, and what other tabs may have changed."""
+        """Return preview, preset, what can be searched in, and what other tabs may have changed.
+
+        Nothing of the recipe where it was changed meanwhile.
+        """
+        page = asking_page()
+        before, preview = self.touched.of(page), self.preview(session)
+        if self.touched.of(page) != before:
+            return gr.skip(), gr.skip(), scope_choice(self.services, session), *[gr.skip() for _ in ELSEWHERE]
         preset = gr.update(value=strategies.preset_of(session.settings))
-        elsewhere = self.form.some(session.settings, ELSEWHERE)
-        return self.preview(session), preset, scope_choice(self.services, session), *elsewhere
+        return preview, preset, scope_choice(self.services, session), *self.form.some(session.settings, ELSEWHERE)
 
     def fill(self, session: Session) -> list[Any]:
         """Return the form as the session's settings have it."""
@@ -131,6 +138,7 @@ class Handlers:
         Of what other tabs change too only the field that was touched counts: the others may not be up to date yet.
         """
         form = [gr.skip() for _ in self.form.all]
+        self.touched.put(asking_page(), uuid.uuid4().hex)
         try:
             settings = self._settings(session, values)
             for section, name in ELSEWHERE:
@@ -148,6 +156,7 @@ class Handlers:
 
     def preset(self, name: str, session: Session) -> Iterator[tuple[Any, ...]]:
         """Set the form to a preset, then show what it makes."""
+        self.touched.put(asking_page(), uuid.uuid4().hex)
         session = replace(session, settings=strategies.with_preset(session.settings, name))
         yield session, gr.skip(), gr.skip(), *self.form.filled(session.settings)
         yield gr.skip(), gr.skip(), self.preview(session), *[gr.skip() for _ in self.form.all]

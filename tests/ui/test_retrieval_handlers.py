@@ -48,6 +48,16 @@ def test_what_another_tab_changed_stays_where_the_form_does_not_show_it_yet(hand
     assert taken[0].settings.reading.reader == reader
 
 
+def test_a_tab_that_is_filled_late_leaves_a_recipe_that_was_changed_meanwhile(handlers, monkeypatch):
+    monkeypatch.setattr(retrieval, "asking_page", lambda: "page")
+    handlers.form.some = lambda settings, places: ["some"] * len(places)
+    preview, changes = handlers.preview, handlers.changed(("retrieval", "k"), SESSION, *values_of(BM25))
+    assert handlers.show(SESSION)[3:] == ("some",) * len(retrieval.ELSEWHERE)
+    monkeypatch.setattr(handlers, "preview", lambda session: next(changes) and preview(session))
+    shown = handlers.show(SESSION)
+    assert (shown[0], *shown[3:]) == (gr.skip(),) * (1 + len(retrieval.ELSEWHERE))
+
+
 def test_a_preset_is_taken_before_it_is_shown(handlers):
     taken, shown = handlers.preset("Quick", SESSION)
     assert taken[0].settings != SESSION.settings

@@ -343,7 +343,10 @@
       if (element.closest(".pq-problem")) showProblem(element.closest(".pq-problem"));
       if (element.closest("#annotate-copied")) copyShown(element);
       if (element.closest("#chat-evidence")) showEvidence(element);
-      if (element.closest("#chat-live")) follow(Boolean(element.querySelector("[data-taken-up]")));
+      if (element.closest("#chat-live")) {
+        follow(Boolean(element.querySelector("[data-taken-up]")));
+        document.dispatchEvent(new Event("pdfqa-live"));
+      }
       if (element.querySelector("[data-put-back]")) putBack(element.querySelector("[data-put-back]").dataset.putBack);
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");

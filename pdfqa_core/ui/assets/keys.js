@@ -155,7 +155,8 @@
     const box = event.target.closest?.("#chat-question textarea");
     if (box?.value.trim() && event.key === "Enter" && !event.shiftKey && !event.isComposing && written()) sayWait(event);
   }, true);
-  let clickedAt = 0; // when a question was clicked that is about to be asked
+  let clickedAt = -1000; // when a question was clicked that is about to be asked: a second click is part of a double one
+  document.addEventListener("pdfqa-live", () => { clickedAt = -1000; });
   document.addEventListener("click", (event) => {
     if (!event.target.closest(ASKING)) return;
     if (stoppable() || event.timeStamp - clickedAt < 1000) sayWait(event); else clickedAt = event.timeStamp;

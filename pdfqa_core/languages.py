@@ -22,7 +22,7 @@ Language: TypeAlias = Literal[
     "hungarian", "indonesian", "italian", "norwegian", "persian", "polish", "portuguese", "romanian", "russian",
     "spanish", "swedish", "turkish",
 ]  # fmt: skip
-ENGLISH, NONE = "english", "none"
+ENGLISH, GERMAN, NONE = "english", "german", "none"
 UNKNOWN = "unknown"  # of a text that is too short, or holds too many languages, to tell
 KNOWN = frozenset(get_args(Language)) - {NONE}
 

@@ -27,8 +27,10 @@ _DATES = tuple(
 )  # fmt: skip
 _WORD = r"(?:[A-Z][\w’'&.-]*\w|[A-Z]|[a-z]{1,2}[A-Z]\w*)"  # iPhone and eBay too
 _NAME = re.compile(rf"\b{_WORD}(?:(?: (?:of|the|de|van|von|and|&))? {_WORD})*")
-_CURRENCY = re.compile(r"(?:[$€£¥]|\b(?:USD|EUR|GBP))\s*\(?$")
-_MONEY = re.compile(r"\s*(?:dollars?|euros?|cents?|pounds?|USD|EUR|GBP)\b", re.IGNORECASE)
+_CURRENCY = re.compile(r"(?P<sign>[$€£¥]|\b(?:USD|EUR|GBP|CHF))\s*\(?$")
+_MONEY = re.compile(
+    r"\s*(?P<sign>dollars?|euros?|cents?|pounds?|USD|EUR|GBP|CHF|[€£])(?!\w)", re.IGNORECASE
+)  # behind one
 _UNIT = re.compile(
     r"[\s-]*(?:(?:more|full|business|calendar|consecutive|working|additional|square|cubic|metric) )*"
     r"(seconds?|minutes?|hours?|days?|weeks?|months?|quarters?|years?|km|kilomet(?:er|re)s?|miles?|met(?:er|re)s?|m|"
@@ -40,8 +42,6 @@ _EXACT_UNIT = re.compile(  # as they are written: "GB" and "PM" in other letters
     r"\s?(mg|µg|mcg|ml|cl|mmol|m?bar|psi|kPa|[kMG]B|mAh|[ap]\.?m|(?:degrees? |°\s?)(?:[Cc]elsius|[Ff]ahrenheit|[CF]))"
     r"(?![\w²³])"
 )
-_SIGN = re.compile(r"(?P<sign>[$€£¥]|\b(?:USD|EUR|GBP|CHF))\s*\(?$")
-_NAMED = re.compile(r"\s*(?P<sign>dollars?|euros?|USD|EUR|GBP|CHF|[€£])(?!\w)", re.IGNORECASE)
 _SIGNS = {"usd": "$", "dollar": "$", "eur": "€", "euro": "€", "gbp": "£"}
 _RATE = re.compile(
     r"\s*(?:[a-z]+\s+)?(?:an?|per|each|every)\s+(?:(?:calendar|working|business) )?"
@@ -179,7 +179,7 @@ def scales(text: str) -> set[float]:
 
 
 def _currency(text: str, start: int, end: int) -> str:
-    found = _SIGN.search(text, max(0, start - 5), start) or _NAMED.match(text, end)
+    found = _CURRENCY.search(text, max(0, start - 5), start) or _MONEY.match(text, end)
     sign = found["sign"].casefold() if found else ""
     return _SIGNS.get(sign.removesuffix("s"), sign)
 

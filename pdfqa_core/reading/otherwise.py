@@ -16,7 +16,7 @@ _MOVED = re.compile(
     rf"only|another|a)\s+)*{_AMOUNT}",
     re.IGNORECASE,
 )
-_JOIN = re.compile(r"[^.;,]{0,25}\b(?:to|until)\b\W*$")
+_JOIN = re.compile(r"[^.;,]{0,25}\b(?:to|until)\b\W*")
 _CAP = re.compile(rf"\b(?:up to|at most|maximum of|not? more than|no longer than)\b{_AMOUNT}", re.IGNORECASE)
 _LIMITED = re.compile(
     r"\b(?:up to|at most|max(?:imum|\.)?|most|not? more than|no longer than|limit\w*|within|as (?:much|many|long) as|"

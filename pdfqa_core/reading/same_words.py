@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from pdfqa_core.languages import snowball_stem, stop_words
+from pdfqa_core.languages import GERMAN, snowball_stem, stop_words
 from pdfqa_core.text import sentences, terms
 
-GERMAN = "german"
 LONGEST = 150  # words that decide, of a sentence that is looked for in a German quote
 
 _NEGATIONS: Mapping[str, re.Pattern[str]] = {

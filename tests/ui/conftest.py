@@ -12,7 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
+from pdfqa_core.services import LOCAL_OWNER, Services
 from tests.llm.openai_server import FakeServer
+from tests.services.helpers import BM25
+from tests.serving_fakes import PDF, FakeModels
 from tests.ui.serving import BROWSER_ARGUMENTS, App, chromium, open_page, running
 
 
@@ -118,3 +121,11 @@ def slow_model() -> Iterator[FakeServer]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    """The services of a workspace with the sample in it, for tests of handlers without a browser."""
+    with Services.open(tmp_path, BM25, FakeModels()) as opened:
+        list(opened.documents.ingest(LOCAL_OWNER, [PDF]))
+        yield opened

@@ -7,21 +7,13 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.ui import chat
 from pdfqa_core.ui.session import ChatState, Session
 from tests.services.helpers import BM25
-from tests.serving_fakes import PDF, FakeModels
 
 REQUEST = SimpleNamespace(session_hash="page")
 QUESTION = "Who wrote the report?"
-
-
-@pytest.fixture
-def services(tmp_path):
-    with Services.open(tmp_path, BM25, FakeModels()) as opened:
-        list(opened.documents.ingest(LOCAL_OWNER, [PDF]))
-        yield opened
 
 
 @pytest.fixture

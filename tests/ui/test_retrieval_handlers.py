@@ -7,21 +7,13 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.ui import retrieval
 from pdfqa_core.ui.recipe import values_of
 from pdfqa_core.ui.session import Session
 from tests.services.helpers import BM25, HYBRID
-from tests.serving_fakes import PDF, FakeModels
 
 SESSION = Session(LOCAL_OWNER, BM25)
-
-
-@pytest.fixture
-def services(tmp_path):
-    with Services.open(tmp_path, BM25, FakeModels()) as opened:
-        list(opened.documents.ingest(LOCAL_OWNER, [PDF]))
-        yield opened
 
 
 @pytest.fixture

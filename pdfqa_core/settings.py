@@ -182,6 +182,9 @@ class LLMSettings(SettingsGroup):
         "auto", description="Name from the catalogue, or path of a GGUF file; auto: the default of this machine."
     )
     models_folder: str = Field("", description="Folder of downloaded models; empty: pdfqa/models of the user's cache.")
+    adapter: bool = Field(
+        True, description="Ask the default model with its adapter, too, whether the passages say a sentence."
+    )
     weights: Literal["as packaged", "F16"] = Field(
         "F16", description="The embedded model's: those of its package (Q4_1), or 16-bit floats made of them once."
     )

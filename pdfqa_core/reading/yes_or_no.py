@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 from pdfqa_core.interfaces import LLM, Message, StopSignal
 from pdfqa_core.types import Progress
@@ -20,5 +20,9 @@ def log_odds(
     Raises ModelError if the engine gives no probabilities, StoppedError.
     """
     yield Progress(doing)
-    shares = llm.choose(messages, (YES, NO), stop=stop)
+    return of_shares(llm.choose(messages, (YES, NO), stop=stop))
+
+
+def of_shares(shares: Mapping[str, float]) -> float:
+    """Return the log-odds of yes against no of their probabilities."""
     return math.log(max(shares[YES], LEAST)) - math.log(max(shares[NO], LEAST))

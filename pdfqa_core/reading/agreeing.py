@@ -16,7 +16,7 @@ from pdfqa_core.interfaces import AdaptedLLM, Message, StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.checking import FEW, Checked
 from pdfqa_core.reading.prompts import IS_TRUE, PASSAGE, quoted
-from pdfqa_core.reading.yes_or_no import of_shares
+from pdfqa_core.reading.yes_or_no import NO, YES, of_shares
 from pdfqa_core.text import content_terms, sentences
 from pdfqa_core.types import CheckedSentence, Hit, Progress, Support
 
@@ -71,7 +71,7 @@ def says_so(llm: AdaptedLLM, statement: str, passages: Sequence[str], *, stop: S
     """
     shown = "\n\n".join(PASSAGE.fill(number=str(n), text=quoted(text)) for n, text in enumerate(passages, 1))
     content = IS_TRUE.fill(passages=shown, statement=quoted(statement))
-    return of_shares(llm.choose_adapted([Message("user", content)], ("Yes", "No"), stop=stop))
+    return of_shares(llm.choose_adapted([Message("user", content)], (YES, NO), stop=stop))
 
 
 def _can_be_asked(text: str, one: CheckedSentence) -> bool:
@@ -108,14 +108,14 @@ def _around(text: str, quote: str) -> str:
 
 
 def _judged(checked: Checked, place: int, support: Support) -> Checked:
-    """Return what was checked with another verdict on a sentence; its best citation goes with it."""
+    """Return what was checked with another verdict on a sentence, which verifies its best citation or none."""
     one = checked.sentences[place]
     if one.support is support:
         return checked
-    told = [c for c in checked.citations if (c.start, c.end) == (one.start, one.end)]
+    citations, judged = list(checked.citations), list(checked.sentences)
+    judged[place] = replace(one, support=support)
+    own = [n for n, c in enumerate(citations) if (c.start, c.end) == (one.start, one.end)]
     verified = support is Support.SUPPORTED
-    citations = tuple(
-        replace(c, verified=verified) if c in told and (not verified or c is told[0]) else c for c in checked.citations
-    )
-    judged = (replace(one, support=support) if n == place else other for n, other in enumerate(checked.sentences))
-    return Checked(citations, tuple(judged))
+    for n in own[:1] if verified else own:
+        citations[n] = replace(citations[n], verified=verified)
+    return Checked(tuple(citations), tuple(judged))

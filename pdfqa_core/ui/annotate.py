@@ -111,7 +111,8 @@ class Handlers:
             parts.names: annotate_setup.names_html(self.services, owner, work.study_id)
             if study and not is_seat(owner)
             else "",
-            parts.name: gr.Textbox(value="", visible=to_type),
+            # What somebody types is theirs until they are in: the answer to a click before it may come late.
+            parts.name: gr.Textbox(value="", visible=to_type) if signed_in else gr.Textbox(visible=to_type),
             parts.begin: gr.Button(visible=to_type),
             parts.own: gr.Accordion(visible=bool(study)),
             parts.spreadsheet.fold: gr.Accordion(visible=bool(study)),
@@ -159,7 +160,9 @@ class Handlers:
     # ------------------------------------------------------------ studies and annotators
 
     def choose(self, study_id: str, work: Work, session: Session) -> dict[Any, Any]:
-        """Show another study."""
+        """Show another study; Gradio tells of each choice twice."""
+        if study_id and study_id == work.study_id:
+            return {self.parts.message: ""}
         return self.show(Work(study_id or ""), session)
 
     def create(self, *inputs: Any) -> dict[Any, Any]:

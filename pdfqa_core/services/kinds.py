@@ -9,6 +9,7 @@ from typing import Any
 from pdfqa_core import plans
 from pdfqa_core.chunking.sections import parts, sections
 from pdfqa_core.chunking.spread import spread
+from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import Reader
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.pipeline import Planned
@@ -58,6 +59,13 @@ def reader_for(kind: Kind, reader: Reader, offered: Mapping[str, Any], titles: M
     return reader
 
 
+class _Found(dict[str, Any]):
+    """Documents by id. One of an open index that is missing was removed meanwhile."""
+
+    def __missing__(self, document_id: str) -> Any:
+        raise UsageError("A document was removed while it was asked about.", "Ask again: the others are searched.")
+
+
 class Scope:
     """The documents that a question is asked about, as plans see them."""
 
@@ -77,7 +85,7 @@ class Scope:
     @cached_property
     def _readable(self) -> dict[str, Any]:
         found = self._documents.readable(self._owner, self._settings, self._document_ids)
-        return {document.id: (document, reading) for document, reading in found}
+        return _Found({document.id: (document, reading) for document, reading in found})
 
     @cached_property
     def titles(self) -> Mapping[str, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.settings import BY_MODEL
 from pdfqa_core.types import Progress, Retrieved, Support
-from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
+from tests.services.helpers import BM25, LITERAL, METERS, asked, only, stored_of
 from tests.serving_fakes import WordEncoder
 
 
@@ -123,6 +124,20 @@ def test_misspelt_words_are_searched_for_as_the_documents_spell_them_too(open_se
     off = stored_of(asked(open_services(LITERAL.changed("retrieval", spelling=False)), question)).turn
     assert off.answer.rewriting == ""
     assert off.answer.hits != turn.answer.hits
+
+
+def test_a_document_that_is_removed_while_it_is_searched_is_named(open_services, monkeypatch):
+    services = open_services(LITERAL)
+    opened = services.indexes.opened_in_time
+
+    def removed_meanwhile(*given):
+        index = yield from opened(*given)
+        services.documents.remove(LOCAL_OWNER, only(services).id)
+        return index
+
+    monkeypatch.setattr(services.indexes, "opened_in_time", removed_meanwhile)
+    with pytest.raises(UsageError, match="removed while it was asked about"):
+        asked(services, METERS)
 
 
 def test_kinds_can_be_turned_off(open_services):

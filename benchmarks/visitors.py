@@ -52,7 +52,12 @@ CLOCK = 60.0  # seconds between two rounds of the clock, which has 5 minutes oth
 SERVE = """
 import sys
 from pathlib import Path
+from pdfqa_core.cli import logs
 from pdfqa_core.cli.serve import serve
+from pdfqa_core.services.freed_memory import share_pools
+
+logs.begin()  # as `pdfqa serve` does, and
+share_pools()  # before the page is imported
 from pdfqa_core.services.housekeeping import Housekeeping
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage.owners import Owners

@@ -51,6 +51,8 @@ def serve(workspace: Path, settings: Settings) -> None:
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     from pdfqa_core.services import Services
     from pdfqa_core.services.freed_memory import share_pools
+
+    share_pools()  # before the page brings pandas
     from pdfqa_core.ui import build_page, launch, temporary
     from pdfqa_core.ui.mcp_tools import PATH as MCP_PATH
     from pdfqa_core.ui.sign_in import SHORTEST
@@ -61,7 +63,6 @@ def serve(workspace: Path, settings: Settings) -> None:
         _check_open(settings.server, password, accounts=False)  # before a workspace is made
     if os.name == "posix":
         os.umask(0o077)  # what is written is this user's alone
-    share_pools()
     os.environ["GRADIO_TEMP_DIR"] = str(temporary.uploads())
     try:
         with _until_told() as told, Services.open(workspace, settings) as services:

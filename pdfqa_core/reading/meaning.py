@@ -40,3 +40,8 @@ class Meaning:
             while len(self._known) > self._limit:
                 self._known.popitem(last=False)
         return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), dtype=np.float32)
+
+    def forget(self) -> None:
+        """Forget the texts."""
+        with self._lock:
+            self._known.clear()

@@ -175,6 +175,7 @@ class Graph:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # it keeps what the longest texts took, and takes as long
         options.log_severity_level = 3
         try:
             return onnxruntime.InferenceSession(

@@ -168,7 +168,9 @@ class Services:
         documents.while_whole(study_pages.before_removal)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
 
-        visitors = VisitorService(store.owners, indexes, preparation, finding, passwords, room, settings.server)
+        visitors = VisitorService(
+            store.owners, indexes, preparation, finding, passwords, room, settings.server, answers.forget_texts
+        )
 
         def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
             return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)

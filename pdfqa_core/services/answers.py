@@ -26,6 +26,7 @@ from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import Models
 from pdfqa_core.pipeline import Plan, ask
 from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability, readers
+from pdfqa_core.reading.alignment import surroundings
 from pdfqa_core.reading.best_sentence import best_sentence, nearest_sentence
 from pdfqa_core.reading.closed_book import ClosedBookReader
 from pdfqa_core.reading.kinds import Kind
@@ -91,6 +92,14 @@ class AnswerService:
     def when_answered(self, answered: Callable[[Answer], None], failed: Callable[[], None]) -> None:
         """Have `answered` called with every answer that is stored, `failed` for a question that has none."""
         self._noted.append((answered, failed))
+
+    def forget_texts(self) -> None:
+        """Forget the vectors of questions and answers and what was found in passages, kept for whoever asks next."""
+        with self._lock:
+            known = list(self._meanings.values())
+        for one in known:
+            one.forget()
+        surroundings.cache_clear()
 
     # ------------------------------------------------------------ readers and rewriters
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
 from pdfqa_core.services.passwords import Passwords
@@ -16,8 +18,9 @@ class VisitorService:
 
     def __init__(
         self, owners: Owners, indexes: IndexService, preparation: Preparation, finding: FindService,
-        passwords: Passwords, room: Room, server: ServerSettings,
+        passwords: Passwords, room: Room, server: ServerSettings, forget_texts: Callable[[], None],
     ) -> None:  # fmt: skip
+        """`forget_texts` forgets what is remembered of all visitors' texts together."""
         self._owners = owners
         self._preparation = preparation
         self._finding = finding
@@ -25,6 +28,7 @@ class VisitorService:
         self._passwords = passwords
         self._room = room
         self._server = server
+        self._forget_texts = forget_texts
 
     def preference(self, owner: str, name: str, default: Preference = None) -> Preference:
         """Return what the page remembers under this name."""
@@ -50,4 +54,5 @@ class VisitorService:
             self._indexes.remove_owner(owner)
         if gone:
             self._finding.tidy()
+            self._forget_texts()
         return gone

@@ -19,6 +19,9 @@ def test_what_is_known_is_not_encoded_again_until_it_is_forgotten():
     meaning.vectors(["bb", "ccc"])
     meaning.vectors(["ccc", "a"])
     assert calls == [["a", "bb"], ["ccc"], ["a"]]
+    meaning.forget()
+    assert meaning.vectors(["a"]).tolist() == [[1, 1]]
+    assert calls[3:] == [["a"]]
 
 
 def test_more_texts_than_are_remembered():

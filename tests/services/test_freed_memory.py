@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -77,6 +78,19 @@ def test_threads_share_two_pools(tmp_path):
         subprocess.run([sys.executable, "-c", POOLS, how, str(told)], check=True)
         found[how] = told.read_text(encoding="utf-8").count("<heap nr=")
     assert found["shared"] == 2 < found["alone"]
+
+
+def test_arrow_has_no_pool_of_its_own():
+    """Nothing that a server needs before may bring pandas, which brings Arrow."""
+    code = (
+        "import sys; from pdfqa_core.services import Services;"
+        "from pdfqa_core.services.freed_memory import share_pools;"
+        "assert 'pyarrow' not in sys.modules; share_pools(); import pyarrow;"
+        "print(pyarrow.default_memory_pool().backend_name)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != freed_memory.ARROW}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    assert done.stdout.strip() == "system"
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32"])

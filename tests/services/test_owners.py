@@ -15,6 +15,7 @@ from pdfqa_core.services.strategies import names as strategies
 from pdfqa_core.types import Document, DocumentState, Token
 from tests.services.helpers import (
     BM25,
+    HYBRID,
     LITERAL,
     METERS,
     WORDS,
@@ -100,6 +101,17 @@ def test_idle_visitors_are_removed_with_everything(open_services, letter):
     assert services.indexes.ready("visitor-new", LITERAL)
     assert services.documents.original(LOCAL_OWNER, sample.id).path.exists()
     assert [d.filename for d in services.documents.list(LOCAL_OWNER)] == ["harbour-heat.pdf"]
+
+
+def test_the_texts_of_visitors_who_went_are_not_remembered(open_services):
+    settings = HYBRID.changed("server", demo=True, visitor_hours=1)
+    services = open_services(settings)
+    with store_of(services) as store:
+        store.documents.add(Document("a" * 64, "t", "t.pdf", 1, datetime.now(UTC) - timedelta(hours=2), "visitor-old"))
+    meaning = services.answers._meaning(settings)
+    meaning.vectors(["Where does Ida live?"])
+    assert services.visitors.purge() == ("visitor-old",)
+    assert not meaning._known
 
 
 def test_nobody_is_removed_outside_a_demo(open_services):

@@ -169,8 +169,9 @@ class Services:
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
 
         visitors = VisitorService(
-            store.owners, indexes, preparation, finding, passwords, room, settings.server, answers.forget_texts
-        )
+            store.owners, indexes, preparation, finding, passwords, room, settings.server,
+            [answers.forget_texts, pages.forget_gone],
+        )  # fmt: skip
 
         def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
             return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)

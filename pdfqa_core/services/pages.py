@@ -61,6 +61,10 @@ class PageService:
         """End the child processes that draw pages."""
         self._renderer.close()
 
+    def forget_gone(self) -> None:
+        """Forget the pictures of pages whose files are gone."""
+        self._renderer.forget_gone()
+
     def view(
         self, owner: str, document_id: str, number: int, *, width: int = 1400, reading: str = "",
         settings: Settings | None = None, claims: Sequence[Claim] = (),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
@@ -18,9 +18,9 @@ class VisitorService:
 
     def __init__(
         self, owners: Owners, indexes: IndexService, preparation: Preparation, finding: FindService,
-        passwords: Passwords, room: Room, server: ServerSettings, forget_texts: Callable[[], None],
+        passwords: Passwords, room: Room, server: ServerSettings, forgetting: Sequence[Callable[[], None]],
     ) -> None:  # fmt: skip
-        """`forget_texts` forgets what is remembered of all visitors' texts together."""
+        """`forgetting` is called when visitors are gone: each forgets what is kept in memory of all together."""
         self._owners = owners
         self._preparation = preparation
         self._finding = finding
@@ -28,7 +28,7 @@ class VisitorService:
         self._passwords = passwords
         self._room = room
         self._server = server
-        self._forget_texts = forget_texts
+        self._forgetting = forgetting
 
     def preference(self, owner: str, name: str, default: Preference = None) -> Preference:
         """Return what the page remembers under this name."""
@@ -54,5 +54,6 @@ class VisitorService:
             self._indexes.remove_owner(owner)
         if gone:
             self._finding.tidy()
-            self._forget_texts()
+            for forget in self._forgetting:
+                forget()
         return gone

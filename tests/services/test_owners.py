@@ -103,15 +103,20 @@ def test_idle_visitors_are_removed_with_everything(open_services, letter):
     assert [d.filename for d in services.documents.list(LOCAL_OWNER)] == ["harbour-heat.pdf"]
 
 
-def test_the_texts_of_visitors_who_went_are_not_remembered(open_services):
+def test_texts_and_pictures_of_visitors_who_went_are_not_remembered(open_services, letter):
     settings = HYBRID.changed("server", demo=True, visitor_hours=1)
     services = open_services(settings)
-    with store_of(services) as store:
-        store.documents.add(Document("a" * 64, "t", "t.pdf", 1, datetime.now(UTC) - timedelta(hours=2), "visitor-old"))
+    (theirs,) = documents(services.documents.ingest("visitor-old", [letter]))
+    assert services.pages.view("visitor-old", theirs.id, 1).image
     meaning = services.answers._meaning(settings)
     meaning.vectors(["Where does Ida live?"])
+    with store_of(services) as store, store.database.write() as connection:
+        for table, moment in (("documents", "added_at"), ("readings", "read_at")):
+            old = f"UPDATE {table} SET {moment} = '2026-01-01' WHERE owner = 'visitor-old'"
+            connection.execute(text(old))
     assert services.visitors.purge() == ("visitor-old",)
     assert not meaning._known
+    assert not services.pages._renderer._cache
 
 
 def test_nobody_is_removed_outside_a_demo(open_services):

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +103,20 @@ class PageRenderer:
         return image
 
     def release(self, path: Path) -> None:
-        """Let go of a file: Windows does not delete one that is open."""
+        """Let go of a file, since Windows does not delete one that is open, and forget its images."""
         with self._lock:
+            self._forget({path})
             if self._held == path:
                 self._end()
+
+    def forget_gone(self) -> None:
+        """Forget the images of files that are gone."""
+        with self._lock:
+            self._forget({path for path in {key[0] for key in self._cache} if not path.exists()})
+
+    def _forget(self, paths: Collection[Path]) -> None:
+        for key in [key for key in self._cache if key[0] in paths]:
+            del self._cache[key]
 
     def close(self) -> None:
         """End the child and forget the images."""

@@ -73,6 +73,19 @@ def test_the_same_page_comes_from_the_cache(renderer, draw):
     assert renderer.process_id == child
 
 
+def test_images_of_files_that_are_gone_or_let_go_are_forgotten(renderer, draw, tmp_path):
+    gone, kept, let_go = (
+        draw(lambda c, text=text: at(c, 70, 90, [text])).rename(tmp_path / text) for text in ("One", "Two", "Three")
+    )
+    images = {path: renderer.render(path, 1) for path in (gone, kept, let_go)}
+    gone.unlink()
+    renderer.forget_gone()
+    renderer.release(let_go)
+    assert [key[0] for key in renderer._cache] == [kept]
+    assert renderer.render(kept, 1) is images[kept]
+    assert renderer.render(let_go, 1) == images[let_go]
+
+
 def test_wrong_pages_and_files_are_named(renderer, draw, tmp_path):
     path = draw(lambda c: at(c, 70, 90, ["One"]))
     with pytest.raises(PdfQAError, match="has no page 9"):

@@ -26,7 +26,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -243,8 +243,13 @@ class Server:
 
     def megabytes(self) -> float:
         """Return the memory of the server and of the processes that read PDFs for it."""
-        others = psutil.Process(self.process.pid).children(recursive=True)
-        return self.alone() + sum(one.memory_info().rss for one in others if one.is_running()) / 1e6
+        server = psutil.Process(self.process.pid)
+        command, others = server.cmdline(), 0
+        for one in server.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if one.cmdline() != command:  # else it is one that begins, with the server's memory as its own
+                    others += one.memory_info().rss
+        return self.alone() + others / 1e6
 
     def alone(self) -> float:
         """Return the memory of the server itself."""

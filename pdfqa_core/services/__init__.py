@@ -168,9 +168,12 @@ class Services:
         documents.while_whole(study_pages.before_removal)
         answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
 
+        overviews = OverviewService(documents)
+        first_questions = FirstQuestions(documents, indexes, store.synthetic_questions)
         visitors = VisitorService(
             store.owners, indexes, preparation, finding, passwords, room, settings.server,
-            [answers.forget_texts, pages.forget_gone],
+            [overviews.forget_owners, first_questions.forget_owners,
+             lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
         )  # fmt: skip
 
         def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
@@ -216,8 +219,8 @@ class Services:
             answers=answers,
             answering=answering,
             follow_ups=FollowUpService(documents, indexes),
-            first_questions=FirstQuestions(documents, indexes, store.synthetic_questions),
-            overviews=OverviewService(documents),
+            first_questions=first_questions,
+            overviews=overviews,
             summaries=SummaryService(store.summaries, documents, answers, preparation, tasks),
             page_ocr=PageOcr(store.documents, documents, settings, passwords, tasks, models.cluster),
             conversations=store.conversations,

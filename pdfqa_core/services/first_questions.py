@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice, zip_longest
 
 from pdfqa_core.chunking.sections import Section as Part
@@ -66,6 +66,12 @@ class FirstQuestions:
         if known is not None:
             return known
         return _first(self.accepted(owner, (document_id,)), self._found(owner, document_id, settings))
+
+    def forget_owners(self, owners: Collection[str]) -> None:
+        """Forget the questions of removed visitors."""
+        with self._lock:
+            for key in [key for key in self._known if key[0] in owners]:
+                del self._known[key]
 
     def _found(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...]:
         document, reading = self._documents.readable(owner, settings, (document_id,))[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.chunking.contents import ContentsEntry, contents, levelled, shown_first
@@ -46,6 +46,12 @@ class OverviewService:
         self._documents = documents
         self._known: OrderedDict[tuple[str, ...], Overview] = OrderedDict()
         self._lock = threading.Lock()
+
+    def forget_owners(self, owners: Collection[str]) -> None:
+        """Forget the overviews of removed visitors."""
+        with self._lock:
+            for key in [key for key in self._known if key[0] in owners]:
+                del self._known[key]
 
     def of(self, owner: str, document_id: str, settings: Settings) -> Overview:
         """Return the overview of a document in the reading that a recipe uses; only the facts where it has no text.

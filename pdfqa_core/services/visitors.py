@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from pdfqa_core.services.finding import FindService
 from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
@@ -18,9 +18,10 @@ class VisitorService:
 
     def __init__(
         self, owners: Owners, indexes: IndexService, preparation: Preparation, finding: FindService,
-        passwords: Passwords, room: Room, server: ServerSettings, forgetting: Sequence[Callable[[], None]],
+        passwords: Passwords, room: Room, server: ServerSettings,
+        forgetting: Sequence[Callable[[Collection[str]], None]],
     ) -> None:  # fmt: skip
-        """`forgetting` is called when visitors are gone: each forgets what is kept in memory of all together."""
+        """`forgetting` are called with the visitors who are gone: each forgets what memory keeps of them."""
         self._owners = owners
         self._preparation = preparation
         self._finding = finding
@@ -55,5 +56,5 @@ class VisitorService:
         if gone:
             self._finding.tidy()
             for forget in self._forgetting:
-                forget()
+                forget(gone)
         return gone

@@ -25,8 +25,8 @@ DOUBTED = -2.0  # below it a sentence has no tick, whatever the rules say
 BELIEVED = 2.0  # from it on it has one
 MOST = 6  # sentences of an answer that are asked about
 PASSAGES = 2  # that a sentence is compared with
-WORDS = 160  # of a long passage, around the quote
-LONG = 300  # words from which on a passage is cut
+WORDS = 100  # of these together, around the quotes: reading them is what takes time
+LONG = 1.3  # a passage is cut that has so many times its share
 
 _YES_OR_NO = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 
@@ -85,24 +85,24 @@ def _passages(one: CheckedSentence, checked: Checked, hits: Sequence[Hit]) -> li
     None either where the quote is a row of a table: the rules know rows and columns better.
     """
     known = {hit.passage.id: hit.passage for hit in hits}
-    found: dict[str, str] = {}
+    quotes: dict[str, str] = {}
     for citation in checked.citations:
         if (citation.start, citation.end) == (one.start, one.end) and citation.passage_id in known:
-            passage = known[citation.passage_id]
-            if passage.language != ENGLISH or (not found and citation.quote.startswith("|")):
+            if known[citation.passage_id].language != ENGLISH or (not quotes and citation.quote.startswith("|")):
                 return []
-            found.setdefault(passage.id, _around(passage.text, citation.quote))
-    return list(found.values())[:PASSAGES]
+            quotes.setdefault(citation.passage_id, citation.quote)
+    cited = list(quotes.items())[:PASSAGES]
+    return [_around(known[passage].text, quote, WORDS // len(cited)) for passage, quote in cited]
 
 
-def _around(text: str, quote: str) -> str:
-    """Return a passage, of a long one the sentences around a quote, about WORDS words."""
-    if len(text.split()) <= LONG:
+def _around(text: str, quote: str, words: int) -> str:
+    """Return a passage, of a long one the sentences around a quote, about so many words."""
+    if len(text.split()) <= LONG * words:
         return text
     place = max(0, text.find(quote[:40]))
     bounds = sentences(text)
     first = last = next((n for n, (_, end) in enumerate(bounds) if end > place), 0)
-    while len(text[bounds[first][0] : bounds[last][1]].split()) < WORDS and (first > 0 or last < len(bounds) - 1):
+    while len(text[bounds[first][0] : bounds[last][1]].split()) < words and (first > 0 or last < len(bounds) - 1):
         first, last = max(0, first - 1), min(len(bounds) - 1, last + 1)
     return text[bounds[first][0] : bounds[last][1]]
 

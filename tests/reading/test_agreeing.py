@@ -9,7 +9,7 @@ import pytest
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.reading import GenerativeReader
-from pdfqa_core.reading.agreeing import BELIEVED, DOUBTED, LONG, MOST, agreed, says_so
+from pdfqa_core.reading.agreeing import BELIEVED, DOUBTED, MOST, WORDS, agreed, says_so
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Hit, Passage, Progress, Span, Support
@@ -121,14 +121,14 @@ def test_so_many_sentences_are_asked_about_and_no_more():
 
 
 def test_it_is_shown_the_cited_passages_a_long_one_around_the_quote():
-    long = " ".join(f"Filler number {n} says nothing that matters here." for n in range(LONG // 4))
+    long = " ".join(f"Filler number {n} says nothing that matters here." for n in range(WORDS))
     text = f"{long} {WORKS} {long}"
     model = Model({COPY: 3.0})
     looked(model, COPY, [hit("The fish are counted every spring by two people.", 1), hit(text, 2)])
     (prompt,) = model.prompts
     assert COPY in prompt.split("Statement:")[0]
     assert "fish" not in prompt
-    assert len(prompt.split()) < LONG
+    assert len(prompt.split()) < 2 * WORDS
     assert prompt.startswith('Passage 1:\n"""\n')
 
 

@@ -26,7 +26,7 @@ BELIEVED = 2.0  # from it on it has one
 MOST = 6  # sentences of an answer that are asked about
 PASSAGES = 2  # that a sentence is compared with
 WORDS = 100  # of these together, around the quotes: reading them is what takes time
-LONG = 1.3  # a passage is cut that has so many times its share
+LONG = 1.3  # times its share of them: a passage that has more words is cut
 
 _YES_OR_NO = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 

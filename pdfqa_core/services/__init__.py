@@ -172,7 +172,7 @@ class Services:
         first_questions = FirstQuestions(documents, indexes, store.synthetic_questions)
         visitors = VisitorService(
             store.owners, indexes, preparation, finding, passwords, room, settings.server,
-            [overviews.forget_owners, first_questions.forget_owners,
+            [overviews.kept.forget_owners, first_questions.kept.forget_owners,
              lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
         )  # fmt: skip
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
 from pdfqa_core.chunking.sections import Section as Part
@@ -15,6 +13,7 @@ from pdfqa_core.conversation.follow_ups import ASKED_IN, Section, follow_ups
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
+from pdfqa_core.services.kept import Kept
 from pdfqa_core.services.sample import sample_pdf, sample_questions
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Outcome, Reading, SyntheticQuestion
@@ -43,8 +42,7 @@ class FirstQuestions:
         self._made = made
         self._documents = documents
         self._indexes = indexes
-        self._known: OrderedDict[tuple[str, ...], tuple[str, ...]] = OrderedDict()
-        self._lock = threading.Lock()
+        self.kept: Kept[tuple[str, ...]] = Kept(MOST_KEPT)
 
     def accepted(self, owner: str, document_ids: Sequence[str] = ()) -> tuple[str, ...]:
         """Return at most MOST accepted questions about these documents (none given: all), of each in turn."""
@@ -67,12 +65,6 @@ class FirstQuestions:
             return known
         return _first(self.accepted(owner, (document_id,)), self._found(owner, document_id, settings))
 
-    def forget_owners(self, owners: Collection[str]) -> None:
-        """Forget the questions of removed visitors."""
-        with self._lock:
-            for key in [key for key in self._known if key[0] in owners]:
-                del self._known[key]
-
     def _found(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...]:
         document, reading = self._documents.readable(owner, settings, (document_id,))[0]
         if document.filename == sample_pdf().name:
@@ -80,10 +72,7 @@ class FirstQuestions:
         else:
             pages = self._documents.pages_of(document, reading)
             questions = self._answered(owner, document, pages, reading.language, settings)
-        with self._lock:
-            self._known[_key(owner, reading, settings)] = questions
-            while len(self._known) > MOST_KEPT:
-                self._known.popitem(last=False)
+        self.kept.keep(_key(owner, reading, settings), questions)
         return questions
 
     def known(self, owner: str, document_id: str, settings: Settings) -> tuple[str, ...] | None:
@@ -94,8 +83,7 @@ class FirstQuestions:
         accepted = self.accepted(owner, (document_id,))
         if len(accepted) == MOST:
             return accepted
-        with self._lock:
-            cached = self._known.get(_key(owner, found[0][1], settings))
+        cached = self.kept.get(_key(owner, found[0][1], settings))
         return None if cached is None else _first(accepted, cached)
 
     def _answered(

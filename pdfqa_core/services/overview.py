@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pdfqa_core.chunking.contents import ContentsEntry, contents, levelled, shown_first
@@ -13,6 +11,7 @@ from pdfqa_core.errors import PdfQAError
 from pdfqa_core.extraction.layout.authors import authors_on
 from pdfqa_core.extraction.layout.outline import OutlineEntry
 from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.kept import Kept
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import terms
 from pdfqa_core.types import Document, Page
@@ -44,14 +43,7 @@ class OverviewService:
 
     def __init__(self, documents: DocumentService) -> None:
         self._documents = documents
-        self._known: OrderedDict[tuple[str, ...], Overview] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def forget_owners(self, owners: Collection[str]) -> None:
-        """Forget the overviews of removed visitors."""
-        with self._lock:
-            for key in [key for key in self._known if key[0] in owners]:
-                del self._known[key]
+        self.kept: Kept[Overview] = Kept(MOST_KEPT)
 
     def of(self, owner: str, document_id: str, settings: Settings) -> Overview:
         """Return the overview of a document in the reading that a recipe uses; only the facts where it has no text.
@@ -64,10 +56,9 @@ class OverviewService:
             return Overview(document, document.authors)
         document, reading = found[0]
         key = (owner, document_id, reading.extractor, reading.version, document.title)
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
+        known = self.kept.get(key)
+        if known is not None:
+            return known
         try:
             outline, locked = self._documents.properties(owner, document_id).outline, False
         except PdfQAError:  # its password is not known any more, or the file is gone: the headings are there
@@ -77,10 +68,7 @@ class OverviewService:
         if reading.extractor != document.extractor:  # what OCR adds is added to the reading that counts
             made = replace(made, pictures=())
         if not locked:
-            with self._lock:
-                self._known[key] = made
-                while len(self._known) > MOST_KEPT:
-                    self._known.popitem(last=False)
+            self.kept.keep(key, made)
         return made
 
 

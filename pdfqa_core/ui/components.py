@@ -32,23 +32,34 @@ element.addEventListener('click', (event) => {
   if (data.edit) { rename(document.getElementById(data.edit), data); return; }
   trigger('click', data);
 });
-function rename(label, data) {
-  const old = label.textContent;
+let naming = null;  // a name that is being typed, and the click that it goes with: new HTML does not end it
+const named = (label) => label.isConnected && label.contentEditable === 'plaintext-only';
+function rename(label, data, typed = '') {
+  const old = label.textContent, mine = naming = {label, data, typed};
   label.contentEditable = 'plaintext-only';
   label.focus();
+  if (typed) label.textContent = typed;
   getSelection().selectAllChildren(label);
+  if (typed) getSelection().collapseToEnd();
   const finish = (keep) => {
-    label.onkeydown = label.onblur = null;  // first: what is no longer edited loses the focus, which would end it twice
+    naming = label.oninput = label.onkeydown = label.onblur = null;  // first: what is no longer edited loses the focus
     label.contentEditable = 'false';
     const text = label.textContent.trim();
     if (keep && text && text !== old) trigger('click', {...data, text}); else label.textContent = old;
   };
+  label.oninput = () => { mine.typed = label.textContent; };
   label.onkeydown = (event) => {
     event.stopPropagation();
     if (event.key === 'Enter') { event.preventDefault(); finish(true); }
     if (event.key === 'Escape') finish(false);
   };
-  label.onblur = () => finish(true);
+  label.onblur = () => setTimeout(() => { if (naming === mine && named(label)) finish(true); });
+}
+function goOnNaming() {
+  if (!naming || named(naming.label)) return;
+  const {data, typed} = naming, label = document.getElementById(data.edit);
+  naming = null;
+  if (label) rename(label, data, typed);
 }
 element.addEventListener('keydown', (event) => {
   const target = event.target.closest('tr[data-action], div[data-action]');
@@ -56,7 +67,7 @@ element.addEventListener('keydown', (event) => {
     event.preventDefault(); target.click();
   }
 });
-watch('value', () => window.pdfqa && window.pdfqa.shown(element));
+watch('value', () => { goOnNaming(); window.pdfqa?.shown(element); });
 window.pdfqa?.mounted(element);
 """
 

@@ -176,8 +176,8 @@ class Handlers:
         readings = {(r.document_id, r.extractor): r for r in documents.readings(session.owner)}
         names, newer = names_by_document(self.services, session), self.services.versions.notices(session.owner)
         shown = shown_collection(self.services, session)
-        rows = []
-        for one in documents.list(session.owner):
+        rows, known = [], documents.list(session.owner)
+        for one in known:
             if shown is not None and one.id not in shown.document_ids:
                 continue
             reading, passages = readings.get((one.id, one.extractor)), counts.get(one.id, 0)
@@ -186,7 +186,7 @@ class Handlers:
         has_sample = documents.has_sample(session.owner)
         return render(
             "documents", rows=rows, chosen=chosen, has_sample=has_sample, narrowed=shown is not None,
-            hint=encoder_hint(self.services, session),
+            others=len(known) - len(rows), hint=encoder_hint(self.services, session),
         )  # fmt: skip
 
     @staticmethod

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "data" / "sample" / "harbour-heat.pdf"
 START_SECONDS = 120
 WAIT = 60_000  # milliseconds that a busy machine may take for one step
+SLOWED = float(os.environ.get("TEST_SLOW_BROWSER", "1"))  # times; what arrives late on a slow machine shows itself then
 BROWSERS = (  # the first without windows of its own: a page costs a third less processor time
     "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 )  # fmt: skip
@@ -237,6 +238,8 @@ def open_page(browser: Browser, url: str, *, left: bool = False, **options: Any)
         context.set_default_timeout(WAIT)
         end = record.watch(context)
         page = context.new_page()
+        if SLOWED > 1:
+            context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
         page.on("dialog", lambda dialog: dialog.accept())
         page.goto(url)
         expect(page.locator("#documents-table")).to_contain_text(re.compile("No documents yet|Document"))

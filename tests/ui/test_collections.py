@@ -132,6 +132,24 @@ def test_a_taken_name_is_said_and_other_visitors_have_their_own(view: Page, brow
         expect(bar(other)).not_to_contain_text("Lighthouses")
 
 
+def test_a_name_that_is_typed_outlives_documents_that_are_added_meanwhile(view: Page):
+    bar(view).get_by_role("button", name="New collection").click()
+    view.keyboard.type("Light")
+    add(view, upload("skua.pdf", pdf(title="Skua Rock")))
+    expect(chip(view, "All 4")).to_be_visible()  # the bar is drawn anew
+    expect(state(view, "skua.pdf")).to_have_text("ready")
+    view.keyboard.type("houses")
+    view.keyboard.press("Enter")
+    expect(chip(view, "Lighthouses 0")).to_be_visible()
+
+    bar(view).get_by_role("button", name="rename the collection Lighthouses").click()
+    add(view, upload("puffin.pdf", pdf(title="Puffin Bay")))
+    expect(chip(view, "All 5")).to_be_visible()
+    view.keyboard.type("Birds")  # the old name was chosen, and is so in the new bar
+    view.keyboard.press("Enter")
+    expect(chip(view, "Birds 0")).to_be_visible()
+
+
 @pytest.mark.model
 def test_a_collection_is_asked_about_and_the_conversation_remembers_it(view: Page):
     tick(view, "gannet.pdf")

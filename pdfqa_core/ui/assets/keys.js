@@ -61,12 +61,14 @@
 
   // The question box: "/" from anywhere, the link at the top of the page, and the Chat tab itself but on phones.
   const phone = () => matchMedia("(max-width: 860px), (hover: none)").matches;
+  let going = 0; // on the way to the question box: there is one way, and opening another tab ends it
   function toQuestion(tries = 40) {
     const box = document.querySelector("#chat-question textarea");
     if (openTab() !== "Chat") tabs().find((tab) => tab.textContent.trim() === "Chat")?.click();
     else if (box && !seen(box)) document.querySelector('[data-view-of="chat-columns"][data-view="2"]')?.click();
+    clearTimeout(going);
     if (box && seen(box)) box.focus();
-    else if (tries) setTimeout(() => toQuestion(tries - 1), 50);
+    else if (tries) going = setTimeout(() => toQuestion(tries - 1), 50);
   }
   function toContent() {
     const panel = [...document.querySelectorAll("#pq-tabs [role=tabpanel]")].find(seen);
@@ -76,7 +78,8 @@
   }
   document.addEventListener("click", (event) => {
     const tab = event.target.closest("#pq-tabs > .tab-wrapper [role=tab]"), skip = event.target.closest("[data-skip]");
-    if (tab?.textContent.trim() === "Chat" && !phone()) setTimeout(toQuestion, 0);
+    if (tab) clearTimeout(going);
+    if (tab?.textContent.trim() === "Chat" && !phone()) going = setTimeout(toQuestion, 0);
     if (skip) { event.preventDefault(); if (skip.dataset.skip === "question") toQuestion(); else toContent(); }
     if (event.target.closest("[data-shortcuts]")) showShortcuts();
   });

@@ -252,10 +252,8 @@ class Handlers:
 
     def _failed(self, live: LiveTurn, error: Exception) -> dict[Any, Any]:
         """Return what the page shows where an answer failed: what is known of it, and the question to send again."""
-        return {
-            **self._busy(False),
-            self.parts.live: live.broken() + error_html(error) + render("put_back", question=live.question),
-        }
+        again = render("put_back", question=live.question, field="chat-question")
+        return {**self._busy(False), self.parts.live: live.broken() + error_html(error) + again}
 
     def _watch(
         self, written: Written, before: ChatState, session: Session, request: gr.Request

@@ -101,17 +101,16 @@ class Handlers:
         return self.opened(study.id, session)
 
     def ask(self, question: str, work: AtWork, session: Session) -> Iterator[list[Any]]:
-        """Ask, show the answer while it is written, and what is due after it."""
-        whole = [gr.skip() for _ in range(6)]
+        """Ask, show the answer while it is written, and what is due after it.
+
+        The field is emptied at the start: what is typed while the answer is written stays.
+        """
+        question = question or ""
         place = (session.owner, work.study_id, work.annotator)
         text = ""
         try:
-            yield [
-                *whole[:2],
-                render("mahueval_writing", question=question or "", words="searching", text=""),
-                *whole[3:],
-            ]
-            for event in self.services.mahueval.ask(*place, question or "", session.settings):
+            yield [*_writing(question, "searching")[:3], "", gr.Button(interactive=False), gr.skip()]
+            for event in self.services.mahueval.ask(*place, question, session.settings):
                 words = ""
                 if isinstance(event, Progress):
                     words = event.phase
@@ -123,15 +122,12 @@ class Handlers:
                 elif isinstance(event, Stored):
                     break
                 if words:
-                    html = render("mahueval_writing", question=question or "", words=words, text=text)
-                    yield [*whole[:2], html, *whole[3:]]
-        except PdfQAError as error:
-            shown = step_shown(self.services, work, session, error_html(error))
-            yield [*shown[:3], gr.skip(), *shown[4:]]  # what was typed stays
-            return
-        shown = step_shown(self.services, work, session)
-        shown[3] = gr.Textbox(value="", visible=True, interactive=True) if shown[3] is gr.skip() else shown[3]
-        yield shown
+                    yield _writing(question, words, text)
+        except Exception as error:  # noqa: BLE001 - whatever happens, one can ask again
+            said = error_html(error) + render("put_back", question=question, field="annotate-question")
+        else:
+            said = ""
+        yield step_shown(self.services, work, session, said, typed=True)
 
     def finish(self, work: AtWork, session: Session) -> list[Any]:
         """End the conversation; its turns are to be rated now."""
@@ -147,8 +143,17 @@ class Handlers:
         return clicked(event)["question"]
 
 
-def step_shown(services: Services, work: AtWork, session: Session, said: str = "") -> list[Any]:
-    """Return what the evaluator does next; nothing where the study follows no protocol."""
+def _writing(question: str, words: str, text: str = "") -> list[Any]:
+    """Return what is shown while an answer is written."""
+    html = render("mahueval_writing", question=question, words=words, text=text)
+    return [gr.skip(), gr.skip(), html, gr.skip(), gr.skip(), gr.skip()]
+
+
+def step_shown(services: Services, work: AtWork, session: Session, said: str = "", *, typed: bool = False) -> list[Any]:
+    """Return what the evaluator does next; nothing where the study follows no protocol.
+
+    `typed`: what stands in the field for questions stays, unless the first question is given.
+    """
     hidden = [gr.Column(visible=False), "", "", gr.skip(), gr.skip(), gr.skip()]
     if not work.study_id or not services.mahueval.follows(work.study_id):
         return hidden
@@ -163,8 +168,8 @@ def step_shown(services: Services, work: AtWork, session: Session, said: str = "
     full, given = turns >= roster.plan.most, step.first_question if turns == 0 else ""
     return [
         gr.Column(visible=True), html, said,
-        gr.Textbox(value=given, visible=not full, interactive=not given),
-        gr.Button(visible=not full), gr.Button(visible=turns >= roster.plan.least),
+        gr.update(visible=not full, interactive=not given, **({} if typed and not given else {"value": given})),
+        gr.Button(visible=not full, interactive=True), gr.Button(visible=turns >= roster.plan.least),
     ]  # fmt: skip
 
 

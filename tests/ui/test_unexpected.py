@@ -41,7 +41,8 @@ def test_send_comes_back_with_the_question(services, caplog):
     assert not first[parts.send].visible
     assert (last[parts.send].visible, last[parts.stop].visible) == (True, False)
     assert TOLD in last[parts.live]
-    assert '<i data-put-back="Who?" hidden></i>' in last[parts.live]  # the page does so where nothing else was typed
+    back = '<i data-put-back="Who?" data-field="chat-question" hidden></i>'
+    assert back in last[parts.live]  # the page does so where nothing else was typed
     assert parts.question not in last
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [RuntimeError]
 

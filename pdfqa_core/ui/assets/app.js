@@ -303,9 +303,9 @@
   }
 
   // The question of an answer that failed, to be sent again, where nothing else was typed meanwhile.
-  function putBack(question) {
-    const box = document.querySelector("#chat-question textarea");
-    if (box.value.trim()) return;
+  function putBack({ putBack: question, field }) {
+    const box = document.querySelector(`#${field} textarea`);
+    if (!box || box.value.trim()) return;
     box.value = question;
     box.dispatchEvent(new Event("input", { bubbles: true }));
   }
@@ -347,7 +347,7 @@
         follow(Boolean(element.querySelector("[data-taken-up]")));
         document.dispatchEvent(new Event("pdfqa-live"));
       }
-      if (element.querySelector("[data-put-back]")) putBack(element.querySelector("[data-put-back]").dataset.putBack);
+      if (element.querySelector("[data-put-back]")) putBack(element.querySelector("[data-put-back]").dataset);
       if (element.querySelector("[data-follow]") || element.closest("#chat-transcript")) {
         const box = element.closest("#chat-scroll");
         if (box && !box.dataset.away) box.scrollTop = box.scrollHeight;

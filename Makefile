@@ -12,6 +12,13 @@ SIDE_BY_SIDE := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reord
 # Tests of a cluster start one that has processes of its own, so that they run alone.
 CLUSTER := tests/cluster
 
+# With a browser, on a machine that does other things too: a test that fails is tried once more, and where it fails again,
+# its whole file, from a fresh app and page.
+WITH_BROWSER = $(BIN)/python -m pytest $(SIDE_BY_SIDE) --reruns 1 -m $(1) tests/ui
+define browser_tests
+$(call WITH_BROWSER,$(1)) || { [ $$? = 1 ] && $(call WITH_BROWSER,$(1)) --failed-files; }
+endef
+
 .PHONY: run test test-thorough test-all lint setup setup-dev clean
 
 run: setup
@@ -19,17 +26,17 @@ run: setup
 
 test: setup-dev lint
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not thorough" --ignore=tests/ui
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not thorough" --reruns 1 tests/ui
+	$(call browser_tests,"not slow and not thorough")
 
 test-thorough: setup-dev
 	$(BIN)/python -m pytest -m "thorough and not slow" --reruns 1 $(CLUSTER)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "thorough and not slow" --ignore=tests/ui --ignore=$(CLUSTER)
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "thorough and not slow" --reruns 1 tests/ui
+	$(call browser_tests,"thorough and not slow")
 
 test-all: setup-dev lint
 	$(BIN)/python -m pytest --reruns 1 $(CLUSTER)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui --ignore=$(CLUSTER)
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --reruns 1 tests/ui
+	$(call browser_tests,"")
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -52,9 +52,16 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the files be run alone of which a test failed in the run before."""
+    parser.addoption("--failed-files", action="store_true", help="run the files of which a test failed last time")
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what is thorough, and begin with the files that take longest."""
+    if config.getoption("failed_files"):
+        _keep_failed(config, items)
     tests = Path(__file__).resolve().parent
     places = {tests / name: place for place, name in enumerate(LONGEST)}
     thorough = {tests / name for name in THOROUGH}
@@ -65,6 +72,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if thorough & {item.path, item.path.parent}:
             item.add_marker(pytest.mark.thorough)
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def _keep_failed(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave only the tests of files of which one failed in the run before."""
+    if config.cache is None:
+        raise pytest.UsageError("--failed-files needs pytest's cache of the run before.")
+    failed = {name.partition("::")[0] for name in config.cache.get("cache/lastfailed", {})}
+    left = [item for item in items if item.nodeid.partition("::")[0] not in failed]
+    items[:] = [item for item in items if item.nodeid.partition("::")[0] in failed]
+    config.hook.pytest_deselected(items=left)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

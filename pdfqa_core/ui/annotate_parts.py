@@ -60,7 +60,7 @@ class Parts:
                 self.reports = ResultParts()
             with gr.Column():
                 self.message = live_html(elem_id="annotate-message")
-                with gr.Group() as self.sign_in:
+                with gr.Group(visible=False) as self.sign_in:  # until the tab is filled
                     self.study = gr.Dropdown([], label="Study", elem_id="annotate-study")
                     self.names = live_html(elem_id="annotate-names")
                     self.name = gr.Textbox(label="Your name", elem_id="annotate-name", max_length=80)

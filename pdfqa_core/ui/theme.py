@@ -20,8 +20,8 @@ SHEETS = (
     "invited.css",
 )
 SCRIPTS = (  # in this order
-    "app.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js", "rating.js",
-    "unsaved.js",
+    "app.js", "kept.js", "keys.js", "places.js", "invited.js", "collections.js", "search.js", "overview.js",
+    "rating.js", "unsaved.js",
 )  # fmt: skip
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")

@@ -48,6 +48,7 @@ LEFT = re.compile(
     "ERR_CONNECTION_REFUSED",
     re.IGNORECASE,
 )
+SENT = "/run/predict"  # where the page sends what somebody does
 _ADDRESS = re.compile(r"open at (http://\S+)")
 _LOGGED = 6000  # characters of the log that a failure shows
 
@@ -251,10 +252,28 @@ def open_page(browser: Browser, url: str, *, left: bool = False, **options: Any)
 
 
 def open_tab(page: Page, name: str) -> None:
-    """Open a tab and wait until it is the chosen one."""
+    """Open a tab and wait until it is filled: what the program shows of it comes with an answer of its own."""
     tab = page.get_by_role("tab", name=name, exact=True)
-    tab.click()
+    if tab.get_attribute("aria-selected") == "true":
+        tab.click()
+        return
+    with page.expect_response(lambda one: SENT in one.url and f'"value":"{name}"' in (one.request.post_data or "")):
+        tab.click()
     expect(tab).to_have_attribute("aria-selected", "true")
+    settle(page)
+
+
+def open_fold(page: Page, name: str) -> None:
+    """Open an accordion, and wait until its fields are there for good."""
+    page.get_by_role("button", name=name).click()
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until Gradio has drawn what came: it sets the fields of what is shown first once more, a frame later."""
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+    )
 
 
 def run_apart(coroutine: Coroutine[Any, Any, T]) -> T:

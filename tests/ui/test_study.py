@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from pdfqa_core.storage import Store
-from tests.ui.serving import WAIT, App, open_page, open_tab, until
+from tests.ui.serving import WAIT, App, open_fold, open_page, open_tab, until
 from tests.ui.studies import annotate_tab, app_with_pilot
 from tests.ui.test_axe import findings
 
@@ -20,7 +20,7 @@ TABLE = "question,answer,gold_answer,gold_passage,kind,gold:answer,explanation\n
     f"How loud is pump {n}?,About {n} dB.,{n} dB,The pump makes {n} dB.,,,\n" for n in range(50, 53)
 )
 TRAINING = "How warm?,Cold.,Warm,It is warm.,training,0,The passage says warm.\n"
-SENT = re.compile("/run/predict")  # where the page sends what somebody does
+PREDICT = re.compile("/run/predict")  # where the page sends what somebody does
 KEYS = 4  # for a turn with three passages, and one more for each that is relevant
 
 
@@ -62,6 +62,14 @@ def sign_out(page: Page) -> None:
     expect(page.locator("#annotate-names")).to_be_visible()
 
 
+def lose_choices(route: Route) -> None:
+    """Lose what somebody chose and nothing else: without answers to its timers the page would load itself anew."""
+    if '"action":"rate"' in (route.request.post_data or ""):
+        route.abort("internetdisconnected")
+    else:
+        route.continue_()
+
+
 def pressed(page: Page, value: str) -> Locator:
     return page.locator(f"#annotate-form [data-value='{value}'][aria-pressed='true']")
 
@@ -69,7 +77,8 @@ def pressed(page: Page, value: str) -> Locator:
 def test_a_study_of_a_table_is_made_with_the_people_who_rate_it(page: Page, tmp_path: Path) -> None:
     table = tmp_path / "items.csv"
     table.write_text(TABLE + TRAINING)
-    page.get_by_role("button", name="New study").click()
+    if not page.locator("#annotate-study-name").is_visible():  # a try before ended early
+        open_fold(page, "New study")
     page.locator("#annotate-study-name").get_by_role("textbox").fill("Hundred")
     page.get_by_label("a table (CSV)").click()
     page.locator("#annotate-table input[type=file]").set_input_files(table)
@@ -102,7 +111,7 @@ def test_the_owner_changes_what_is_asked_and_is_told_what_was_done(page: Page) -
     setup.get_by_role("button", name="Open again").click()
     expect(setup.locator(".said")).to_contain_text("is open: annotators can rate")
     setup.locator("[name=names]").fill("Ada, Adda")
-    setup.get_by_role("button", name="Add", exact=True).last.click()
+    setup.locator("[data-action=invite]").click()
     expect(setup.locator(".said")).to_contain_text("Added: Adda.")
     setup.locator("[data-action=remove-person][data-person=Adda]").click()
     expect(setup.locator(".said")).to_contain_text("Adda is out of this study.")
@@ -119,7 +128,7 @@ def test_a_training_item_comes_first_and_is_explained(page: Page) -> None:
     expect(form).to_contain_text("for a reader in a hurry")
     item.locator("summary", has_text="Guideline").wait_for()
     page.keyboard.press(".")
-    expect(item.locator("[data-group=guideline]")).to_contain_text("Read twice.")
+    expect(item.locator("[data-kept^=guideline]")).to_contain_text("Read twice.")
     page.keyboard.press("y")
     page.keyboard.press("2")
     expect(form).to_contain_text("Enter submits it")
@@ -185,11 +194,11 @@ def test_a_lost_connection_is_told_and_the_choice_is_saved_after_it(browser: Bro
     open_tab(page, "Annotate")
     sign_in(page, "Ben")
     expect(page.locator(".annotate-bar")).to_be_visible()
-    context.set_offline(True)
+    context.route(PREDICT, lose_choices)
     page.keyboard.press("y")
     expect(page.locator("#pq-lost")).to_contain_text("Your last choice is not saved yet")
     assert kept(app, "Ben") == []
-    context.set_offline(False)
+    context.unroute(PREDICT)
     until(lambda: len(kept(app, "Ben")) == 1)
     expect(page.locator("#pq-lost")).to_be_hidden()
     expect(pressed(page, "1")).to_have_count(1)
@@ -206,12 +215,12 @@ def test_a_choice_that_was_not_saved_outlives_the_page(browser: Browser, app: Ap
     page.keyboard.press("y")
     expect(pressed(page, "1")).to_have_count(1)
     before = kept(app, "Ben")
-    context.route(SENT, lambda route: route.abort())
+    context.route(PREDICT, lose_choices)
     page.keyboard.press("n")
     expect(page.locator("#pq-lost")).to_contain_text("Your last choice is not saved yet")
     assert kept(app, "Ben") == before
     page.reload(wait_until="commit")
-    context.unroute(SENT)
+    context.unroute(PREDICT)
     open_tab(page, "Annotate")
     sign_in(page, "Ada")  # at the same window: Ben's choice is not sent as hers
     expect(page.locator(".annotate-bar")).to_be_visible()

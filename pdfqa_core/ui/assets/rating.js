@@ -116,11 +116,6 @@
 
   // What was opened is on the screen: the chosen passage, and the form that decides about an item.
   let chosen = "", decided = "";
-  const typed = new Map(); // what was written into fields of the form that decides, which is new after each decision
-  document.addEventListener("input", (event) => {
-    const part = event.target.closest?.("#annotate-dispute [data-part]");
-    if (part) typed.set(`[data-part="${CSS.escape(part.dataset.part)}"] [name="${event.target.name}"]`, event.target.value);
-  });
   function showChosen(element) {
     const card = element.querySelector(".passage.chosen"), now = card?.dataset.row || "";
     const column = card?.closest(".column"), top = card ? card.getBoundingClientRect().top : 0;
@@ -141,9 +136,8 @@
   }
   function showDispute(element) {
     const now = element.querySelector("[data-item]")?.dataset.item || "";
-    if (now && now !== decided) { element.closest(".column").scrollTop = 0; typed.clear(); }
+    if (now && now !== decided) element.closest(".column").scrollTop = 0;
     decided = now;
-    typed.forEach((value, key) => { const field = element.querySelector(key); if (field) field.value = value; });
   }
 
   const { shown, mounted } = window.pdfqa;

@@ -61,6 +61,7 @@ def page(browser: Browser, app: App) -> Iterator[Page]:
         expect(opened.locator("#evaluate-page img")).to_be_visible()
         open_tab(opened, "Chat")
         opened.get_by_role("button", name="good answer").click()
+        expect(opened.get_by_role("button", name="good answer")).to_have_attribute("aria-pressed", "true")
         opened.get_by_role("button", name="add to study…").click()
         opened.get_by_role("button", name="a new study of this answer").click()
         opened.get_by_role("button", name="open it").click()

@@ -182,6 +182,7 @@ def test_answers_are_quotes_from_the_switch_on_and_still_after_a_reload(visitor:
     open_tab(visitor, "Chat")
     expect(visitor.get_by_role("radio", name="quotes")).to_have_attribute("aria-checked", "true")
     visitor.get_by_role("radio", name="own words").click()
+    expect(visitor.get_by_role("radio", name="own words")).to_have_attribute("aria-checked", "true")
     turn.get_by_role("button", name=re.compile("retry|ask again", re.IGNORECASE)).click()
     expect(turn.locator(".facts")).to_contain_text("SmolLM2")
 

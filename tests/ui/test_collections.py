@@ -205,6 +205,7 @@ def test_chosen_rows_far_below_can_be_put_into_a_collection_without_scrolling_ba
     bar(view).get_by_role("button", name="New collection").click()
     view.keyboard.type("Lights")
     view.keyboard.press("Enter")
+    expect(view.locator("#documents-table")).to_contain_text("This collection is empty")
     chip(view, "All 3").click()
     last = view.locator("#documents-table [data-row]").last
     last.get_by_role("checkbox").click()

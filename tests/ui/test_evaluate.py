@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.exports.results import read_results
 from tests.protocols.test_beir import zip_of
-from tests.ui.serving import WAIT
+from tests.ui.serving import WAIT, open_tab
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +25,7 @@ FIELD = """(field) => {
 
 
 def test_the_sample_is_measured_and_a_question_opens_its_gold_page(page: Page) -> None:
-    page.get_by_role("tab", name="Evaluate").click()
+    open_tab(page, "Evaluate")
     page.locator("#evaluate-questions").get_by_role("button", name="Add the sample").click()
     expect(page.locator("#evaluate-questions")).to_contain_text("15 questions, 10 with gold places")
     page.locator("#evaluate-retrievers").get_by_label("dense").uncheck()
@@ -47,7 +47,7 @@ def test_the_sample_is_measured_and_a_question_opens_its_gold_page(page: Page) -
     table = read_csv(download.value.path().read_bytes())
     assert len(table.rows) == 2 * 15 * 5
     assert {row.cells[table.header.index("item")] for row in table.rows} >= {"q01", "q15"}
-    page.get_by_role("tab", name="Documents").click()
+    open_tab(page, "Documents")
     page.locator("#documents-table").get_by_role("button", name="remove").click()
     expect(page.locator("#documents-table tr[data-document]")).to_have_count(0)
 
@@ -55,7 +55,7 @@ def test_the_sample_is_measured_and_a_question_opens_its_gold_page(page: Page) -
 def test_a_wrong_file_says_which_row(page: Page, tmp_path) -> None:
     wrong = tmp_path / "gold.jsonl"
     wrong.write_text('{"question": "x?", "page": 1}\n{"answer": "no question"}\n')
-    page.get_by_role("tab", name="Evaluate").click()
+    open_tab(page, "Evaluate")
     page.get_by_label("My file").check()
     expect(page.locator("#evaluate-questions")).to_contain_text("Bring a file of questions")
     page.locator("#evaluate-file input[type=file]").set_input_files(wrong)
@@ -69,7 +69,7 @@ def test_a_wrong_file_says_which_row(page: Page, tmp_path) -> None:
 
 
 def test_a_template_is_offered_and_the_field_for_a_file_is_not_cut(page: Page) -> None:
-    page.get_by_role("tab", name="Evaluate").click()
+    open_tab(page, "Evaluate")
     expect(page.locator("button#evaluate-template")).to_be_hidden()
     page.get_by_label("My file").check()
     with page.expect_download() as download:
@@ -82,7 +82,7 @@ def test_a_template_is_offered_and_the_field_for_a_file_is_not_cut(page: Page) -
 
 
 def test_a_beir_zip_needs_no_documents(page: Page, tmp_path) -> None:
-    page.get_by_role("tab", name="Evaluate").click()
+    open_tab(page, "Evaluate")
     page.get_by_label("My file").check()
     page.locator("#evaluate-file input[type=file]").set_input_files(zip_of(tmp_path / "tiny.zip", "tiny/"))
     expect(page.locator("#evaluate-questions")).to_contain_text("1 question, 1 with gold places")
@@ -99,7 +99,7 @@ def test_a_beir_zip_needs_no_documents(page: Page, tmp_path) -> None:
 def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_along(page: Page, tmp_path) -> None:
     own = tmp_path / "my questions.jsonl"
     own.write_text('{"question": "How much did the heat pump cost?", "document": "harbour-heat.pdf", "page": 3}\n')
-    page.get_by_role("tab", name="Evaluate").click()
+    open_tab(page, "Evaluate")
     page.locator("#evaluate-questions").get_by_role("button", name="Add the sample").click()
     expect(page.locator("#evaluate-questions")).to_contain_text("15 questions")
     page.get_by_label("My file").check()
@@ -113,7 +113,7 @@ def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_a
     shown = page.locator("#evaluate-results [data-evaluation]").get_attribute("data-evaluation")
     expect(page).to_have_url(re.compile(f"[?&]evaluation={shown}"))  # the address follows a moment later
     page.reload()
-    page.get_by_role("tab", name="Evaluate").click()
+    open_tab(page, "Evaluate")
     expect(page.locator("#evaluate-questions")).to_contain_text("my questions: 1 question, 1 with gold places")
     expect(page.locator("#evaluate-file")).to_contain_text("my ques")
     expect(page.locator("#evaluate-chunkers").get_by_label("snippets")).to_be_checked()
@@ -142,6 +142,6 @@ def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_a
     expect(results).not_to_contain_text("my questions")
     page.get_by_label("The sample's 15 questions").check()
     expect(page.locator("#evaluate-file")).to_be_hidden()
-    page.get_by_role("tab", name="Documents").click()
+    open_tab(page, "Documents")
     page.locator("#documents-table").get_by_role("button", name="remove").click()
     expect(page.locator("#documents-table tr[data-document]")).to_have_count(0)

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.protocols.test_beir import folder_of
 from tests.services.test_runs import SQUAD
-from tests.ui.serving import WAIT, open_tab
+from tests.ui.serving import WAIT, open_tab, settle
 
 pytestmark = pytest.mark.browser
 
@@ -66,6 +66,7 @@ def test_a_file_is_run_watched_left_found_again_and_taken_along(page: Page, tmp_
     results.get_by_role("button", name="Answer EM").click()
     expect(results.locator("th[aria-sort=descending]")).to_contain_text("Answer EM")
     page.locator("#runs-rate button").first.click()
+    settle(page)
     page.locator("#runs-rate-name textarea, #runs-rate-name input").fill(tmp_path.name)  # another one at each attempt
     page.locator("#runs-rate-n input").fill("3")
     page.locator("#runs-rate-make").click()

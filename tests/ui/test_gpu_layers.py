@@ -15,7 +15,7 @@ from pdfqa_core.settings import Settings
 from pdfqa_core.ui import build_page, launch, models, temporary
 from tests.llm.gguf_files import write
 from tests.serving_fakes import FakeEncoders, FakeEngine
-from tests.ui.serving import open_page, open_tab
+from tests.ui.serving import open_fold, open_page, open_tab
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def test_layers_on_the_gpu_are_shown_and_changed(browser: Browser, tmp_path: Pat
                 active = page.locator("#models-active")
                 expect(active).to_contain_text("28 of 28 layers on the GPU (Metal)")
                 expect(active).to_contain_text("a GPU (Metal) with 16.0 GB of memory, 12.0 GB of it free")
-                page.get_by_role("button", name="More").click()
+                open_fold(page, "More")
                 layers = page.locator("#models-gpu-layers input")
                 expect(layers).to_have_value("-1")
                 layers.fill("12")

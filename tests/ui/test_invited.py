@@ -92,6 +92,7 @@ def test_two_annotators_share_a_study_through_their_links(browser: Browser, invi
     expect(ben.locator("#pq-header")).to_contain_text("Ben, rating")
     expect(ben.locator("#annotate-results table.agreement")).to_have_count(0)
     rate(ben, "1nx")
+    expect(ben.locator("#annotate-results table.agreement")).to_be_visible()
     eve = visitors.open(links["Eve"])
     for page in (ben, eve):
         expect(page.locator("#annotate-results table.agreement")).to_be_visible()

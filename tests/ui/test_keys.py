@@ -232,6 +232,8 @@ def test_the_keys_of_the_open_tab_stand_first_and_escape_closes_them(page: Page)
     dialog = page.get_by_role("dialog", name="Keys")
     for name in TABS:
         open_tab(page, name)
+        if name == "Chat":
+            expect(question(page)).to_be_focused()
         page.evaluate(f"{TOP}, {FOCUSED}.blur()")
         page.keyboard.press("?")
         expect(dialog).to_be_visible()

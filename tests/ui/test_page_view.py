@@ -82,6 +82,7 @@ def open_report(page: Page) -> Locator:
     expect(state(page, "report.pdf")).to_have_text("ready")
     shown = page.locator("#documents-page")
     expect_page(shown, 1)
+    expect(page.locator("#overview-about h2")).to_be_visible()  # above it: what comes late would move the page
     return shown
 
 

@@ -8,13 +8,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pdfqa_core.reading.refusal_curve import refusal_curves
+from tests.ui.serving import open_fold, open_tab
 
 pytestmark = pytest.mark.browser
 
 
 def test_the_curve_follows_the_slider_and_keeps_its_place(page: Page) -> None:
-    page.get_by_role("tab", name="Retrieval").click()
-    page.get_by_role("button", name="Answering").click()
+    open_tab(page, "Retrieval")
+    open_fold(page, "Answering")
     curve = page.locator("#refusal-curve")
     curves = refusal_curves("combined")
     expect(curve.locator("polyline")).to_have_count(len(curves))

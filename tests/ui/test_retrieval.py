@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.serving import WAIT, until
+from tests.ui.serving import WAIT, open_fold, open_tab
 
 pytestmark = pytest.mark.browser
 
@@ -13,15 +13,8 @@ pytestmark = pytest.mark.browser
 def test_pages_limit_the_search_and_merged_passages_open_their_page(page: Page) -> None:
     page.get_by_role("button", name="Try the sample").click()
     expect(page.locator("#documents-table tr[data-document]")).to_have_count(1)
-    page.get_by_role("tab", name="Retrieval").click()
-    words = page.locator("#retrieval-columns").get_by_label("bm25", exact=True).first
-
-    def chosen() -> bool:  # the tab is still being filled, which sets what is chosen
-        words.click()
-        page.wait_for_timeout(500)
-        return words.is_checked()
-
-    until(chosen)
+    open_tab(page, "Retrieval")
+    page.locator("#retrieval-columns").get_by_label("bm25", exact=True).first.check()
     question = page.locator("#retrieval-question :is(textarea, input)")
     pages = page.locator("#retrieval-pages :is(textarea, input)")
     question.fill("heat pump electricity in January")
@@ -33,13 +26,13 @@ def test_pages_limit_the_search_and_merged_passages_open_their_page(page: Page) 
     pages.fill("six")
     pages.press("Enter")
     expect(page.locator("#retrieval-hits")).to_contain_text("'six' is no range of pages")
-    page.get_by_role("button", name="Evidence shown").click()
+    open_fold(page, "Evidence shown")
     page.get_by_label("Overlapping passages as one").check()
     pages.fill("")
     question.press("Enter")
     expect(places.first).to_be_visible()
     page.locator("#retrieval-hits").get_by_role("button", name="open page").first.click()
     expect(page.locator("#retrieval-page .sheet [class*=mark]").first).to_be_visible()
-    page.get_by_role("tab", name="Documents").click()
+    open_tab(page, "Documents")
     page.locator("#documents-table").get_by_role("button", name="remove").click()
     expect(page.locator("#documents-table tr[data-document]")).to_have_count(0)

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as TooLate
 
 from tests.retrieval.tiny_models import sentence_transformer
-from tests.ui.serving import WAIT, App, open_page, open_tab, running
+from tests.ui.serving import WAIT, App, open_page, open_tab, running, settle
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("sentence_transformers")
@@ -116,6 +116,7 @@ def _files(page: Page) -> None:
 def _train(page: Page, base: str) -> None:
     step(page, "train")
     page.locator("#train-columns .label-wrap").click()
+    settle(page)
     page.locator("#train-base").get_by_role("textbox").fill(base)
     for name, value in {"steps": 100, "batch": 4, "evaluate-every": 50, "patience": 0}.items():
         page.locator(f"#train-{name} input").fill(str(value))

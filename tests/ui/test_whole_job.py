@@ -69,7 +69,7 @@ def test_a_pdf_is_added_and_its_pages_can_be_turned(page: Page):
     expect(image).to_have_attribute("alt", re.compile("^page 1 of"))
     first = image.get_attribute("src") or ""
     assert first.startswith("data:image/")
-    assert image.evaluate("image => image.complete && image.naturalWidth") > 800
+    until(lambda: image.evaluate("image => image.complete && image.naturalWidth") > 800)
     view.get_by_role("button", name="next page").click()
     expect(image).to_have_attribute("alt", re.compile("^page 2 of"))
     assert image.get_attribute("src") != first

@@ -14,7 +14,7 @@ from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services, Written
 from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui import chat_list, chat_view, downloads, rate
-from pdfqa_core.ui.chat_live import LiveTurn
+from pdfqa_core.ui.chat_live import LiveTurn, chosen_hit, looked_at
 from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
 from pdfqa_core.ui.components import (
     AT_ONCE,
@@ -57,15 +57,8 @@ def build(services: Services, session: gr.State) -> Shown:
     opened.then(None, None, None, js="() => window.pdfqa.exported()")
     elsewhere = parts.asked.click(handlers.asked_elsewhere, session, **EVERY_CLICK, **ask)
     followed = parts.follow.click(handlers.follow, [parts.live, parts.state, session], **EVERY_CLICK, **ask)
-    for event in (
-        entered,
-        sent,
-        clicked_through,
-        offered,
-        opened,
-        followed,
-        elsewhere,
-    ):  # so that the next question need not wait
+    # apart from the answer, so that the next question need not wait
+    for event in (entered, sent, clicked_through, offered, opened, followed, elsewhere):
         event.then(handlers.offer, [parts.state, session], parts.follow_ups, **AT_ONCE)
     parts.evidence.click(handlers.evidence_clicked, [parts.state, session], outputs, **EVERY_CLICK, **AT_ONCE)
     parts.page.click(handlers.page_clicked, [parts.state, session], parts.page, **EVERY_CLICK, **AT_ONCE)
@@ -103,8 +96,8 @@ class Handlers:
         # before its conversation is read: what ends meanwhile is a turn of it
         written = self.services.answering.of(session.owner, state.conversation_id)
         turns = self._turns(state, session)
-        turn = next((t for t in turns if t.id == state.turn_id), turns[-1] if turns else None)
-        if turn is not None:
+        turn = looked_at(state, turns, written)
+        if isinstance(turn, Turn):
             state = replace(state, turn_id=turn.id)
         return {
             self.parts.state: state,
@@ -160,19 +153,23 @@ class Handlers:
         offered = self.services.follow_ups.offer(session.owner, turns, session.settings, scope)
         return chat_view.offered(offered) if self.open.is_on(asking_page(), state.conversation_id) else gr.skip()
 
-    def _evidence(self, turn: Turn | None, state: ChatState, names: dict[str, str]) -> str:
+    def _evidence(self, turn: Turn | LiveTurn | None, state: ChatState, names: dict[str, str]) -> str:
         if turn is None:
             return chat_view.evidence((), names, "", 0)
-        answer = turn.answer
-        quote = quote_of(turn, state)
-        return chat_view.evidence(answer.hits, names, turn.standalone_question, state.rank, answer, quote)
+        if isinstance(turn, LiveTurn):
+            return chat_view.evidence(turn.hits, names, turn.searched, state.rank or turn.hits[0].rank)
+        searched, quote = turn.standalone_question, quote_of(turn, state)
+        return chat_view.evidence(turn.answer.hits, names, searched, state.rank, turn.answer, quote)
 
-    def _page(self, turn: Turn | None, state: ChatState, session: Session, request: Click | None = None) -> str:
-        hit = next((h for h in turn.answer.hits if h.rank == state.rank), None) if turn else None
-        if turn is None or hit is None:
+    def _page(
+        self, turn: Turn | LiveTurn | None, state: ChatState, session: Session, request: Click | None = None
+    ) -> str:
+        hit = chosen_hit(turn, state.rank)
+        if hit is None:
             return empty_page(NO_PAGE)
         filename = self._names(state, session).get(hit.passage.document_id, REMOVED)
-        return self._hit_page(hit, session, quote_of(turn, state), request, filename)
+        quote = quote_of(turn, state) if isinstance(turn, Turn) else None
+        return self._hit_page(hit, session, quote, request, filename)
 
     def _hit_page(
         self, hit: Hit, session: Session, quote: Citation | None = None, request: Click | None = None,
@@ -232,7 +229,7 @@ class Handlers:
         yield {
             **self._busy(True),
             **({} if state.conversation_id else self._begun(written, session)),
-            self.parts.state: replace(state, conversation_id=written.subject),
+            self.parts.state: ChatState(written.subject, editing=state.editing),
             self.parts.question: gr.Textbox(value="") if typed else gr.skip(),
             self.parts.follow_ups: "",
             self.parts.live: live.html(),
@@ -430,7 +427,8 @@ class Handlers:
 
     def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:
         """Turn the page, keeping the marks of the chosen hit."""
-        return self._page(self._turn(state, session), state, session, clicked(event))
+        written = self.services.answering.of(session.owner, state.conversation_id)
+        return self._page(looked_at(state, self._turns(state, session), written), state, session, clicked(event))
 
     def reader_clicked(self, session: Session, event: gr.EventData) -> tuple[Session, str]:
         """Answer in quotes or in own words from the next question on, one that is asked again included."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from pdfqa_core.services import Written
-from pdfqa_core.types import Event, Hit, Progress, Retrieved, Rewritten, Token
+from pdfqa_core.types import Event, Hit, Progress, Retrieved, Rewritten, Token, Turn
 from pdfqa_core.ui import chat_view
+from pdfqa_core.ui.session import ChatState
 
 
 @dataclass(slots=True)
@@ -59,3 +60,18 @@ class LiveTurn:
     def broken(self) -> str:
         """Return it as it was when something failed."""
         return chat_view.live_turn(self.question, self.searched, self.text, "")
+
+
+def looked_at(state: ChatState, turns: Sequence[Turn], written: Written | None) -> Turn | LiveTurn | None:
+    """Return the turn whose evidence is shown: the chosen one, else one that is being answered, else the last."""
+    chosen = next((turn for turn in turns if turn.id == state.turn_id), None)
+    if chosen is None and written is not None and (live := LiveTurn.of(written)).hits:
+        return live
+    return chosen or (turns[-1] if turns else None)
+
+
+def chosen_hit(turn: Turn | LiveTurn | None, rank: int) -> Hit | None:
+    """Return the hit of this rank; the best one of a turn that is being answered where none is chosen."""
+    if isinstance(turn, LiveTurn):
+        return next((hit for hit in turn.hits if hit.rank == rank), turn.hits[0])
+    return next((hit for hit in turn.answer.hits if hit.rank == rank), None) if turn else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import gradio as gr
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.types import Retrieved
 from pdfqa_core.ui import chat
 from pdfqa_core.ui.session import ChatState, Session
 from tests.services.helpers import BM25
@@ -21,6 +24,11 @@ def handlers(services):
     with gr.Blocks():
         parts = chat.Parts(gr.State())
     return chat.Handlers(services, parts)
+
+
+def ranks(html: str) -> list[int]:
+    """Return the ranks of the passages that are shown, in their order."""
+    return [int(rank) for rank in re.findall('data-rank="(\\d+)"', html)]
 
 
 def test_what_is_chosen_while_an_answer_is_written_stays(services, handlers):
@@ -107,3 +115,30 @@ def test_a_question_of_another_tab_is_asked_once(services, handlers):
     assert shown[parts.session].to_ask == ""
     assert QUESTION in last[parts.transcript]
     assert list(handlers.asked_elsewhere(shown[parts.session], REQUEST)) == [{parts.question: gr.skip()}]
+
+
+def test_the_evidence_of_an_answer_that_is_being_written_can_be_looked_through(services, handlers, monkeypatch):
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
+    *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    (turn,) = services.conversations.get(LOCAL_OWNER, last[parts.state].conversation_id).turns
+    hits = turn.answer.hits
+    assert len(hits) > 1
+    begun = SimpleNamespace(question="And when?", so_far=(Retrieved(hits=tuple(reversed(hits))),))
+    monkeypatch.setattr(services.answering, "of", lambda owner, conversation_id: begun)
+    for state in (ChatState(last[parts.state].conversation_id), ChatState()):  # a later question, and a first one
+        shown = handlers.evidence_clicked(state, session, SimpleNamespace(_data={"rank": str(hits[1].rank)}))
+        assert ranks(shown[parts.evidence])[0] == hits[-1].rank
+        assert shown[parts.state] == replace(state, rank=hits[1].rank)
+        page = handlers.page_clicked(shown[parts.state], session, SimpleNamespace(_data={"page": "1"}))
+        for html in (shown[parts.page], page):
+            assert 'class="page-view' in html
+    earlier = handlers.evidence_clicked(last[parts.state], session, SimpleNamespace(_data={"rank": str(hits[1].rank)}))
+    assert ranks(earlier[parts.evidence])[0] == hits[0].rank  # one that was clicked meanwhile
+
+
+def test_a_question_that_is_sent_lets_go_of_the_turn_before(services, handlers):
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
+    *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    assert last[parts.state].turn_id
+    first, *_ = handlers.send("And when?", last[parts.state], session, REQUEST)
+    assert first[parts.state] == ChatState(last[parts.state].conversation_id)

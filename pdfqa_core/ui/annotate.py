@@ -90,10 +90,11 @@ class Handlers:
         elif study_id and work.annotator:
             work = self.rating.opened(work, turn_id)
         came = {self.parts.session: replace(session, to_rate=("", ""))} if study_id else {}
-        return {**self.show(work, session), **came}
+        typed = not study_id and bool(work.annotator) and self._seated(work, session) == work
+        return {**self.show(work, session, typed=typed), **came}
 
-    def show(self, work: Work, session: Session) -> dict[Any, Any]:
-        """Return the whole tab."""
+    def show(self, work: Work, session: Session, *, typed: bool = False) -> dict[Any, Any]:
+        """Return the whole tab; where the item is the same as before, what is `typed` there stays."""
         parts, owner = self.parts, session.owner
         studies = annotate_setup.choices(self.services, owner)
         work = self._seated(work, session)
@@ -122,7 +123,7 @@ class Handlers:
             parts.results: "" if work.deciding else self.rating.results(work, session),  # it names those who differ
             parts.dispute: "",
             parts.missing: gr.Column(visible=signed_in and bool(work.turn_id) and not work.deciding),
-            **parts.protocol.filled(self.services, work, session),
+            **parts.protocol.filled(self.services, work, session, typed=typed),
         }
         if study and mine and not signed_in:
             update[parts.manage] = annotate_setup.setup_html(self.services, owner, work.study_id)
@@ -132,7 +133,8 @@ class Handlers:
             shown = self.rating.shown(work, session)
             work = replace(work, seen=shown.seen)
             update |= self.rating.item(work, shown) | {parts.work: work}
-            update[parts.comment] = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
+            comment = gr.Textbox(value=shown.comment, interactive=bool(shown.item))
+            update[parts.comment] = gr.Textbox(interactive=bool(shown.item)) if typed else comment
         else:
             words = START if studies else NO_STUDY if annotate_new.talks(self.services, owner) else NO_TURNS
             update[parts.item] = annotate_view.no_item_html(words)

@@ -34,20 +34,26 @@ element.addEventListener('click', (event) => {
 });
 let naming = null;  // a name that is being typed, and the click that it goes with: new HTML does not end it
 const named = (label) => label.isConnected && label.contentEditable === 'plaintext-only';
-function rename(label, data, typed = '') {
-  const old = label.textContent, mine = naming = {label, data, typed};
+function rename(label, data, before = null) {
+  const old = label.textContent, mine = naming = {label, data, typed: before?.typed ?? old, chosen: before?.chosen};
   label.contentEditable = 'plaintext-only';
   label.focus();
-  if (typed) label.textContent = typed;
-  getSelection().selectAllChildren(label);
-  if (typed) getSelection().collapseToEnd();
+  label.textContent = mine.typed;
+  const text = label.firstChild;
+  if (mine.chosen && text) getSelection().setBaseAndExtent(text, mine.chosen[0], text, mine.chosen[1]);
+  else getSelection().selectAllChildren(label);
   const finish = (keep) => {
-    naming = label.oninput = label.onkeydown = label.onblur = null;  // first: what is no longer edited loses the focus
+    // first: what is no longer edited loses the focus, which would end it twice
+    naming = label.oninput = label.onkeyup = label.onmouseup = label.onkeydown = label.onblur = null;
     label.contentEditable = 'false';
     const text = label.textContent.trim();
     if (keep && text && text !== old) trigger('click', {...data, text}); else label.textContent = old;
   };
-  label.oninput = () => { mine.typed = label.textContent; };
+  label.oninput = label.onkeyup = label.onmouseup = () => {
+    const {anchorNode, anchorOffset, focusNode, focusOffset} = getSelection();
+    mine.typed = label.textContent;
+    mine.chosen = anchorNode === label.firstChild && focusNode === anchorNode ? [anchorOffset, focusOffset] : null;
+  };
   label.onkeydown = (event) => {
     event.stopPropagation();
     if (event.key === 'Enter') { event.preventDefault(); finish(true); }
@@ -57,9 +63,9 @@ function rename(label, data, typed = '') {
 }
 function goOnNaming() {
   if (!naming || named(naming.label)) return;
-  const {data, typed} = naming, label = document.getElementById(data.edit);
+  const before = naming, label = document.getElementById(before.data.edit);
   naming = null;
-  if (label) rename(label, data, typed);
+  if (label) rename(label, before.data, before);
 }
 element.addEventListener('keydown', (event) => {
   const target = event.target.closest('tr[data-action], div[data-action]');

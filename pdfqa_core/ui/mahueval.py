@@ -62,9 +62,9 @@ class ProtocolParts:
         """Return what a step fills."""
         return [self.box, self.shown, self.said, self.question, self.ask, self.finish]
 
-    def filled(self, services: Services, work: AtWork, session: Session) -> dict[Any, Any]:
-        """Return what is shown of the protocol while the tab is shown."""
-        return dict(zip(self.all(), step_shown(services, work, session), strict=True))
+    def filled(self, services: Services, work: AtWork, session: Session, *, typed: bool = False) -> dict[Any, Any]:
+        """Return what is shown of the protocol while the tab is shown; a question that is `typed` stays."""
+        return dict(zip(self.all(), step_shown(services, work, session, typed=typed), strict=True))
 
     def wire(
         self, services: Services, work: gr.State, session: gr.State, outputs: list[Any], message: Any,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gradio as gr
 import pytest
 
@@ -43,3 +45,12 @@ def test_a_choice_that_is_told_twice_does_not_sign_anybody_out(handlers, study):
     assert work.annotator == "Ada"
     assert begun[handlers.parts.name].constructor_args["value"] == ""
     assert handlers.parts.work not in handlers.choose(study.id, work, SESSION)
+
+
+def test_a_look_at_another_tab_leaves_the_comment_that_is_being_typed(handlers, study):
+    begun = handlers.begin(study.id, "Ada", Work(study.id), SESSION)
+    assert "value" in begun[handlers.parts.comment].constructor_args
+    again = handlers.arrive(begun[handlers.parts.work], SESSION)
+    assert "value" not in again[handlers.parts.comment].constructor_args
+    from_chat = replace(SESSION, to_rate=(study.id, "t1"))
+    assert "value" in handlers.arrive(begun[handlers.parts.work], from_chat)[handlers.parts.comment].constructor_args

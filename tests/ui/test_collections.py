@@ -146,8 +146,12 @@ def test_a_name_that_is_typed_outlives_documents_that_are_added_meanwhile(view: 
     add(view, upload("puffin.pdf", pdf(title="Puffin Bay")))
     expect(chip(view, "All 5")).to_be_visible()
     view.keyboard.type("Birds")  # the old name was chosen, and is so in the new bar
+    view.keyboard.press("Home")
+    add(view, upload("fulmar.pdf", pdf(title="Fulmar Cliff")))
+    expect(chip(view, "All 6")).to_be_visible()
+    view.keyboard.type("Sea ")  # where the caret stood
     view.keyboard.press("Enter")
-    expect(chip(view, "Birds 0")).to_be_visible()
+    expect(chip(view, "Sea Birds 0")).to_be_visible()
 
 
 @pytest.mark.model

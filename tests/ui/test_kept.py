@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import time
 import uuid
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from pdfqa_core.storage import Store
 from tests.ui.serving import App, open_tab
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.browser
 
 PEOPLE = ("Ada", "Ben")
 REASON = "page 3 says so"
+PREDICT = re.compile("/run/predict")  # where the page sends what somebody does
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +40,12 @@ def setup(page: Page) -> Locator:
     section = page.locator("#annotate-setup")
     expect(section.locator("[name=guideline]")).to_be_visible()
     return section
+
+
+def slowly(route: Route) -> None:
+    """Let an answer come late."""
+    time.sleep(1)
+    route.continue_()
 
 
 def sign_in(page: Page, name: str) -> None:
@@ -89,6 +98,26 @@ def test_what_is_open_beside_an_item_stays_open_while_it_is_rated(page: Page) ->
     page.keyboard.press("Shift+w")
     expect(item.locator(".passage.chosen")).to_contain_text("Two.")
     expect(earlier.locator(".earlier").first).to_be_visible()
+
+
+def test_the_question_why_an_item_cannot_be_judged_outlives_a_late_answer(page: Page) -> None:
+    sign_in(page, "Dan")
+    dialog, bar = page.locator("dialog.why"), page.locator("#annotate-bar")
+    for key in "1y":
+        page.keyboard.press(key)
+    expect(page.locator("#annotate-form [aria-pressed=true]")).to_have_count(2)
+    page.route(PREDICT, slowly)
+    page.keyboard.press("x")
+    page.keyboard.press("0")
+    dialog.locator("[name=reason]").fill("two languages")
+    expect(bar).to_contain_text("1 rated")  # the answer to the key before has come
+    page.unroute(PREDICT)
+    expect(dialog).to_be_visible()
+    expect(dialog.locator("[name=reason]")).to_have_value("two languages")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="skip").click()  # the page is not inert
+    expect(bar).not_to_contain_text("1 of 3")
 
 
 def test_a_question_that_is_refused_can_be_put_right(setup: Locator) -> None:

@@ -175,11 +175,16 @@
   // Choices in the rating form wait for one another, so that each acts on what the one before has left on the screen.
   const RATING = "#annotate-form, #annotate-bar, #train-review";
   const LONGEST = 3000; // milliseconds after which an answer that changes nothing is no longer waited for
-  let rating = null;
+  const TWICE = 350; // milliseconds in which a second click is part of a double one: the next item is not seen yet
+  let rating = null, acted = -TWICE;
   let next = [];
   document.addEventListener("click", (event) => {
     const target = event.target.closest("[data-action]");
     if (!target || !target.closest(RATING) || target.dataset.edit) return;
+    if (target.matches("#train-review [data-action], [data-action=next]")) {
+      if (event.detail > 1 && event.timeStamp - acted < TWICE) { event.stopImmediatePropagation(); return; }
+      acted = event.timeStamp;
+    }
     if (rating) {
       event.stopImmediatePropagation();
       const { key, item, criterion, value } = target.dataset;

@@ -69,7 +69,15 @@
     card.click();
   }, true);
 
-  // Why an item cannot be judged.
+  // Why an item cannot be judged. What comes late closes the dialog without letting go of the page: it is opened again.
+  let asking = null;
+  document.addEventListener("close", (event) => { if (event.target === asking && !asking.open) asking = null; }, true);
+  function askOn() {
+    if (!asking || asking.open || !asking.isConnected) return;
+    asking.open = true;
+    asking.close();
+    asking.showModal();
+  }
   function inDialog(dialog, event) {
     if (event.target.closest("input")) return;
     const button = dialog.querySelector(`[data-in-dialog="${CSS.escape(event.key)}"]`);
@@ -79,7 +87,10 @@
   }
   document.addEventListener("click", (event) => {
     const why = event.target.closest?.("[data-why]");
-    if (why) why.closest(".annotate-bar").querySelector("dialog").showModal();
+    if (why) {
+      asking = why.closest(".annotate-bar").querySelector("dialog");
+      asking.showModal();
+    }
     if (event.target.closest?.("[data-close]")) event.target.closest("dialog")?.close();
   });
 
@@ -149,6 +160,7 @@
   window.pdfqa.shown = (element) => {
     shown(element);
     if (element.closest("#annotate-form")) newItem();
+    if (element.closest("#annotate-bar")) askOn();
     if (element.closest("#annotate-item")) showChosen(element);
     if (element.closest("#annotate-page")) uncover(element);
     if (element.closest("#annotate-message") && element.querySelector(".said")) element.closest(".column").scrollTop = 0; // what is next

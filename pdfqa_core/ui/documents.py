@@ -272,11 +272,11 @@ class Handlers:
     ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
         """Begin to read files and show how far that is; it goes on where nobody looks any more.
 
-        The last one is opened, unless a person opens another meanwhile. Fields are emptied once, at the start: what is
-        dropped or typed meanwhile stays.
+        The last one is opened, unless a person opens another meanwhile or turns a page. Fields are emptied once, at the
+        start: what is dropped or typed meanwhile stays.
         """
         asking = asking_page()
-        before, chosen, shown, message = self.below.of(asking), "", 0.0, ""
+        before, chosen, shown, message = self.below.times(asking), "", 0.0, ""
         upload: Any = None if keep else gr.skip()
         typed: Any = ""
         try:
@@ -285,23 +285,23 @@ class Handlers:
                 extraction=extraction or self.services.settings.extraction,
             )  # fmt: skip
             for event in self.services.jobs.follow(batch):
-                opened, table = self.below.of(asking), gr.skip()
+                untouched, table = self.below.times(asking) == before, gr.skip()
                 if isinstance(event, Document):
                     chosen = event.id if event.state.usable or not chosen else chosen
                     self.services.preparation.want(session.owner, session.settings, [event.id])
-                    table = self.table(session, chosen if opened == before else opened)
+                    table = self.table(session, chosen if untouched else self.below.of(asking))
                 elif time.monotonic() - shown < FRAME:
                     continue
                 shown = time.monotonic()
-                now = chosen if chosen and opened == before else gr.skip()
+                now = chosen if chosen and untouched else gr.skip()
                 yield batch_html(batch), gr.Button(visible=True), table, gr.skip(), gr.skip(), now, upload, typed
                 upload = typed = gr.skip()
             message = self._outcome(session, batch)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error) + self._outcome(session, *self.services.jobs.of(session.owner))
-        opened = self.below.of(asking)
-        page = self.show(session, chosen) if opened == before else (self.table(session, opened), gr.skip(), gr.skip())
-        now = chosen if opened == before else gr.skip()
+        opened, untouched = self.below.of(asking), self.below.times(asking) == before
+        page = self.show(session, chosen) if untouched else (self.table(session, opened), gr.skip(), gr.skip())
+        now = chosen if untouched else gr.skip()
         yield message, gr.Button(visible=False), *page, now, upload, typed
 
     def _outcome(self, session: Session, *batches: Batch) -> str:
@@ -395,6 +395,7 @@ class Handlers:
         page, locked = self._page(session, document, number, Click({**data, "number": str(number)}))
         if not self.below.is_on(asking_page(), document.id):  # another document was opened meanwhile
             return table, gr.skip(), gr.skip(), gr.skip()
+        self.below.put(asking_page(), document.id)
         return table, page, gr.Group(visible=locked), OpenPage(document.id, number)
 
 

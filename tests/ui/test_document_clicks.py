@@ -63,15 +63,16 @@ def test_files_of_the_index_that_could_not_be_deleted_are_told_once(
     assert click(services, "", action="open", document=known["harbour-heat.pdf"])[SAID] == ""
 
 
-def test_a_document_that_is_opened_while_files_are_read_stays_open(
-    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_document_that_is_opened_or_turned_while_files_are_read_stays_open(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turned: bool
 ) -> None:
     monkeypatch.setattr(documents, "asking_page", lambda: "page")
     known = {one.filename: one.id for one in services.documents.list(LOCAL_OWNER)}
     heat, tern = known["harbour-heat.pdf"], known["tern.pdf"]
     handlers = Handlers(services)
     handlers.bar = SimpleNamespace(note_folder=lambda *one: None)
-    handlers.show(SESSION, heat)
+    handlers.show(SESSION, tern if turned else heat)
     files = [tmp_path / f"{number}.pdf" for number in range(3)]
     for file in files:
         file.write_bytes(pdf(title=file.stem, pages=1))
@@ -79,8 +80,12 @@ def test_a_document_that_is_opened_while_files_are_read_stays_open(
     reading = handlers.add([str(file) for file in files], "", SESSION, *form)
     first = next(reading)
     assert (first[FILES], first[PASSWORD]) == (None, "")
-    *_, shown = handlers.table_clicked(heat, SESSION, SimpleNamespace(_data={"action": "open", "document": tern}))
-    assert f"{tern}/1" in shown[PAGE]
+    if turned:
+        data = {"document": tern, "number": "2"}
+        assert f"{tern}/2" in handlers.page_clicked(SESSION, SimpleNamespace(_data=data))[1]
+    else:
+        *_, shown = handlers.table_clicked(heat, SESSION, SimpleNamespace(_data={"action": "open", "document": tern}))
+        assert f"{tern}/1" in shown[PAGE]
     *_, last = reading
     assert [last[place] for place in (PAGE, LOCKED, CHOSEN, FILES, PASSWORD)] == [gr.skip()] * 5
     assert f'class="chosen" data-row="{tern}"' in last[TABLE] or f'data-row="{tern}" class="chosen"' in last[TABLE]

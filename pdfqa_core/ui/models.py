@@ -231,11 +231,11 @@ class Handlers:
 
     def speed(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Measure the model in use, with progress."""
-        yield work_html(Progress("beginning", 0, 100)), gr.Button(visible=False), gr.Button(visible=True), gr.skip()
-        message = ""
+        message, begun = "", work_html(Progress("beginning", 0, 100))
         try:
             changes = self.services.models.changes()
-            with self.services.tasks.start(self._key(request)) as stop:
+            with self.services.tasks.start(self._key(request)) as stop:  # first: it can be stopped once that is offered
+                yield begun, gr.Button(visible=False), gr.Button(visible=True), gr.skip()
                 for event in changes.speed_test(stop):
                     if isinstance(event, Speed):
                         message = render("models_speed", speed=event, size=gigabytes(event.size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -131,6 +132,7 @@ def test_a_page_works_and_when_its_process_is_killed_it_goes_on_with_the_other_o
     page.locator("#chat-question textarea").fill(METERS)
     page.keyboard.press("Enter")
     expect(page.locator("#chat-transcript .answer").last).to_contain_text("15 minutes")
+    expect(page).to_have_url(re.compile("conversation="))  # which is what brings it back
 
     def home() -> str:
         return next(str(one["value"]) for one in context.cookies() if one["name"] == COOKIE)

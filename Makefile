@@ -14,7 +14,7 @@ CLUSTER := tests/cluster
 
 # With a browser, on a machine that does other things too: a test that fails is tried once more, and where it fails again,
 # its whole file, from a fresh app and page.
-WITH_BROWSER = $(BIN)/python -m pytest $(SIDE_BY_SIDE) --reruns 1 -m $(1) tests/ui
+WITH_BROWSER = $(BIN)/python -m pytest $(SIDE_BY_SIDE) -raR --reruns 1 -m $(1) tests/ui
 define browser_tests
 $(call WITH_BROWSER,$(1)) || { [ $$? = 1 ] && $(call WITH_BROWSER,$(1)) --failed-files; }
 endef

@@ -14,7 +14,7 @@ from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import Services, Written
 from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui import chat_list, chat_view, downloads, rate
-from pdfqa_core.ui.chat_live import LiveTurn, chosen_hit, looked_at
+from pdfqa_core.ui.chat_live import LiveTurn, Looking, chosen_hit, looked_at
 from pdfqa_core.ui.chat_parts import NO_PAGE, Parts
 from pdfqa_core.ui.components import (
     AT_ONCE,
@@ -35,6 +35,8 @@ from pdfqa_core.ui.showing import Showing
 
 EDITING = "The question you send now replaces the last one. Press edit again to leave it as it is."
 NO_MATCH = "No sentence of these passages matches what you selected."
+
+Steps = Iterator[dict[Any, Any]]  # what a handler shows, one after the other
 
 
 def build(services: Services, session: gr.State) -> Shown:
@@ -76,6 +78,7 @@ class Handlers:
         self.services = services
         self.parts = parts
         self.open = Showing()  # which conversation, empty for a new one, is open on each page
+        self.looking = Looking()
 
     # ------------------------------------------------------------ showing
 
@@ -192,7 +195,7 @@ class Handlers:
 
     # ------------------------------------------------------------ asking
 
-    def send(self, question: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+    def send(self, question: str, state: ChatState, session: Session, request: gr.Request) -> Steps:
         """Answer the question in the text field; a second question waits until the first is answered."""
         question = (question or "").strip()
         if not question:
@@ -200,7 +203,7 @@ class Handlers:
             return
         yield from self._ask(question, state, session, request, typed=True)
 
-    def asked_elsewhere(self, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+    def asked_elsewhere(self, session: Session, request: gr.Request) -> Steps:
         """Ask what another tab wants asked, in a new conversation."""
         if not session.to_ask:
             yield {self.parts.question: gr.skip()}
@@ -213,7 +216,7 @@ class Handlers:
     def _ask(
         self, question: str, state: ChatState, session: Session, request: gr.Request, *, anyway: bool = False,
         typed: bool = False,
-    ) -> Iterator[dict[Any, Any]]:  # fmt: skip
+    ) -> Steps:  # fmt: skip
         """Begin an answer, which goes on if the page is left, and show it; the box loses a question `typed` there."""
         live = LiveTurn.begin(question)
         try:
@@ -252,13 +255,12 @@ class Handlers:
         again = render("put_back", question=live.question, field="chat-question")
         return {**self._busy(False), self.parts.live: live.broken() + error_html(error) + again}
 
-    def _watch(
-        self, written: Written, before: ChatState, session: Session, request: gr.Request
-    ) -> Iterator[dict[Any, Any]]:
+    def _watch(self, written: Written, before: ChatState, session: Session, request: gr.Request) -> Steps:
         """Show an answer as it is written, until the page opens another conversation; a failure restores the state."""
         parts, names, shown = self.parts, self._names(before, session), 0.0
         live, page = LiveTurn.begin(written.question), str(request.session_hash)
         written.watch(page)
+        self.looking.begin(page)
         try:
             for event in written.events():
                 if not self.open.is_on(page, written.subject):
@@ -270,13 +272,16 @@ class Handlers:
                 live.take(event)
                 match event:
                     case Retrieved(hits=hits):
-                        first = hits[0].rank if hits else 0
-                        update[parts.evidence] = chat_view.evidence(hits, names, live.searched, first)
+                        rank = hits[0].rank if hits else 0
+                        update[parts.evidence] = chat_view.evidence(hits, names, live.searched, rank)
                         update[parts.page] = self._hit_page(hits[0], session) if hits else empty_page(NO_PAGE)
                     case Done():
                         continue
                     case Stored(conversation_id=conversation_id, turn=turn):
-                        yield self._answered(shown_first(conversation_id, turn), session)
+                        first = shown_first(conversation_id, turn)
+                        state = self.looking.after(page, first, turn, live)
+                        update = self._answered(state, session)
+                        yield {part: it for part, it in update.items() if state is first or part is not parts.page}
                         return
                 if update or not isinstance(event, Token) or time.monotonic() - shown > FRAME:
                     shown = time.monotonic()
@@ -303,7 +308,7 @@ class Handlers:
         live = LiveTurn.of(written).html(taken_up=True) if written else ""
         return {**self._busy(written is not None), self.parts.live: live}
 
-    def follow(self, live: str, state: ChatState, session: Session, request: gr.Request) -> Iterator[dict[Any, Any]]:
+    def follow(self, live: str, state: ChatState, session: Session, request: gr.Request) -> Steps:
         """Go on showing an answer that was begun before the page was loaded; `live` is what is shown of it."""
         written = self.services.answering.of(session.owner, state.conversation_id)
         if written is not None and written.watch(str(request.session_hash)):
@@ -329,9 +334,7 @@ class Handlers:
 
     # ------------------------------------------------------------ clicks
 
-    def transcript_clicked(
-        self, state: ChatState, session: Session, request: gr.Request, event: gr.EventData
-    ) -> Iterator[dict[Any, Any]]:
+    def transcript_clicked(self, state: ChatState, session: Session, request: gr.Request, event: gr.EventData) -> Steps:
         """Show an answer's evidence, open a marker's page, ask a suggestion, ask the last question again or edit it."""
         data = clicked(event)
         try:
@@ -353,9 +356,7 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             yield {self.parts.live: error_html(error)}
 
-    def _turn_clicked(
-        self, data: Click, state: ChatState, session: Session, request: gr.Request
-    ) -> Iterator[dict[Any, Any]]:
+    def _turn_clicked(self, data: Click, state: ChatState, session: Session, request: gr.Request) -> Steps:
         turn = self._turn(replace(state, turn_id=data["turn"]), session)
         if turn is None:
             yield self.show(state, session)
@@ -422,12 +423,14 @@ class Handlers:
     def evidence_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> dict[Any, Any]:
         """Open the page of a hit, at the first sentence that the answer cites of it."""
         rank, turn = clicked(event).number("rank"), self._turn(state, session)
+        self.looking.note(asking_page(), state, rank)
         citation = first_citation(turn, rank) if turn else -1
         return self.show(replace(state, rank=rank, citation=citation, selected=None), session)
 
     def page_clicked(self, state: ChatState, session: Session, event: gr.EventData) -> str:
         """Turn the page, keeping the marks of the chosen hit."""
         written = self.services.answering.of(session.owner, state.conversation_id)
+        self.looking.note(asking_page(), state, state.rank)
         return self._page(looked_at(state, self._turns(state, session), written), state, session, clicked(event))
 
     def reader_clicked(self, session: Session, event: gr.EventData) -> tuple[Session, str]:

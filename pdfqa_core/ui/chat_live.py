@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from pdfqa_core.services import Written
 from pdfqa_core.types import Event, Hit, Progress, Retrieved, Rewritten, Token, Turn
 from pdfqa_core.ui import chat_view
-from pdfqa_core.ui.session import ChatState
+from pdfqa_core.ui.session import ChatState, first_citation
+from pdfqa_core.ui.showing import Showing
 
 
 @dataclass(slots=True)
@@ -75,3 +76,25 @@ def chosen_hit(turn: Turn | LiveTurn | None, rank: int) -> Hit | None:
     if isinstance(turn, LiveTurn):
         return next((hit for hit in turn.hits if hit.rank == rank), turn.hits[0])
     return next((hit for hit in turn.answer.hits if hit.rank == rank), None) if turn else None
+
+
+class Looking:
+    """Which passage of an answer that is being written was clicked on each page: it stays chosen when that is there."""
+
+    def __init__(self) -> None:
+        self._ranks = Showing()
+
+    def begin(self, page: str) -> None:
+        """Note that an answer begins, of which nothing was clicked."""
+        self._ranks.put(page, "")
+
+    def note(self, page: str, state: ChatState, rank: int) -> None:
+        """Note which passage was clicked, or whose page was turned; 0 is the first. Those of stored turns are not."""
+        if not state.turn_id:
+            self._ranks.put(page, str(rank))
+
+    def after(self, page: str, state: ChatState, turn: Turn, live: LiveTurn) -> ChatState:
+        """Return the state after an answer; `state` is what it would be where nothing was clicked."""
+        looking = self._ranks.of(page)
+        hit = chosen_hit(turn, int(looking) or live.hits[0].rank) if looking and live.hits else None
+        return replace(state, rank=hit.rank, citation=first_citation(turn, hit.rank)) if hit else state

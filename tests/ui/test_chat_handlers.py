@@ -136,6 +136,22 @@ def test_the_evidence_of_an_answer_that_is_being_written_can_be_looked_through(s
     assert ranks(earlier[parts.evidence])[0] == hits[0].rank  # one that was clicked meanwhile
 
 
+def test_a_passage_that_is_read_while_an_answer_is_written_stays_open(services, handlers, monkeypatch):
+    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
+    monkeypatch.setattr(chat, "asking_page", lambda: REQUEST.session_hash)
+    events = handlers.send(QUESTION, ChatState(), session, REQUEST)
+    begun = next(events)[parts.state]
+    shown = next(update for update in events if parts.evidence in update)
+    rank = ranks(shown[parts.evidence])[1]
+    handlers.evidence_clicked(begun, session, SimpleNamespace(_data={"rank": str(rank)}))
+    *_, last = events
+    assert last[parts.state].rank == rank
+    assert parts.page not in last
+    assert f'data-rank="{rank}"' in last[parts.evidence]
+    *_, last = handlers.send(QUESTION, last[parts.state], session, REQUEST)
+    assert parts.page in last  # the next answer opens its own
+
+
 def test_a_question_that_is_sent_lets_go_of_the_turn_before(services, handlers):
     parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
     *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)

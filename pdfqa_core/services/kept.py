@@ -22,7 +22,7 @@ class Kept(Generic[Value]):
         return len(self._values)
 
     def get(self, key: tuple[str, ...]) -> Value | None:
-        """Return a value, None where there is none."""
+        """Return what is kept under this key, or None."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)

@@ -12,9 +12,10 @@ from pdfqa_core.ui.components import Click, render
 ACTIONS = ("decide", "decide-next", "own", "close")
 
 
-def dispute_html(found: DisputedItem, saved: datetime | None, *, own: bool) -> str:
+def dispute_html(study_id: str, found: DisputedItem, saved: datetime | None, *, own: bool) -> str:
     """Return the form that decides about an item; `own`: somebody is signed in who may change their own ratings."""
-    return render("annotate_dispute", found=found, categories=ERROR_CATEGORIES, saved=saved, own=own)
+    values = {"found": found, "categories": ERROR_CATEGORIES, "saved": saved, "own": own}
+    return render("annotate_dispute", study_id=study_id, **values)
 
 
 def decide(services: Services, owner: str, study_id: str, viewer: str, data: Click) -> None:

@@ -46,7 +46,7 @@ class Rating:
         return {
             self.parts.item: annotate_view.item_html(shown, shown.criteria, work.rank),
             self.parts.form: annotate_view.form_html(
-                shown, shown.criteria, work.saved, by=work.annotator, alone=work.alone
+                shown, shown.criteria, work.saved, study_id=work.study_id, by=work.annotator, alone=work.alone
             ),
             self.parts.bar: annotate_view.bar_html(shown, alone=work.alone, undo=bool(work.submitted)),
         }
@@ -62,7 +62,9 @@ class Rating:
         found = self.services.adjudication.item(session.owner, work.study_id, work.annotator, work.turn_id)
         return {
             self.parts.item: annotate_view.read_item_html(found.item, work.rank),
-            self.parts.dispute: annotate_disputes.dispute_html(found, work.saved, own=bool(work.annotator)),
+            self.parts.dispute: annotate_disputes.dispute_html(
+                work.study_id, found, work.saved, own=bool(work.annotator)
+            ),
         }
 
     # ------------------------------------------------------------ rating

@@ -72,11 +72,12 @@ def finished(shown: RatingItem) -> bool:
 
 
 def form_html(
-    shown: RatingItem, criteria: Sequence[Criterion], saved: datetime | None, *, by: str = "", alone: bool = False
+    shown: RatingItem, criteria: Sequence[Criterion], saved: datetime | None, *, study_id: str = "", by: str = "",
+    alone: bool = False,
 ) -> str:  # fmt: skip
     """Return the form with what the annotator has chosen so far; empty where no item is open.
 
-    `by`: who rates. `alone`: a finished item is submitted without Enter.
+    `by`: who rates, in which study. `alone`: a finished item is submitted without Enter.
     """
     if shown.item is None:
         return ""
@@ -89,7 +90,7 @@ def form_html(
     explained = details.role is ItemRole.TRAINING and shown.submitted and not shown.draft
     right = {part.key: value for part in parts if (value := details.expected.get(_expected(part)))}
     return render(
-        "annotate_form", turn=shown.item.turn.id, by=by, groups=groups, saved=saved, missing=names,
+        "annotate_form", turn=shown.item.turn.id, study_id=study_id, by=by, groups=groups, saved=saved, missing=names,
         state=_state(shown), first=shown.first, explained=explained, explanation=details.explanation,
         right=right if explained else {}, alone=alone,
     )  # fmt: skip

@@ -48,7 +48,7 @@ LEFT = re.compile(
     "ERR_CONNECTION_REFUSED",
     re.IGNORECASE,
 )
-SENT = "/run/predict"  # where the page sends what somebody does
+SENT = re.compile("/run/predict")  # where the page sends what somebody does
 _ADDRESS = re.compile(r"open at (http://\S+)")
 _LOGGED = 6000  # characters of the log that a failure shows
 
@@ -257,7 +257,9 @@ def open_tab(page: Page, name: str) -> None:
     if tab.get_attribute("aria-selected") == "true":
         tab.click()
         return
-    with page.expect_response(lambda one: SENT in one.url and f'"value":"{name}"' in (one.request.post_data or "")):
+    with page.expect_response(
+        lambda one: SENT.search(one.url) and f'"value":"{name}"' in (one.request.post_data or "")
+    ):
         tab.click()
     expect(tab).to_have_attribute("aria-selected", "true")
     settle(page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -11,14 +10,13 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from pdfqa_core.storage import Store
-from tests.ui.serving import App, open_tab
+from tests.ui.serving import SENT, App, open_tab
 from tests.ui.studies import annotate_tab, app_with_pilot
 
 pytestmark = pytest.mark.browser
 
 PEOPLE = ("Ada", "Ben")
 REASON = "page 3 says so"
-PREDICT = re.compile("/run/predict")  # where the page sends what somebody does
 
 
 @pytest.fixture(scope="module")
@@ -106,18 +104,27 @@ def test_the_question_why_an_item_cannot_be_judged_outlives_a_late_answer(page: 
     for key in "1y":
         page.keyboard.press(key)
     expect(page.locator("#annotate-form [aria-pressed=true]")).to_have_count(2)
-    page.route(PREDICT, slowly)
+    page.route(SENT, slowly)
     page.keyboard.press("x")
     page.keyboard.press("0")
     dialog.locator("[name=reason]").fill("two languages")
     expect(bar).to_contain_text("1 rated")  # the answer to the key before has come
-    page.unroute(PREDICT)
+    page.unroute(SENT)
     expect(dialog).to_be_visible()
     expect(dialog.locator("[name=reason]")).to_have_value("two languages")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     page.get_by_role("button", name="skip").click()  # the page is not inert
     expect(bar).not_to_contain_text("1 of 3")
+
+
+def test_a_double_click_goes_on_by_one_item(page: Page) -> None:
+    sign_in(page, "Eve")
+    expect(page.locator("#annotate-bar")).to_contain_text("1 of 3")
+    page.get_by_role("button", name="next unrated").dblclick()
+    expect(page.locator("#annotate-bar")).to_contain_text("2 of 3")
+    page.wait_for_timeout(1000)  # a second one would have come by then
+    expect(page.locator("#annotate-bar")).to_contain_text("2 of 3")
 
 
 def test_a_question_that_is_refused_can_be_put_right(setup: Locator) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from pdfqa_core.storage import Store
-from tests.ui.serving import WAIT, App, open_fold, open_page, open_tab, until
+from tests.ui.serving import SENT, WAIT, App, open_fold, open_page, open_tab, until
 from tests.ui.studies import annotate_tab, app_with_pilot
 from tests.ui.test_axe import findings
 
@@ -20,7 +20,6 @@ TABLE = "question,answer,gold_answer,gold_passage,kind,gold:answer,explanation\n
     f"How loud is pump {n}?,About {n} dB.,{n} dB,The pump makes {n} dB.,,,\n" for n in range(50, 53)
 )
 TRAINING = "How warm?,Cold.,Warm,It is warm.,training,0,The passage says warm.\n"
-PREDICT = re.compile("/run/predict")  # where the page sends what somebody does
 KEYS = 4  # for a turn with three passages, and one more for each that is relevant
 
 
@@ -194,11 +193,11 @@ def test_a_lost_connection_is_told_and_the_choice_is_saved_after_it(browser: Bro
     open_tab(page, "Annotate")
     sign_in(page, "Ben")
     expect(page.locator(".annotate-bar")).to_be_visible()
-    context.route(PREDICT, lose_choices)
+    context.route(SENT, lose_choices)
     page.keyboard.press("y")
     expect(page.locator("#pq-lost")).to_contain_text("Your last choice is not saved yet")
     assert kept(app, "Ben") == []
-    context.unroute(PREDICT)
+    context.unroute(SENT)
     until(lambda: len(kept(app, "Ben")) == 1)
     expect(page.locator("#pq-lost")).to_be_hidden()
     expect(pressed(page, "1")).to_have_count(1)
@@ -215,12 +214,12 @@ def test_a_choice_that_was_not_saved_outlives_the_page(browser: Browser, app: Ap
     page.keyboard.press("y")
     expect(pressed(page, "1")).to_have_count(1)
     before = kept(app, "Ben")
-    context.route(PREDICT, lose_choices)
+    context.route(SENT, lose_choices)
     page.keyboard.press("n")
     expect(page.locator("#pq-lost")).to_contain_text("Your last choice is not saved yet")
     assert kept(app, "Ben") == before
     page.reload(wait_until="commit")
-    context.unroute(PREDICT)
+    context.unroute(SENT)
     open_tab(page, "Annotate")
     sign_in(page, "Ada")  # at the same window: Ben's choice is not sent as hers
     expect(page.locator(".annotate-bar")).to_be_visible()

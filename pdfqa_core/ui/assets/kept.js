@@ -3,15 +3,20 @@
 (() => {
   const part = (element) => element.closest(".pq-live")?.id || "";
 
-  // Folds, by their part of the page and their name.
-  const folds = new Map();
+  // Folds, by their part of the page and their name. What a hand did gives way where the program opens or closes it anew.
+  const folds = new Map(), byItself = new Map();
   const fold = (one) => `${part(one)} ${one.dataset.kept}`;
   document.addEventListener("click", (event) => {
     const one = event.target.closest?.("details[data-kept] > summary")?.parentElement;
     if (one) folds.set(fold(one), !one.open);
   });
   function unfold(element) {
-    element.querySelectorAll("details[data-kept]").forEach((one) => { if (folds.has(fold(one))) one.open = folds.get(fold(one)); });
+    element.querySelectorAll("details[data-kept]").forEach((one) => {
+      const name = fold(one), open = one.open;
+      if (byItself.get(name) !== open) folds.delete(name);
+      byItself.set(name, open);
+      if (folds.has(name)) one.open = folds.get(name);
+    });
   }
 
   // Fields, by what they are about. What was typed gives way where the program has stored something else meanwhile, and
@@ -51,6 +56,6 @@
   }
 
   const { shown, mounted } = window.pdfqa;
-  window.pdfqa.mounted = (element) => { mounted(element); fill(element); };
+  window.pdfqa.mounted = (element) => { mounted(element); unfold(element); fill(element); };
   window.pdfqa.shown = (element) => { unfold(element); fill(element); shown(element); };
 })();

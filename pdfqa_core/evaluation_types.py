@@ -169,7 +169,7 @@ class RunPlan:
 
     `dataset` is the file's name, `data` its path when the run was begun, `data_hash` the SHA-256 of its bytes. `limit`
     0: all questions, else so many, drawn with `seed`. `profile` "seed": scored as the sources say. `options` are the
-    protocol's own.
+    protocol's own. `brought`: it came in a file, whose word does not count for what belongs to this machine.
     """
 
     protocol: str
@@ -181,6 +181,7 @@ class RunPlan:
     seed: int = 0
     profile: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    brought: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,6 +343,17 @@ class ServerSettings(SettingsGroup):
     user_header: str = Field("", description="Header in which the named --proxies say which account is asking.")
 
 
+# What a recipe that comes in a file may set; all else belongs to this machine.
+RECIPE: Mapping[str, tuple[str, ...]] = {
+    "extraction": ("extractor", "tables", "visual_pages"),
+    "chunking": tuple(ChunkingSettings.model_fields),
+    "retrieval": tuple(name for name in RetrievalSettings.model_fields if name != "index"),
+    "llm": ("max_tokens", "temperature", "seed", "top_k", "top_p", "min_p", "repeat_penalty"),
+    "reading": tuple(ReadingSettings.model_fields),
+    "conversation": tuple(ConversationSettings.model_fields),
+}
+
+
 class Settings(SettingsGroup):
     """Everything that can be set."""
 
@@ -370,6 +381,13 @@ class Settings(SettingsGroup):
         current = getattr(self, section)
         set_ = {**current.model_dump(exclude_unset=True), **values}
         return load({**self.model_dump(exclude_unset=True), section: set_})
+
+    def with_recipe(self, other: Settings) -> Settings:
+        """Return these settings with the recipe, reader and sampling of others (`RECIPE`)."""
+        data = self.model_dump()
+        for section, names in RECIPE.items():
+            data[section] |= {name: getattr(getattr(other, section), name) for name in names}
+        return load(data)
 
 
 def load(data: Mapping[str, Any]) -> Settings:

@@ -71,7 +71,10 @@ class FakeEncoders:
 
 
 class FakeLanguage:
-    """A scripted language model that is ready, or what `status` says."""
+    """A scripted language model that is ready, or what `status` says.
+
+    `others` are scripted models by name, for work that needs another one; `made` are those that were asked for.
+    """
 
     offload = None
     loading = False
@@ -83,6 +86,20 @@ class FakeLanguage:
         self.settings = self.named(settings)
         self.status = status or ModelStatus(State.READY, "fake ready")
         self._llm = llm
+        self.others: dict[str, FakeLLM | None] = {}
+        self.made: list[FakeLanguage] = []
+        self.closed = False
+
+    def beside(self, wanted):
+        wanted = self.named(wanted)
+        self.made.append(FakeLanguage(self.others[wanted.model], wanted, None))
+        return self.made[-1]
+
+    def key(self, url):
+        return ""
+
+    def close(self):
+        self.closed = True
 
     def running(self, settings):
         return settings

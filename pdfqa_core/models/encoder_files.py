@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,8 @@ from pdfqa_core.llm.download import download, partial_bytes
 from pdfqa_core.llm.downloads import Downloads
 from pdfqa_core.llm.remote import HubFile
 from pdfqa_core.models.trained import TrainedModel, trained_model, trained_models, trained_path
+from pdfqa_core.retrieval.paired_encoder import parts_of
+from pdfqa_core.settings import RetrievalSettings
 from pdfqa_core.training import BI_ENCODER, LATE_INTERACTION
 from pdfqa_core.types import Progress
 from pdfqa_core.whole_files import write_atomically
@@ -78,6 +80,11 @@ def encoder_entry(name: str) -> EncoderEntry:
     if name not in known:
         raise UsageError(f"There is no encoder called {name!r}.", f"Choose one of: {', '.join(known)}.")
     return known[name]
+
+
+def models_of(chosen: RetrievalSettings) -> tuple[str, ...]:
+    """Return the models that a recipe names; "" is a bundled one, or none."""
+    return (*parts_of(chosen.embedding_model), chosen.late_model, chosen.reranker)
 
 
 def title_of_encoder(name: str) -> str:
@@ -165,6 +172,14 @@ class EncoderFiles:
     def trained(self) -> tuple[TrainedModel, ...]:
         """Return the models that were trained here, of both kinds, by name."""
         return trained_models(self.folder)
+
+    def foreign(self, named: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some models that are neither bundled, of the catalogue nor trained here: paths, hub names.
+
+        Whoever asks for one of them has this computer open a folder or fetch files.
+        """
+        known = {"", *(one.name for one in read_encoders()), *(one.name for one in self.trained())}
+        return tuple(name for name in dict.fromkeys(named) if name not in known)
 
     def find_late(self, path_or_name: str) -> str:
         """Return the folder of a late interaction model that was trained here, any other path or name as it is.

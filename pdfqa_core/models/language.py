@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.llm import Engine, engines
 from pdfqa_core.llm.catalogue import (
@@ -30,7 +30,8 @@ from pdfqa_core.llm.catalogue import (
 )
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.llm.gpu import Offload
-from pdfqa_core.llm.several import servers_at
+from pdfqa_core.llm.openai import base_url
+from pdfqa_core.llm.several import addresses, servers_at
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
@@ -90,14 +91,18 @@ def engine_settings(llm: LLMSettings) -> dict[str, Any]:
 def api_key(urls: str) -> str:
     """Return the key for a language model's server or several, read from the environment only; "" without one.
 
-    OpenAI's own variable is for OpenAI's own server: no other is sent what it holds.
+    A key goes to the address that it was set with: where PDFQA_LLM_URL names servers, to these alone. OpenAI's own
+    variable is for OpenAI's own server: no other is sent what it holds.
     """
     given, openais = os.environ.get("PDFQA_LLM_API_KEY", ""), os.environ.get("OPENAI_API_KEY", "")
+    named = os.environ.get("PDFQA_LLM_URL", "")
     try:
-        hosts = {urlsplit(url.strip()).hostname for url in urls.split(",")}
-    except ValueError:  # no address; whoever opens it says so
-        hosts = set()
-    return given or (openais if hosts == {OPENAI} else "")
+        hosts = {urlsplit(url).hostname for url in addresses(urls)}
+        if given and (not named or set(map(base_url, addresses(urls))) <= set(map(base_url, addresses(named)))):
+            return given
+    except (ValueError, UsageError):  # no address; whoever opens it says so
+        return ""
+    return openais if hosts == {OPENAI} else ""
 
 
 class LanguageModel:
@@ -106,7 +111,7 @@ class LanguageModel:
     The settings that were asked for (`wanted`, where "auto" has become a name) and those in use (`settings`) differ
     while the wanted model is fetched, if it failed, and where the default one is not here: the bundled one answers
     then, and `note` says why ("" otherwise). `available` are the engines that the settings choose from, `key` gives the
-    one for a server.
+    key for the address of a server.
     """
 
     def __init__(
@@ -117,7 +122,7 @@ class LanguageModel:
         self.note = ""
         self._files = files
         self._engines = available
-        self._key = key
+        self.key = key
         self._lock = threading.Lock()
         self._llm: CurrentLLM | None = None
         self._file: Path | None = None
@@ -142,6 +147,17 @@ class LanguageModel:
         engine = "llama_cpp" if wanted.engine == "openai" else wanted.engine
         spare = {"engine": engine, "url": "", "model": read_catalogue()[0].name, "chat_template": ""}
         return wanted.model_copy(update=spare)
+
+    def beside(self, wanted: LLMSettings) -> LanguageModel:
+        """Return another language model with files of the same folders, for work that must not disturb this one.
+
+        Nobody else is answered by it. A key goes with it only to the address of this one.
+        """
+        known = self.wanted.url
+        return LanguageModel(
+            self.named(wanted), self._files, available=self._engines,
+            key=lambda url: self.key(url) if url == known else "",
+        )  # fmt: skip
 
     def _absent(self, llm: LLMSettings) -> bool:
         """Whether the model is one of the catalogue that is not here."""
@@ -218,7 +234,7 @@ class LanguageModel:
     def _build(self, chosen: LLMSettings) -> Engine:
         make: Callable[..., Engine] = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
-            named = {"model": chosen.model, "api_key": self._key(chosen.url), "context_size": chosen.context_size}
+            named = {"model": chosen.model, "api_key": self.key(chosen.url), "context_size": chosen.context_size}
             engine: Engine = servers_at(chosen.url, partial(make, **named))
             return engine
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:

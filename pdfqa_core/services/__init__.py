@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pdfqa_core.interfaces import LLM
 from pdfqa_core.models import Models
 from pdfqa_core.services import strategies
 from pdfqa_core.services.accounts import AccountService
@@ -47,6 +46,7 @@ from pdfqa_core.services.readings import Claim
 from pdfqa_core.services.room import Room
 from pdfqa_core.services.rosters import Rosters
 from pdfqa_core.services.run_copies import RunCopies
+from pdfqa_core.services.run_language import Remembering
 from pdfqa_core.services.run_progress import RunProgress
 from pdfqa_core.services.run_studies import RunStudies
 from pdfqa_core.services.running import Running
@@ -166,7 +166,7 @@ class Services:
         studies = StudyService(store.studies, store.conversations, rosters=Rosters(store.protocols))
         study_pages = StudyPages(store.study_changes, pages)
         documents.while_whole(study_pages.before_removal)
-        answers = AnswerService(store, documents, collections, indexes, preparation, models, tasks)
+        answers = AnswerService(store, documents, collections, indexes, preparation, models.language, tasks)
 
         overviews = OverviewService(documents)
         first_questions = FirstQuestions(documents, indexes, store.synthetic_questions)
@@ -176,11 +176,13 @@ class Services:
              lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
         )  # fmt: skip
 
-        def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
-            return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)
+        def answering_with(own: Remembering) -> AnswerService:
+            return AnswerService(store, documents, collections, indexes, preparation, own.language, tasks, own)
 
         leakage = LeakageCheck(models.files, store.synthetic_questions)
-        runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, leakage, tasks, workers)
+        runs = RunService(
+            workspace, store.runs, documents, indexes, answering_with, models, leakage, tasks, workers, settings
+        )
 
         synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
         training = TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks)

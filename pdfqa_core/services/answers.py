@@ -23,7 +23,7 @@ from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.llm.profile import profile
-from pdfqa_core.models import Models
+from pdfqa_core.models import LanguageModel
 from pdfqa_core.pipeline import Plan, ask
 from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability, readers
 from pdfqa_core.reading.alignment import surroundings
@@ -75,7 +75,7 @@ class AnswerService:
 
     def __init__(
         self, store: Store, documents: DocumentService, collections: CollectionService, indexes: IndexService,
-        preparation: Preparation, models: Models, tasks: Tasks, remember: Callable[[LLM], LLM] | None = None,
+        preparation: Preparation, language: LanguageModel, tasks: Tasks, remember: Callable[[LLM], LLM] | None = None,
     ) -> None:  # fmt: skip
         self._remember = remember  # what a language model's replies are kept by, where they are
         self._conversations = store.conversations
@@ -83,7 +83,7 @@ class AnswerService:
         self._collections = collections
         self._indexes = indexes
         self._preparation = preparation
-        self._models = models
+        self._language = language
         self._tasks = tasks
         self._meanings: dict[tuple[str, str], Meaning] = {}  # by encoder and precision
         self._lock = threading.Lock()
@@ -104,10 +104,10 @@ class AnswerService:
     # ------------------------------------------------------------ readers and rewriters
 
     def _llm(self) -> LLM:
-        status = self._models.language.status
+        status = self._language.status
         if not status.state.usable:
             raise ModelError("The language model is not available.", status.detail)
-        llm: LLM = self._models.language.llm()
+        llm: LLM = self._language.llm()
         return llm if self._remember is None else self._remember(llm)
 
     def closed_book(self, settings: Settings) -> ClosedBookReader:
@@ -133,7 +133,7 @@ class AnswerService:
         """Return the name of the reader that answers: the chosen one, else the one that suits the language model."""
         if settings.reading.reader != BY_MODEL:
             return settings.reading.reader
-        llm = self._models.language.running(settings).llm
+        llm = self._language.running(settings).llm
         known = llm.engine != "openai" and not is_path(llm.model)
         return entry(llm.model).reader if known else OWN_WORDS
 
@@ -242,7 +242,7 @@ class AnswerService:
         began = time.perf_counter() if began is None else began
         question = _not_empty(question)
         with self._tasks.start(task) as stop:
-            asked = self._asked(owner, question, self._models.language.running(settings), conversation_id, replace_turn)
+            asked = self._asked(owner, question, self._language.running(settings), conversation_id, replace_turn)
             asked = replace(asked, anyway=anyway, began=began)
             if document_ids is not None:
                 asked = replace(asked, scope=tuple(document_ids))
@@ -403,7 +403,7 @@ class AnswerService:
 
     def summary_reader(self, settings: Settings, title: str) -> tuple[SummaryReader, tuple[str, ...]]:
         """Return who summarises a document, in own words where questions are answered so, and notes for the user."""
-        settings = self._models.language.running(settings)
+        settings = self._language.running(settings)
         reader, _, notes = self._reader(settings)
         checker, llm = self._checker(settings), settings.llm
         return SummaryReader(

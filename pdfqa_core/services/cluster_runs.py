@@ -20,7 +20,6 @@ from pdfqa_core.evaluation_types import Prediction, RunSystem
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.metrics.replies import FAILURES_IN_A_ROW, CachedLLM
 from pdfqa_core.models import Encoders, LanguageModel, ModelFiles, Models, graphs_path
-from pdfqa_core.models.language import api_key
 from pdfqa_core.protocols.runs import RECORDED, CaseFile
 from pdfqa_core.retrieval import Index, prepared
 from pdfqa_core.retrieval.encoder import TextEncoder, Vectors
@@ -118,7 +117,14 @@ class _Bench:
         documents = DocumentService(store, opened_with, Passwords(), tasks, Room(store, opened_with.server))
         indexes = IndexService(NOWHERE, documents, encoders, tasks)
         answers = AnswerService(
-            store, documents, CollectionService(store), indexes, Preparation(indexes), models, tasks, lambda _: llm
+            store,
+            documents,
+            CollectionService(store),
+            indexes,
+            Preparation(indexes),
+            models.language,
+            tasks,
+            lambda _: llm,
         )
         self._never = threading.Event()
         self._cases = {case.id: case for case in material.file.cases}
@@ -193,11 +199,12 @@ class ClusterAsking:
         return not late and isinstance(index, Index) and index.waiting is None
 
     def ask(
-        self, asked: AskedSystem, file: CaseFile, outcomes: Outcomes, mark: str, replies: StoredReplies,
+        self, asked: AskedSystem, file: CaseFile, outcomes: Outcomes, mark: str, key: str, replies: StoredReplies,
         stop: StopSignal,
     ) -> Generator[Progress, None, None]:  # fmt: skip
         """Put the open questions to a system, several conversations at a time, and keep the model's new `replies`.
 
+        `mark` is what they are kept under, `key` the language model server's.
         Raises StoppedError, ModelError, ClusterError.
         """
         talks = _talks(file, outcomes.known)
@@ -206,17 +213,17 @@ class ClusterAsking:
         phase = f"{asked.system.name}: questions on the cluster"
         total, done = len(file.cases), len(outcomes.known)
         yield Progress(phase, done, total, outcomes.left)
-        material = self._material(asked, file, mark, replies)
+        material = self._material(asked, file, mark, key, replies)
         with closing(self._cluster.map(answer, talks, stop, material)) as results:
             for _, answered in results:
-                for key, reply in answered.replies.items():
-                    replies[key] = reply
+                for asked_for, reply in answered.replies.items():
+                    replies[asked_for] = reply
                 for made, by_model in answered.made:
                     outcomes.take(made, by_model=by_model)
                 done += len(answered.made)
                 yield Progress(phase, done, total, outcomes.left)
 
-    def _material(self, asked: AskedSystem, file: CaseFile, mark: str, replies: StoredReplies) -> Material:
+    def _material(self, asked: AskedSystem, file: CaseFile, mark: str, key: str, replies: StoredReplies) -> Material:
         settings, index, hashed, used = asked.settings, asked.index, "", {}
         if index is not None and index.has_embeddings:
             encoder = self._indexes.encoder(settings)
@@ -229,7 +236,7 @@ class ClusterAsking:
         return Material(
             asked.system, settings, self._documents.extraction, file, asked.owner, asked.filenames,
             asked.document_ids, self._documents.copy(asked.owner, used), replies.copy(), sent, hashed, self._models,
-            self._graphs, api_key(settings.llm.url), mark,
+            self._graphs, key, mark,
         )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ class RunCopies:
         return write_run(RunCopy(named, listed), data, methods_text(run))
 
     def take_in(self, owner: str, data: bytes, filename: str) -> Run:
-        """Store the run of a ZIP and return it.
+        """Store the run of a ZIP and return it; where it goes on, this machine's model answers (`check_brought`).
 
         Raises UsageError: no such file, the run is here already, or its answers belong to no system of it.
         """
@@ -46,6 +46,6 @@ class RunCopies:
             raise UsageError(f"{filename}: its answers do not belong to its systems.", "Export it again.")
         paths = tuple(str(self._files.put(name, files[name])) for name in copy.run.plan.data)
         state = RunState.STOPPED if copy.run.state is RunState.RUNNING else copy.run.state
-        run = replace(copy.run, plan=replace(copy.run.plan, data=paths), state=state)
+        run = replace(copy.run, plan=replace(copy.run.plan, data=paths, brought=True), state=state)
         self._store.put_copy(owner, run, key_of(run.plan), [(one.system, one.prediction) for one in copy.predictions])
         return run

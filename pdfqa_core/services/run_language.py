@@ -1,37 +1,35 @@
-"""The language model of a run: put into use, waited for, guarded while it answers, and the one before put back."""
+"""The language model of systems of a run: the one in use where it is theirs, else one that only the run talks to."""
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
-from pdfqa_core.interfaces import StopSignal
-from pdfqa_core.models import State
+from pdfqa_core.errors import ModelError
+from pdfqa_core.interfaces import LLM
+from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.models.language import LanguageModel, engine_settings
+from pdfqa_core.models.metrics import identity
 from pdfqa_core.settings import LLMSettings
-from pdfqa_core.types import Progress
-
-MODEL_SECONDS = 600.0  # that a model may take to be loaded
-_log = logging.getLogger(__name__)
+from pdfqa_core.storage.replies import StoredReplies
 
 
-def use(language: LanguageModel, wanted: LLMSettings, stop: StopSignal) -> Generator[Progress, None, None]:
-    """Put the model of a system into use, and wait until it is there. Raises ModelError, StoppedError."""
-    wanted = language.named(wanted)
-    if language.status.state is State.SWITCHING:  # a run that was paused put the one before it back
-        yield from _loaded(language, stop)
-    if engine_settings(language.settings) == engine_settings(wanted):
+@contextmanager
+def language_for(shared: LanguageModel, wanted: LLMSettings) -> Generator[LanguageModel, None, None]:
+    """Give the language model that these settings name: `shared`, or another one that is freed at the end.
+
+    Nothing is loaded yet. The one that others talk to stays as it is.
+    """
+    if engine_settings(shared.settings) == engine_settings(shared.named(wanted)):
+        yield shared
         return
-    language.use(wanted)
+    own = shared.beside(wanted)
     try:
-        yield from _loaded(language, stop)
-    except StoppedError:
-        language.stop_loading()
-        raise
-    if engine_settings(language.settings) != engine_settings(wanted):
-        raise ModelError(f"{wanted.model} is not in use.", language.note or language.status.detail)
+        yield own
+    finally:
+        own.close()
 
 
 def same(language: LanguageModel) -> Callable[[], None]:
@@ -48,25 +46,22 @@ def same(language: LanguageModel) -> Callable[[], None]:
     return check
 
 
-def put_back(language: LanguageModel, before: LLMSettings, of_run: Sequence[LLMSettings]) -> None:
-    """Put the model from before a run into use again, unless somebody chose another one meanwhile."""
-    until = time.monotonic() + MODEL_SECONDS
-    while language.loading and time.monotonic() < until:  # where a run is stopped, the one before comes back by itself
-        time.sleep(0.1)
-    used = engine_settings(language.settings)
-    if used == engine_settings(before) or used not in [engine_settings(language.named(one)) for one in of_run]:
-        return
-    try:
-        language.use(before)
-    except PdfQAError as error:  # its file is gone, or somebody chooses one at this moment
-        _log.warning("The language model from before the run is not back in use: %s", error)
+@dataclass
+class Remembering:
+    """Gives a language model, as it is now, with its replies kept; `last` is the one that it gave last."""
 
+    language: LanguageModel
+    replies: Callable[[], StoredReplies]
+    last: CachedLLM | None = None
+    _known: dict[str, CachedLLM] = field(default_factory=dict)
 
-def _loaded(language: LanguageModel, stop: StopSignal) -> Generator[Progress, None, None]:
-    """Wait until no model is being loaded. Raises StoppedError."""
-    until = time.monotonic() + MODEL_SECONDS
-    while language.status.state.loading and time.monotonic() < until:
-        if stop.is_set():
-            raise StoppedError
-        yield Progress(language.status.words)
-        time.sleep(0.2)
+    def __call__(self, llm: LLM | None = None) -> CachedLLM:
+        """Return the language model (by default the one in use) with its replies kept."""
+        key: Any = identity(self.language.settings)
+        if key not in self._known:
+            self._known[key] = CachedLLM(
+                llm or self.language.llm(), self.replies(), model=key,
+                same=lambda: identity(self.language.settings) == key,
+            )  # fmt: skip
+        self.last = self._known[key]
+        return self.last

@@ -7,13 +7,15 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from pdfqa_core.errors import PdfQAError
+from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.evaluation_types import RunPlan
-from pdfqa_core.models.encoder_files import EncoderFiles
+from pdfqa_core.models import Models
+from pdfqa_core.models.encoder_files import EncoderFiles, models_of
 from pdfqa_core.protocols.runs import SEARCH
 from pdfqa_core.retrieval import needs_embeddings, prepared
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.retrieval.paired_encoder import parts_of
+from pdfqa_core.services.run_files import model_hash
 from pdfqa_core.services.run_systems import load_settings
 from pdfqa_core.settings import Settings
 
@@ -47,6 +49,37 @@ def used_models(plan: RunPlan, needs: frozenset[str], files: EncoderFiles) -> di
         with suppress(PdfQAError):
             found[role] = [_told(name, (name,))]
     return {role: "; ".join(dict.fromkeys(names)) for role, names in found.items()}
+
+
+def check_brought(plan: RunPlan, models: Models) -> None:
+    """Raise UsageError where a run that came in a file needs other models than are in use or known here.
+
+    Its language model must be the one in use, in the same form; all others of the catalogue or trained here. No path,
+    address or hub name of a file is followed.
+    """
+    here = models.language.settings
+    used = (here.model or here.url, here.context_size, here.chat_template, here.weights)
+    foreign = [plan.options[option] for option in METRICS if plan.options.get(option)]
+    for system in plan.systems:
+        settings = load_settings(system)
+        llm = settings.llm
+        asked = (system.model, llm.context_size, llm.chat_template, llm.weights)
+        if system.model and (asked != used or system.model_hash != model_hash(here, models.language.file)):
+            raise UsageError(
+                f"{system.name} asks {_form(*asked)}; in use here is {_form(*used)}.",
+                "Choose that model and its settings on the Models tab, or begin the run anew with the one here.",
+            )
+        if system.evidence == SEARCH:
+            foreign += models.files.encoders.foreign(models_of(settings.retrieval))
+    if foreign:
+        raise UsageError(
+            f"The run came in a file and names a model that is not known here: {foreign[0]}.",
+            "Begin it anew with a model of this computer.",
+        )
+
+
+def _form(model: str, context: int, template: str, weights: str) -> str:
+    return f"{model} (context {context:,}, {f'template {template}, ' if template else ''}weights {weights})"
 
 
 def _used(settings: Settings, files: EncoderFiles) -> Mapping[str, tuple[str, tuple[str, ...]]]:

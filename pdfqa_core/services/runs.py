@@ -22,16 +22,14 @@ from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, Ru
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.metrics.bertscore import TokenEmbedder
-from pdfqa_core.metrics.replies import CachedLLM
 from pdfqa_core.models import Models
 from pdfqa_core.models.language import engine_settings
-from pdfqa_core.models.metrics import identity, token_embedder
+from pdfqa_core.models.metrics import token_embedder
 from pdfqa_core.protocols.runs import GIVEN, NONE, RECORDED, SEARCH, CaseFile, RunProtocol, drawn, run_protocols
 from pdfqa_core.protocols.runs.profile import profile_named
 from pdfqa_core.protocols.runs.reading import with_gold
 from pdfqa_core.protocols.runs.refusal import UNANSWERABLE, with_unanswerable
 from pdfqa_core.retrieval import SearchIndex
-from pdfqa_core.services import run_language
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.cluster_runs import ClusterAsking
 from pdfqa_core.services.documents import DocumentService
@@ -39,13 +37,14 @@ from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.run_asking import Outcomes, Pace, ask_here
 from pdfqa_core.services.run_files import RunFiles, model_hash
-from pdfqa_core.services.run_models import search_models, used_models
+from pdfqa_core.services.run_language import Remembering, language_for, same
+from pdfqa_core.services.run_models import check_brought, search_models, used_models
 from pdfqa_core.services.run_scoring import scored, tools_of
 from pdfqa_core.services.run_systems import AskedSystem, load_settings, named, repeated, with_defaults, with_unset
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.versions import MODELS, RETRIEVAL, versions
 from pdfqa_core.services.workers import Workers
-from pdfqa_core.settings import LLMSettings, Settings
+from pdfqa_core.settings import Settings
 from pdfqa_core.storage.replies import FILENAME, StoredReplies
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.types import Page, Progress
@@ -79,19 +78,22 @@ class RunRequest:
 
 
 class RunService:
-    """The runs of each owner. `answers` makes the service that answers, given what keeps a model's replies."""
+    """The runs of each owner. `answers` makes the service that answers, given a model that keeps its replies."""
 
     def __init__(
         self, workspace: Path, store: Runs, documents: DocumentService, indexes: IndexService,
-        answers: Callable[[Callable[[LLM], LLM]], AnswerService], models: Models, leakage: LeakageCheck, tasks: Tasks,
-        workers: Workers, embedder: Callable[[], TokenEmbedder] = token_embedder,
+        answers: Callable[[Remembering], AnswerService], models: Models, leakage: LeakageCheck, tasks: Tasks,
+        workers: Workers, opened_with: Settings, embedder: Callable[[], TokenEmbedder] = token_embedder,
     ) -> None:  # fmt: skip
         self._workspace = workspace
         self._store = store
         self._files = RunFiles(workspace / "run_data")
         self._documents = documents
         self._indexes = indexes
+        self._remembering = Remembering(models.language, self._kept_replies)
+        self._answering = answers
         self._answers = answers(self._remembering)
+        self._opened_with = opened_with
         self._models = models
         self._leakage = leakage
         self._tasks = tasks
@@ -102,8 +104,6 @@ class RunService:
             self._elsewhere = ClusterAsking(models.cluster, models.language.settings, documents, indexes)
         self._lock = threading.Lock()
         self._replies: StoredReplies | None = None
-        self._llms: dict[str, CachedLLM] = {}
-        self._llm: CachedLLM | None = None
 
     # ------------------------------------------------------------ what was run
 
@@ -274,7 +274,7 @@ class RunService:
         settings = with_defaults(with_unset(settings, profile), protocol.overrides)
         if seed:
             settings = settings.changed("llm", seed=seed)
-        llm = settings.llm
+        llm = self._models.language.named(settings.llm)
         return RunSystem(
             name, settings.model_dump_json(exclude={"server": True, "llm": {"models_folder"}}), settings.fingerprint(),
             model=llm.model or llm.url, model_hash=model_hash(llm, self._models.language.file),
@@ -299,6 +299,8 @@ class RunService:
         does not work, PdfQAError if the run is under way already; what is done is stored in any case.
         """
         run = self._store.get(owner, run_id)
+        if run.plan.brought:
+            check_brought(run.plan, self._models)
         with self._tasks.start(task_of(run_id)) as stop:
             if retry:
                 self._store.forget_failures(owner, run_id)
@@ -327,32 +329,42 @@ class RunService:
         for system in run.plan.systems:
             by_model.setdefault(encode(engine_settings(load_settings(system).llm)), []).append(system)
         corpora: dict[str, SearchIndex] = {}
-        asking = any(system.model for system in run.plan.systems)
-        pace = Pace(run.total - len(known), self.seconds_per_answer(owner, asking=asking))
-        before = self._models.language.settings
-        try:
-            for systems in by_model.values():
-                wanted = [one for one in systems if any((one.name, case.id) not in known for case in file.cases)]
-                if not wanted:
-                    continue
-                self._check_leakage(owner, wanted, file)  # a model may have been trained since the run began
-                if any(system.model for system in wanted):
-                    yield from run_language.use(self._models.language, load_settings(wanted[0]).llm, stop)
+        pace = Pace(
+            run.total - len(known), self.seconds_per_answer(owner, asking=any(one.model for one in run.plan.systems))
+        )
+        for systems in by_model.values():
+            wanted = [one for one in systems if any((one.name, case.id) not in known for case in file.cases)]
+            if not wanted:
+                continue
+            self._check_leakage(owner, wanted, file)  # a model may have been trained since the run began
+            shared = self._models.language
+            asking = next((one for one in wanted if one.model), None)
+            with language_for(shared, self._settings(run, asking).llm if asking else shared.settings) as language:
+                remembering = self._remembering
+                if language is not shared:
+                    yield from language.llm().prepare(stop)
+                    remembering = Remembering(language, self._kept_replies)
                 for system in wanted:
-                    yield from self._asked(owner, run, system, file, known, corpora, pace, stop)
-        finally:
-            run_language.put_back(
-                self._models.language, before, [load_settings(systems[0]).llm for systems in by_model.values()]
-            )
+                    yield from self._asked(owner, run, system, file, known, corpora, pace, remembering, stop)
+
+    def _settings(self, run: Run, system: RunSystem) -> Settings:
+        """Return the settings that a system is asked with; of a run that came in a file, its recipe alone is taken."""
+        settings = load_settings(system)
+        if not run.plan.brought:
+            return settings
+        here = self._opened_with.model_copy(update={"llm": self._models.language.settings})
+        return here.with_recipe(settings)
 
     def _asked(
         self, owner: str, run: Run, system: RunSystem, file: CaseFile, known: Mapping[tuple[str, str], Prediction],
-        corpora: dict[str, SearchIndex], pace: Pace, stop: StopSignal,
+        corpora: dict[str, SearchIndex], pace: Pace, remembering: Remembering, stop: StopSignal,
     ) -> Generator[Progress, None, None]:  # fmt: skip
-        settings = self._models.language.running(load_settings(system))
+        language = remembering.language
+        settings = language.running(self._settings(run, system))
+        answers = self._answers if remembering is self._remembering else self._answering(remembering)
         asked = AskedSystem(
-            system, settings, file, owner, self._answers, self._indexes, self._documents.filenames(owner),
-            lambda: self._llm, run.plan.options.get("documents", "").split(),
+            system, settings, file, owner, answers, self._indexes, self._documents.filenames(owner),
+            lambda: remembering.last, run.plan.options.get("documents", "").split(),
         )  # fmt: skip
         yield Progress(f"{system.name}: getting ready")
         yield from asked.prepared(corpora, stop)
@@ -361,10 +373,10 @@ class RunService:
             {item: one for (name, item), one in known.items() if name == system.name}, pace,
         )  # fmt: skip
         if self._elsewhere is not None and self._elsewhere.can(asked):
-            mark, replies = self._remembering(self._models.language.llm()).mark, self._kept_replies()
-            yield from self._elsewhere.ask(asked, file, outcomes, mark, replies, stop)
+            mark, replies = remembering().mark, self._kept_replies()
+            yield from self._elsewhere.ask(asked, file, outcomes, mark, language.key(settings.llm.url), replies, stop)
         else:
-            check = run_language.same(self._models.language)
+            check = same(language)
             yield from ask_here(asked, file, outcomes, stop, check if system.model else None)
         outcomes.end()
 
@@ -381,20 +393,7 @@ class RunService:
         status = self._models.language.status
         if not status.state.usable:
             raise ModelError("The language model is not available.", status.detail)
-        return self._remembering(self._models.language.llm())
-
-    def _remembering(self, llm: LLM) -> CachedLLM:
-        """Return the language model as it is now with its replies kept in the workspace."""
-        settings: LLMSettings = self._models.language.settings
-        replies, key = self._kept_replies(), identity(settings)
-        with self._lock:
-            if key not in self._llms:
-                language = self._models.language
-                self._llms[key] = CachedLLM(
-                    llm, replies, model=key, same=lambda: identity(language.settings) == key
-                )  # fmt: skip
-            self._llm = self._llms[key]
-            return self._llm
+        return self._remembering()
 
     def _kept_replies(self) -> StoredReplies:
         with self._lock:
@@ -417,7 +416,7 @@ def task_of(run_id: str) -> str:
 
 def key_of(plan: RunPlan) -> str:
     """Return what is the same for runs that would predict the same."""
-    return hashlib.sha256(f"{__version__} {encode(replace(plan, data=()))}".encode()).hexdigest()
+    return hashlib.sha256(f"{__version__} {encode(replace(plan, data=(), brought=False))}".encode()).hexdigest()
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[str], protocol: str) -> None:

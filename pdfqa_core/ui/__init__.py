@@ -39,7 +39,7 @@ from pdfqa_core.ui.peers import Peers
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
 from pdfqa_core.ui.proxies import Proxies
 from pdfqa_core.ui.recipe import settings_from, values_of
-from pdfqa_core.ui.roles import keep_to_role, may_write
+from pdfqa_core.ui.roles import check_models, keep_to_role, may_write
 from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
@@ -209,6 +209,7 @@ def _arrive(
     settings = services.settings
     try:
         settings = settings_from(recipe, settings, models=not settings.server.demo) if recipe else settings
+        check_models(services, [settings])
     except (PdfQAError, ValueError):  # of another version of the program
         settings = services.settings
     place = Place.read(address or "")

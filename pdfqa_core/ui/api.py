@@ -27,6 +27,7 @@ from pdfqa_core.types import Document, Hit, Page, Progress, Stored, Token
 from pdfqa_core.ui import temporary
 from pdfqa_core.ui.api_access import Access
 from pdfqa_core.ui.endpoints import endpoint
+from pdfqa_core.ui.roles import check_models
 
 FRAME = 0.1  # seconds between two steps of a stream
 MOST_HITS = 100
@@ -246,6 +247,7 @@ class Api:
         """
         services = self.services
         systems = grid(services.settings, chunkers or (), retrievers or ())
+        check_models(services, systems.values(), of_program=True)
         services.documents.require_documents(owner)
         scope = services.collections.searched(owner, self.scope(owner, documents)).document_ids
         shown = 0.0

@@ -22,6 +22,7 @@ from pdfqa_core.ui.evaluate_files import FILES, download
 from pdfqa_core.ui.evaluate_results import FILTERS, Results
 from pdfqa_core.ui.evaluate_runs_setup import WHAT
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, SOURCES, Setup, finders
+from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.session import EvaluateState, Session, Shown
 
 FETCH = "() => window.pdfqa.fetch('evaluate-download')"
@@ -46,6 +47,7 @@ class Tab:
         try:
             file = self.setup.file(source, upload, session.owner)
             systems = grid(session.settings, chunkers, retrievers)
+            check_models(self.services, systems.values())
             for event in self.services.evaluation.evaluate_retrieval(
                 session.owner, file, systems, document_ids=self.setup.scope(source, session), task=self._key(request)
             ):

@@ -43,7 +43,7 @@ from pdfqa_core.ui.evaluate_runs_view import (
 )
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, finders
 from pdfqa_core.ui.page_view import show_page
-from pdfqa_core.ui.roles import may_choose_models
+from pdfqa_core.ui.roles import check_models, may_choose_models
 from pdfqa_core.ui.session import Session
 
 STRATEGIES = (
@@ -114,7 +114,9 @@ class Tab:
         try:
             if form.named_models:
                 may_choose_models()
-            run = self.services.running.begin(session.owner, form.request(session))
+            request = form.request(session)
+            check_models(self.services, request.systems.values())
+            run = self.services.running.begin(session.owner, request)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             return (error_html(error), *self._buttons(session), *self.shown(state, session))
         return (*self._work(session), *self.shown(RunsState(run.id), session))

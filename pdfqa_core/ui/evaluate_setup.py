@@ -20,6 +20,7 @@ from pdfqa_core.ui import downloads
 from pdfqa_core.ui.components import clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.evaluate_data import Upload, brought
+from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.session import Session
 
 CHOICES, QUESTIONS, QUESTIONS_NAME = "evaluate.choices", "evaluate.questions", "evaluate.questions.name"
@@ -136,6 +137,7 @@ class Setup:
         """Return the chips of the chosen systems and the choice of a baseline."""
         try:
             systems = grid(session.settings, chunkers, retrievers)
+            check_models(self.services, systems.values())
             shown = []
             for name, settings in systems.items():
                 seconds = self.services.indexes.seconds(session.owner, settings)

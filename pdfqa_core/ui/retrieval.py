@@ -30,6 +30,7 @@ from pdfqa_core.ui.page_view import main_page, show_page
 from pdfqa_core.ui.passage_text import passage_parts
 from pdfqa_core.ui.recipe import JUDGED, UNSET, Form, Place, build_form, settings_from
 from pdfqa_core.ui.refusal_chart import refusal_chart
+from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.scope import scope_choice
 from pdfqa_core.ui.session import Session, Shown
 from pdfqa_core.ui.showing import Showing
@@ -152,7 +153,9 @@ class Handlers:
             yield gr.skip(), gr.skip(), error_html(error), *form
 
     def _settings(self, session: Session, values: Sequence[Any]) -> Settings:
-        return settings_from(values, session.settings, models=self.form.models)
+        settings = settings_from(values, session.settings, models=self.form.models)
+        check_models(self.services, [settings])
+        return settings
 
     def preset(self, name: str, session: Session) -> Iterator[tuple[Any, ...]]:
         """Set the form to a preset, then show what it makes."""

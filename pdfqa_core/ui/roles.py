@@ -7,14 +7,17 @@ still hold more than looking; so the action that was clicked is asked too, and t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any
 
 import gradio as gr
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.models.encoder_files import models_of
+from pdfqa_core.services import Services
 from pdfqa_core.services.accounts import AccountRole
+from pdfqa_core.settings import Settings
 from pdfqa_core.ui.accounts import current
 from pdfqa_core.ui.guard import BY_ITSELF
 
@@ -60,6 +63,22 @@ def may_choose_models() -> None:
     account = current()
     if account is not None and account.role is not AccountRole.OWNER:
         raise UsageError(*OWNERS)
+
+
+def check_models(
+    services: Services, recipes: Iterable[Settings], named: Iterable[str] = (), *, of_program: bool = False
+) -> None:
+    """Raise UsageError where recipes, or `named` models, have the server open a folder or fetch a model from the hub.
+
+    Only owners may do that, not members, visitors of a demo or programs. What the server was started with stays
+    allowed.
+    """
+    account = current()
+    if of_program or services.models.demo or (account is not None and account.role is not AccountRole.OWNER):
+        allowed = models_of(services.settings.retrieval)
+        asked = [*named, *(name for one in recipes for name in models_of(one.retrieval))]
+        if any(name not in allowed for name in services.models.files.encoders.foreign(asked)):
+            raise UsageError(*OWNERS)
 
 
 def refusal(role: AccountRole, elements: list[tuple[str, str]], action: str) -> tuple[str, str] | None:

@@ -24,6 +24,7 @@ from pdfqa_core.types import Progress
 from pdfqa_core.ui.components import AT_ONCE, EVERY_CLICK, QUIET, clicked, error_html, render
 from pdfqa_core.ui.documents import work_html
 from pdfqa_core.ui.evaluate_setup import OWN_FILE
+from pdfqa_core.ui.roles import check_models
 from pdfqa_core.ui.scope import scope_label
 from pdfqa_core.ui.session import Session, Shown
 from pdfqa_core.ui.train_compare import Compare, used_model
@@ -259,9 +260,11 @@ class Tab:
         numbers = {one: _number(value, one) for one, value in zip(NUMBERS, values, strict=True)}
         own = {one: numbers.pop(one) for one in ("k", "margin", "held_out")}
         settings = TrainingSettings(**numbers, precision=precision, k=session.settings.retrieval.k)
+        base, teacher = (base or "").strip(), (teacher or "").strip()
+        check_models(self.services, (), (base, teacher))
         return TrainingPlan(
-            kind, (name or "").strip(), (base or "").strip(), settings, own["k"], own["margin"],
-            (teacher or "").strip(), own["held_out"], bool(unreviewed),
+            kind, (name or "").strip(), base, settings, own["k"], own["margin"], teacher, own["held_out"],
+            bool(unreviewed),
         )  # fmt: skip
 
     def estimated(self, state: TrainState, session: Session, *fields: Any) -> dict[Any, Any]:

@@ -1,4 +1,4 @@
-"""The models of a run: each is waited for, and a run that is paused and gone on with never asks the wrong one."""
+"""The models of a run: it has its own where it needs another one than is in use, and never asks the wrong one."""
 
 from __future__ import annotations
 
@@ -7,127 +7,96 @@ import pytest
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.evaluation_types import RunState
 from pdfqa_core.exports.methods import methods_text
-from pdfqa_core.models import ModelStatus, State
 from pdfqa_core.retrieval.model_folder import ModelFolder
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.run_models import search_models
-from pdfqa_core.types import Progress
+from pdfqa_core.types import Progress, Stored
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25, HYBRID, LITERAL
+from tests.services.helpers import BM25, HYBRID, LITERAL, METERS, WORDS
 from tests.services.test_runs import WordLengths, done, request
-from tests.serving_fakes import FakeLanguage
 
 ROWS = [{"id": "a", "question": "What do storks eat?", "answer": "Frogs."}]
 OTHER = BM25.changed("llm", model="smollm2-135m")
 
 
-class Switching(FakeLanguage):
-    """A language model that takes some looks until it is another one."""
+class LoadedLLM(FakeLLM):
+    """Says that it is loaded before its first reply."""
 
-    def __init__(self, llm, settings, coming=None):
-        self.looks, self.coming, self.used = 0, None, []
-        super().__init__(llm, settings, None)
-        if coming is not None:
-            self.use(coming)
-
-    def use(self, wanted):
-        self.used.append(wanted.model)
-        self.looks, self.coming = 5, self.named(wanted)
-
-    @property
-    def loading(self):
-        return self.status.state is State.SWITCHING
-
-    def stop_loading(self):
-        self.coming = None
-
-    def finish(self):
-        while self.coming is not None:
-            assert self.status.state is State.SWITCHING
-
-    @property
-    def status(self):
-        if self.coming is None:
-            return ModelStatus(State.READY, "fake ready")
-        self.looks -= 1
-        if self.looks <= 0:
-            self.settings, self.coming = self.coming, None
-        return ModelStatus(State.SWITCHING, "loading")
-
-    @status.setter
-    def status(self, value):
-        pass
+    def prepare(self, stop=None):
+        yield Progress("loading other")
+        if stop is not None and stop.is_set():
+            raise StoppedError
 
 
 @pytest.fixture
 def asked(open_services, write):
+    """Services whose model in use is a scripted one, and a run that asks another one."""
     llm = FakeLLM()
     services = open_services(BM25, llm)
-    llm.enqueue(["Frogs.", "Frogs."])
-
-    def ask(language):
-        services.models.language = language(llm)
-        return services, request("answers", write(ROWS), systems={"other": OTHER}, evidence=("none",))
-
-    return ask
+    llm.enqueue([WORDS])
+    return services, llm, request("answers", write(ROWS), systems={"other": OTHER}, evidence=("none",))
 
 
-def test_another_model_is_loaded_for_its_system_and_the_one_before_comes_back(asked):
-    services, wanted = asked(lambda llm: Switching(llm, BM25.llm))
-    _, found = done(services, wanted)
-    assert found.systems[0].items[0].texts["prediction"] == "Frogs."
-    assert services.models.language.used == ["smollm2-135m", services.models.language.named(BM25.llm).model]
-
-
-def test_a_run_that_goes_on_while_the_model_before_comes_back_waits_and_loads_its_own(asked):
-    services, wanted = asked(lambda llm: Switching(llm, OTHER.llm, coming=BM25.llm))
-    done(services, wanted)
-    assert services.models.language.used[:2] == ["auto", "smollm2-135m"]
+def test_another_model_answers_the_run_alone_and_the_one_that_others_talk_to_stays(asked):
+    services, shared, wanted = asked
+    own = services.models.language.others["smollm2-135m"] = LoadedLLM()
+    own.enqueue(["Frogs."])
+    run = services.runs.begin(LOCAL_OWNER, wanted)
+    talked = []
+    for event in services.runs.go(LOCAL_OWNER, run.id):
+        if isinstance(event, Progress) and "question" in event.phase:
+            (stored,) = [one for one in services.answers.ask(LOCAL_OWNER, METERS, BM25) if isinstance(one, Stored)]
+            talked.append(stored.turn.answer.text)
+    assert talked == [WORDS]
+    assert [one.answer for one in services.runs.predictions(LOCAL_OWNER, run.id).values()] == ["Frogs."]
+    assert (len(own.history), len(shared.history)) == (1, 1)
+    assert services.models.language.settings.model == services.models.language.named(BM25.llm).model
+    assert [(one.settings.model, one.closed) for one in services.models.language.made] == [("smollm2-135m", True)]
 
 
 def test_a_run_is_stopped_while_its_model_is_loaded(asked):
-    services, wanted = asked(lambda llm: Switching(llm, BM25.llm))
+    services, _, wanted = asked
+    services.models.language.others["smollm2-135m"] = LoadedLLM()
     run = services.runs.begin(LOCAL_OWNER, wanted)
     events = services.runs.go(LOCAL_OWNER, run.id)
-    assert next(events).phase == "loading"
+    assert next(events).phase == "loading other"
     services.runs.stop(run.id)
     with pytest.raises(StoppedError, match="Stopped after 0 of 1 answers"):
         list(events)
-    assert (services.models.language.coming, services.models.language.used) == (None, ["smollm2-135m"])
+    assert [one.closed for one in services.models.language.made] == [True]
 
 
-def test_a_model_that_somebody_chooses_during_a_run_stays_and_no_answer_of_it_counts(asked):
-    services, wanted = asked(lambda llm: Switching(llm, BM25.llm))
+def test_a_run_whose_model_is_not_here_fails_and_says_so(asked):
+    services, _, wanted = asked
+    services.models.language.others["smollm2-135m"] = None
+    run = services.runs.begin(LOCAL_OWNER, wanted)
+    with pytest.raises(ModelError, match="There is no language model"):
+        list(services.runs.go(LOCAL_OWNER, run.id))
+    assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
+
+
+def test_a_model_that_somebody_chooses_during_a_run_stays_and_no_answer_of_it_counts(open_services, write):
+    llm = FakeLLM()
+    services = open_services(BM25, llm)
+    llm.enqueue(["Frogs.", "Frogs."])
     language, chosen = services.models.language, BM25.changed("llm", model="qwen2.5-coder-0.5b").llm
+    wanted = request("answers", write(ROWS), systems={"model": BM25}, evidence=("none",))
     run = services.runs.begin(LOCAL_OWNER, wanted)
 
     def choose_meanwhile():
         for event in services.runs.go(LOCAL_OWNER, run.id):
             if isinstance(event, Progress) and "question" in event.phase:
-                language.use(chosen)
-                language.finish()
+                language.settings = chosen
 
     with pytest.raises(ModelError, match="Another language model was chosen while the run went on"):
         choose_meanwhile()
-    assert (language.used, language.settings.model) == (["smollm2-135m", chosen.model], chosen.model)
+    assert language.settings.model == chosen.model
     assert services.runs.predictions(LOCAL_OWNER, run.id) == {}
     assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.FAILED
+    language.others[language.named(BM25.llm).model] = llm
     list(services.runs.go(LOCAL_OWNER, run.id))
-    assert language.used == ["smollm2-135m", chosen.model, "smollm2-135m", chosen.model]
+    assert language.settings.model == chosen.model
     assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
-
-
-def test_a_run_is_done_though_the_model_before_cannot_come_back(asked, caplog):
-    class Once(Switching):
-        def use(self, wanted):
-            if self.used:
-                raise ModelError("qwen.gguf is gone.")
-            super().use(wanted)
-
-    services, wanted = asked(lambda llm: Once(llm, BM25.llm))
-    done(services, wanted)
-    assert services.runs.list(LOCAL_OWNER)[0].state is RunState.DONE
-    assert "not back in use: qwen.gguf is gone." in caplog.text
 
 
 def folder_with(path, words):

@@ -151,6 +151,7 @@ def test_an_evaluation_is_measured_and_kept(server: Server):
         ("search", {"question": "x", "documents": ["none.pdf"]}, "There is no document 'none.pdf'."),
         ("read_page", {"document": PDF.name, "page": 99}, "has no page 99"),
         ("evaluate", {"questions": []}, "questions"),
+        ("evaluate", {**CALLS["evaluate"], "retrievers": ["dense + /srv/model"]}, "models of this server belong"),
     ],
 )
 def test_errors_are_our_sentences(server: Server, name: str, arguments: dict[str, Any], said: str):

@@ -15,13 +15,14 @@ from gradio.state_holder import SessionState
 from sqlalchemy import select
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.models.encoder_files import read_encoders
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import Account, AccountRole
 from pdfqa_core.storage.columns import metadata
 from pdfqa_core.storage.server_tables import sign_ins
 from pdfqa_core.ui import AccountBlocks, build_page
 from pdfqa_core.ui.accounts import KEY, OwnPages, note
-from pdfqa_core.ui.roles import LOOKING, may_write, refusal
+from pdfqa_core.ui.roles import LOOKING, check_models, may_write, refusal
 from pdfqa_core.ui.session import Session
 from tests.services.helpers import LITERAL
 from tests.serving_fakes import PDF, FakeModels
@@ -157,6 +158,28 @@ def test_what_nobody_thought_of_is_closed_to_viewers_and_the_models_to_members()
     assert refusal(AccountRole.OWNER, [("models-serve", "click")], "") is None
     assert refusal(AccountRole.VIEWER, [("documents-table", "click")], "open") is None
     assert refusal(AccountRole.VIEWER, [("documents-table", "click")], "remove")
+
+
+@pytest.mark.parametrize("role", [AccountRole.MEMBER, AccountRole.VIEWER, None])
+def test_only_owners_have_the_server_open_a_folder_or_fetch_a_model(
+    shared: tuple[Services, AccountBlocks], role: AccountRole | None
+):
+    services, _ = shared
+    recipes = [
+        services.settings.changed("retrieval", **{setting: named})
+        for setting in ("embedding_model", "late_model", "reranker")
+        for named in ("/srv/models/mine", "somebody/model", "a + /srv/b")
+    ]
+    note(request(AccountRole.OWNER))
+    check_models(services, recipes, ["somebody/base"])
+    note(request(role) if role else request(AccountRole.OWNER))
+    for recipe in recipes:
+        with pytest.raises(UsageError, match="belong to its owner"):
+            check_models(services, [recipe], of_program=role is None)
+    with pytest.raises(UsageError, match="belong to its owner"):
+        check_models(services, (), ["somebody/base"], of_program=role is None)
+    known = read_encoders()[0].name
+    check_models(services, [services.settings, services.settings.changed("retrieval", embedding_model=known)])
 
 
 def test_a_page_of_one_account_is_not_used_by_another_one():

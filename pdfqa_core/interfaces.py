@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias
 
 from pdfqa_core.types import Event, Hit, Page, Progress, Rewritten
 
@@ -71,22 +71,6 @@ class Usage:
 
 
 Stream: TypeAlias = Generator[str | Progress | Usage, None, None]
-
-
-@runtime_checkable
-class AdaptedLLM(Protocol):
-    """A language model that may have an adapter which was trained for this program."""
-
-    @property
-    def adapted(self) -> bool:
-        """Whether it has one, and is loaded."""
-        ...
-
-    def choose_adapted(
-        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
-    ) -> Mapping[str, float]:
-        """Return the probability of each of `choices` as the reply by the model with its adapter, see `LLM.choose`."""
-        ...
 
 
 class LLM(Protocol):

@@ -182,9 +182,6 @@ class LLMSettings(SettingsGroup):
         "auto", description="Name from the catalogue, or path of a GGUF file; auto: the default of this machine."
     )
     models_folder: str = Field("", description="Folder of downloaded models; empty: pdfqa/models of the user's cache.")
-    adapter: bool = Field(
-        True, description="Ask the default model with its adapter, too, whether the passages say a sentence."
-    )
     weights: Literal["as packaged", "F16"] = Field(
         "F16", description="The embedded model's: those of its package (Q4_1), or 16-bit floats made of them once."
     )
@@ -390,10 +387,19 @@ class Settings(SettingsGroup):
         return load(data)
 
 
+# Settings of earlier versions. They stand in stored runs and in people's files, and are passed over.
+RETIRED: Mapping[str, frozenset[str]] = {"llm": frozenset({"adapter"})}
+
+
 def load(data: Mapping[str, Any]) -> Settings:
     """Return settings from nested mappings. Raises UsageError that names each wrong field."""
+    known = {
+        section: {name: value for name, value in values.items() if name not in RETIRED.get(section, ())}
+        if isinstance(values, Mapping) else values
+        for section, values in data.items()
+    }  # fmt: skip
     try:
-        return Settings.model_validate(data)
+        return Settings.model_validate(known)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg'].removeprefix('Value error, ')}"

@@ -103,7 +103,7 @@ OTHER = {  # another valid value for every setting
         "rerank_candidates": 7, "per_page": 7, "merge_overlaps": False,
     },
     "llm": {
-        "engine": "openai", "model": "x", "models_folder": "x", "weights": "as packaged", "adapter": False, "url": "x",
+        "engine": "openai", "model": "x", "models_folder": "x", "weights": "as packaged", "url": "x",
         "context_size": 777, "threads": 7,
         "gpu_layers": 7, "batch_size": 77, "chat_template": "x", "max_tokens": 7, "temperature": 0.7, "seed": 7,
         "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
@@ -288,3 +288,10 @@ def test_model_files_lie_where_every_workspace_of_the_user_finds_them(monkeypatc
     assert models_path(llm, {"SPACE_ID": "me/it"}) == Path("/data/models")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert models_path(llm, {"SPACE_ID": "me/it"}) == models_path(llm, {})
+
+
+def test_settings_of_earlier_versions_are_passed_over_in_files_and_stored_runs():
+    told = {"llm": {"adapter": False, "max_tokens": 77}}
+    assert load(told) == load({"llm": {"max_tokens": 77}})
+    with pytest.raises(UsageError, match=r"llm\.adaptor"):
+        load({"llm": {"adaptor": False}})

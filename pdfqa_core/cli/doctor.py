@@ -277,11 +277,7 @@ def _language_model(workspace: Path, settings: Settings) -> str:
         words = "".join(complete(llm, [Message("user", "What is the capital of France?")], max_tokens=24)).strip()
         if not words:
             raise ModelError(f"{llm.name} wrote nothing.", "Choose another model (PDFQA_MODEL).")
-        adapter = ""
-        if llm.adapted:
-            llm.choose_adapted([Message("user", "Is Paris in France?")], ("Yes", "No"))
-            adapter = ", with an adapter that judges sentences"
         said = f"asked for the capital of France it says: {words!r}"
-        return f"{llm.name}{adapter}, context {llm.context_size:,} tokens; {said}"
+        return f"{llm.name}, context {llm.context_size:,} tokens; {said}"
     finally:
         models.close()

@@ -8,7 +8,6 @@ from typing import Any
 
 from pdfqa_core.evaluation_types import Evaluation, Run, RunSystem
 from pdfqa_core.exports.table import measure_of
-from pdfqa_core.llm.catalogue import read_catalogue
 from pdfqa_core.metrics.statistics import LARGE
 
 _EVIDENCE = {
@@ -69,8 +68,6 @@ def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
             f"; reader: {settings['reading']['reader']} with {system.model}{hashed}, {how}, seed {llm['seed']}, "
             f"at most {llm['max_tokens']} tokens, context {llm['context_size']}"
         )
-        if llm.get("adapter") and any(known.adapter and known.name == system.model for known in read_catalogue()):
-            words += "; sentences checked by rules and by that model with its adapter"
     else:
         words += "; reader: sentences of the passages, word for word"
     threshold = settings["reading"]["confidence_threshold"]

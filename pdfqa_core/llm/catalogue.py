@@ -58,8 +58,7 @@ class CatalogueEntry:
     that carries the file, `f16` the file name of its 16-bit variant, which is made once, of `f16_size` bytes ("" and 0
     without one). `parts` is a second source of the same bytes, for where the hub cannot be reached. `prompts` names the
     form of the prompts that its family was tried with, `passages` how many it reads, `evidence_tokens` how many tokens
-    of them on two cores; `reader` is the one that suits the model. `adapter` is a low-rank adapter (LoRA) beside the
-    catalogue that was trained on exactly this file, "" without one.
+    of them on two cores; `reader` is the one that suits the model.
     """
 
     name: str
@@ -85,7 +84,6 @@ class CatalogueEntry:
     passages: int = 4
     evidence_tokens: int = 400
     reader: str = OWN_WORDS
-    adapter: str = ""
 
     @property
     def url(self) -> str:
@@ -206,14 +204,6 @@ def on_disk(candidate: CatalogueEntry, *folders: Path, weights: str = F16) -> Pa
             if name and is_gguf(folder / name):
                 return folder / name
     return packaged_file(candidate)
-
-
-def adapter_of(path: Path) -> Path | None:
-    """Return the adapter that was trained on a model's file, known by its name and size, or None."""
-    for candidate in read_catalogue():
-        if candidate.adapter and candidate.file == path.name and candidate.size == path.stat().st_size:
-            return CATALOGUE.parent / candidate.adapter
-    return None
 
 
 def resolve(name_or_path: str, *folders: Path, weights: str = F16, convert: bool = True) -> Path:

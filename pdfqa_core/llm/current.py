@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
-from pdfqa_core.interfaces import GREEDY, AdaptedLLM, Message, Sampling, StopSignal, Stream, Usage
+from pdfqa_core.errors import PdfQAError, StoppedError
+from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.base import Engine
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress
@@ -106,24 +106,6 @@ class CurrentLLM:
         """Return the probability of each of `choices` as the reply."""
         with self._in_use(stop) as engine:
             return engine.choose(messages, choices, stop=stop)
-
-    @property
-    def adapted(self) -> bool:
-        """Whether the engine in use has an adapter for its model, and the model is loaded."""
-        engine = self.engine
-        return isinstance(engine, AdaptedLLM) and engine.adapted
-
-    def choose_adapted(
-        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
-    ) -> Mapping[str, float]:
-        """Return the probability of each of `choices` as the reply by the model with its adapter.
-
-        Raises ModelError if the engine has none, as after a change of the model.
-        """
-        with self._in_use(stop) as engine:
-            if not isinstance(engine, AdaptedLLM):
-                raise ModelError(f"There is no adapter for {engine.name}.", "Ask the model without one.")
-            return engine.choose_adapted(messages, choices, stop=stop)
 
     def prepare(self, stop: StopSignal | None = None) -> Generator[Progress, None, None]:
         """Load the model while yielding Progress."""

@@ -19,7 +19,6 @@ from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.base import engines
-from pdfqa_core.llm.catalogue import adapter_of
 from pdfqa_core.llm.choice_probabilities import check_choices, common_length, shares_of_sequences
 from pdfqa_core.llm.gguf import read_header
 from pdfqa_core.llm.gpu import AS_MANY, Gpu, Offload, find_gpu, layers_that_fit, with_layers
@@ -31,7 +30,6 @@ from pdfqa_core.llm.ticket_lock import TicketLock
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.types import Progress
 
-ADAPTED_CONTEXT, ADAPTED_BATCH = 2048, 128  # tokens; a batch takes 4 bytes for each token of the vocabulary
 POLL = 0.05  # seconds between two looks at a stop signal
 
 _log = logging.getLogger(__name__)
@@ -47,7 +45,6 @@ class LlamaCpp:
     model is loaded. `context_size` is in tokens; it becomes smaller when the model was trained on less. `batch_size`
     prompt tokens are evaluated at once: more need more memory. `repack`: weights are laid out anew for llama.cpp's own
     kernels; None: where they are the faster ones.
-    `adapter`: where the catalogue has a low-rank adapter for the file, `choose_adapted` answers with it.
     `chat_template` is the name of one in `template.TEMPLATES`, "" the one in the model file.
     Raises UsageError if there is no such template.
     """
@@ -57,7 +54,6 @@ class LlamaCpp:
     def __init__(
         self, model: Path | Callable[[], Path], *, name: str = "", context_size: int = 4096, threads: int = 0,
         gpu_layers: int = 0, batch_size: int = BATCH, chat_template: str = "", repack: bool | None = None,
-        adapter: bool = True,
         gpu: Callable[[], Gpu | None] = find_gpu,
     ) -> None:  # fmt: skip
         self._template_source = template_source(chat_template)
@@ -69,14 +65,11 @@ class LlamaCpp:
             "repack": repacking_pays() if repack is None else repack,
         }  # fmt: skip
         self._threads = threads
-        self._adapter = adapter
         self._gpu_layers, self._gpu = gpu_layers, gpu
         self.offload: Offload | None = None
         self.lock = TicketLock()
         self._loading = threading.RLock()  # held while the model is loaded, freed or used outside a stream
         self._native: NativeModel | None = None
-        self._beside: NativeModel | None = None  # the same weights with the adapter, from its first use on
-        self._adapter_file: Path | None = None
         self._template: ChatTemplate | None = None
 
     # -------------------------------------------------------------- loading
@@ -120,7 +113,6 @@ class LlamaCpp:
                 raise
             self.context_size = native.context_size
             self._native = native
-            self._adapter_file = adapter_of(path) if self._adapter else None
             _log.info("loaded %s in %.1f s", path.name, time.perf_counter() - began)
 
     def _opened(self, path: Path, progress: Callable[[float], bool]) -> tuple[NativeModel, Offload | None]:
@@ -227,47 +219,12 @@ class LlamaCpp:
         Raises UsageError (no choices, an empty one, two alike), ModelError (the prompt does not fit, the model does not
         load), StoppedError if `stop` is set.
         """
-        return self._chosen(messages, choices, stop, adapted=False)
-
-    @property
-    def adapted(self) -> bool:
-        """Whether there is an adapter for the model in memory."""
-        return self.loaded and self._adapter_file is not None
-
-    def choose_adapted(
-        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
-    ) -> Mapping[str, float]:
-        """Return what `choose` does, by the model with its adapter, which has a context of ADAPTED_CONTEXT tokens.
-
-        Raises ModelError too where there is no adapter or its file does not load.
-        """
-        return self._chosen(messages, choices, stop, adapted=True)
-
-    def _with_adapter(self, native: NativeModel) -> NativeModel:
-        if self._beside is None:
-            if self._adapter_file is None:
-                raise ModelError(f"There is no adapter for {self.name}.", "Ask the model without one.")
-            try:
-                self._beside = native.with_adapter(
-                    self._adapter_file, context_size=ADAPTED_CONTEXT, batch_size=ADAPTED_BATCH
-                )
-            except ModelError as error:
-                self._adapter_file = None  # it is not tried again before the model is loaded anew
-                _log.warning("%s", error)
-                raise
-        return self._beside
-
-    def _chosen(
-        self, messages: Sequence[Message], choices: Sequence[str], stop: StopSignal | None, *, adapted: bool
-    ) -> Mapping[str, float]:
         check_choices(choices)
         ticket = self.lock.enter()
         try:
             result_of(self._wait(ticket, stop))
             result_of(self.prepare(stop))
             native, template = self._ready()
-            if adapted:
-                native = self._with_adapter(native)
             self._take_free_cores(native)
             sequences = {choice: _tokenize(native, template.render_reply(messages, choice)) for choice in choices}
             self._room(native, max(map(len, sequences.values())))

@@ -7,7 +7,6 @@ prompt, redirects the standard output of the whole process while it loads, and k
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import logging
 import os
@@ -84,9 +83,8 @@ class AbortFlag:
         return bool(self._bytes[0] != b"\x00")
 
 
-def _free(lib: Any, contexts: list[Any], model: Any) -> None:
-    for context in contexts:
-        lib.llama_free(context)
+def _free(lib: Any, context: Any, model: Any) -> None:
+    lib.llama_free(context)
     lib.llama_model_free(model)
 
 
@@ -131,21 +129,18 @@ class NativeModel:
         self.layers = int(lib.llama_model_n_layer(model))
         self.threads = threads
         self.abort = AbortFlag()
-        self._flash = gpu_layers != 0
         try:
             self._context, self.context_size = self._make_context(
-                context_size, threads, batch_size, path, flash=self._flash
+                context_size, threads, batch_size, path, flash=gpu_layers != 0
             )
         except ModelError:
             lib.llama_model_free(model)
             raise
         self.batch_size = min(batch_size, self.context_size)
         self._memory = lib.llama_get_memory(self._context)
-        self._contexts = [self._context]  # all that compute with the weights
-        self._finalizer = weakref.finalize(self, _free, lib, self._contexts, model)
+        self._finalizer = weakref.finalize(self, _free, lib, self._context, model)
         self._pieces: dict[int, bytes] = {}
         self.tokens: list[int] = []
-        self._owner: NativeModel | None = None
 
     def _make_context(
         self, context_size: int, threads: int, batch_size: int, path: Path, *, flash: bool
@@ -166,32 +161,6 @@ class NativeModel:
                 "Choose a smaller context or a smaller model.",
             )
         return context, min(int(lib.llama_n_ctx(context)), int(parameters.n_ctx))
-
-    def with_adapter(self, path: Path, *, context_size: int, batch_size: int) -> NativeModel:
-        """Return the same weights with a low-rank adapter (LoRA, a GGUF file), which have a context of their own.
-
-        They share the abort flag and are freed with this model. Raises ModelError if the file does not load.
-        """
-        _recent_errors.clear()
-        adapter = self._lib.llama_adapter_lora_init(self._model, os.fsencode(path))
-        if not adapter:
-            raise ModelError(
-                f"The adapter {path} does not load: {'; '.join(_recent_errors) or 'llama.cpp gives no reason'}.",
-                "Restore the file, or do without it: write adapter = false under [llm] in pdfqa.toml.",
-            )
-        made = copy.copy(self)
-        made._context, made.context_size = self._make_context(
-            context_size, self.threads, batch_size, path, flash=self._flash
-        )
-        self._contexts.append(made._context)
-        made.batch_size = min(batch_size, made.context_size)
-        made._memory = self._lib.llama_get_memory(made._context)
-        made.tokens = []
-        made._owner = self  # its weights are freed with it
-        adapters = (self._lib.llama_adapter_lora_p_ctypes * 1)(adapter)
-        if self._lib.llama_set_adapters_lora(made._context, adapters, 1, (ctypes.c_float * 1)(1.0)):
-            raise ModelError(f"The adapter {path} cannot be used.", "Restore the file.")
-        return made
 
     def close(self) -> None:
         """Free the memory. The model cannot be used afterwards."""

@@ -39,7 +39,7 @@ from pdfqa_core.streaming import EitherStop
 
 # Settings that make another engine; the others (sampling, longest answer) hold from the next answer on.
 ENGINE_FIELDS = (
-    "engine", "model", "weights", "adapter", "url", "context_size", "threads", "gpu_layers", "batch_size",
+    "engine", "model", "weights", "url", "context_size", "threads", "gpu_layers", "batch_size",
     "chat_template",
 )  # fmt: skip
 INSTALL_LLAMA = "Install it with: pip install -r requirements.txt (compiles for some minutes)."
@@ -249,7 +249,7 @@ class LanguageModel:
         return make(
             find, name=title_of(chosen.model), context_size=chosen.context_size,
             threads=chosen.threads, gpu_layers=chosen.gpu_layers, batch_size=chosen.batch_size,
-            chat_template=chosen.chat_template, adapter=chosen.adapter,
+            chat_template=chosen.chat_template,
         )  # fmt: skip
 
     # ------------------------------------------------------------ loading at the start

@@ -11,7 +11,6 @@ from itertools import pairwise, takewhile
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal, Usage
 from pdfqa_core.languages import ENGLISH, of_question, title
-from pdfqa_core.reading.agreeing import agreed
 from pdfqa_core.reading.alignment import stems
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT, readers
 from pdfqa_core.reading.best_sentence import best_quote, nearest_sentence
@@ -317,8 +316,6 @@ class GenerativeReader:
             checked = yield from self.checker.check(text, evidence.hits, named, question, stop=stop)
         elif self.unsupported == QUOTED and not is_set(stop):
             text, checked = yield from self._with_quotes(text, checked, evidence, question, stop)
-        if not wrong and _compared(question, evidence) is None:  # what is computed stands in no sentence
-            checked = yield from agreed(self.llm, text, checked, evidence.hits, stop=stop)
         return _Attempt(text, usage, checked, first_token, time.perf_counter() - since, wrong)
 
     def _with_quotes(

@@ -44,13 +44,6 @@ EARLIER_WORDS = 60  # of the answer given
 # Asked for its next token only, see `yes_or_no`.
 IS_IT_SO = "Answer the question with Yes or No, by what the passages above say."
 
-# Asked of the model with its adapter, which was trained with these words, for its next token only; see `agreeing`.
-IS_TRUE = Prompt(
-    "{passages}\n\nStatement: {statement}\n\nIs the statement true according to the text above? Compare every number, "
-    "name and date. Answer Yes or No.",
-    "passages", "statement",
-)  # fmt: skip
-
 # Behind the instruction where a question asks for several things.
 PARTS = "Answer every part of the question."
 

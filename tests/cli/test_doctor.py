@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.cli.doctor import _language_model, _private
-from pdfqa_core.errors import ModelError, PdfQAError
-from pdfqa_core.settings import Settings
+from pdfqa_core.cli.doctor import _private
+from pdfqa_core.errors import PdfQAError
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights as of POSIX")
@@ -27,13 +26,3 @@ def test_doctor_says_who_can_read_the_workspace_and_what_to_do(tmp_path: Path):
     folder.chmod(0o755)
     with pytest.raises(PdfQAError, match=r"\(mode 755\) and 1 more"):
         _private(folder)
-
-
-def test_an_adapter_that_is_damaged_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(b"GGUF")
-    settings = Settings().changed("llm", engine="llama_cpp", model="smollm2-135m")
-    assert "an adapter" not in _language_model(tmp_path, settings)
-    monkeypatch.setattr("pdfqa_core.llm.llama_cpp.adapter_of", lambda _: broken)
-    with pytest.raises(ModelError, match=r"The adapter .*broken\.gguf does not load"):
-        _language_model(tmp_path, settings)

@@ -53,29 +53,6 @@ def test_the_default_goes_with_the_free_memory_and_stays_the_same():
     assert catalogue.entry("auto").name == catalogue.default_model()
 
 
-def test_the_adapters_of_the_catalogue_are_here_and_small_enough_for_a_space():
-    named = [entry for entry in catalogue.read_catalogue() if entry.adapter]
-    assert [entry.name for entry in named] == [catalogue.DEFAULT]
-    for entry in named:
-        file = catalogue.CATALOGUE.parent / entry.adapter
-        assert catalogue.is_gguf(file)
-        assert file.stat().st_size < 10_000_000
-        assert entry.sha256  # it was trained on exactly these weights
-
-
-def test_an_adapter_goes_with_the_file_it_was_trained_on_alone(tmp_path, monkeypatch):
-    chosen = catalogue.entry(catalogue.DEFAULT)
-    same = tmp_path / chosen.file
-    with same.open("wb") as file:
-        file.truncate(chosen.size)
-    other = write(tmp_path / "other.gguf")
-    assert catalogue.adapter_of(same) == catalogue.CATALOGUE.parent / chosen.adapter
-    assert catalogue.adapter_of(other) is None
-    with same.open("wb") as file:
-        file.truncate(chosen.size - 1)
-    assert catalogue.adapter_of(same) is None
-
-
 def test_a_file_is_looked_for_in_all_folders(gguf, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     second.mkdir()

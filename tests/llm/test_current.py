@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.interfaces import LLM, Message, Usage
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.streaming import complete
@@ -70,20 +70,3 @@ def test_replacing_waits_for_calls_under_way_and_can_be_stopped(current):
     with current.alone("loading big"), pytest.raises(PdfQAError, match="Another model"), current.alone("loading more"):
         raise AssertionError("two engines at once")
     assert current.count_tokens(ASK) == 6
-
-
-def test_the_adapter_of_the_engine_in_use_is_passed_on(current):
-    assert not current.adapted
-    with pytest.raises(ModelError, match="There is no adapter for fake"):
-        current.choose_adapted(ASK, ("Yes", "No"))
-
-    class Adapted(FakeLLM):
-        adapted = True
-
-        def choose_adapted(self, messages, choices, *, stop=None):
-            return {"Yes": 0.75, "No": 0.25}
-
-    current.engine = Adapted()
-    assert current.adapted
-    assert current.choose_adapted(ASK, ("Yes", "No")) == {"Yes": 0.75, "No": 0.25}
-    assert current.calls == 0

@@ -94,27 +94,3 @@ def test_a_core_that_was_busy_when_it_was_loaded_is_used_once_it_is_free(monkeyp
     fixed = LlamaCpp(path, context_size=512, threads=1)
     assert (list(complete(fixed, asked, max_tokens=8)), fixed.threads) == (said[2], 1)
     fixed.unload()
-
-
-@pytest.mark.model
-def test_an_adapter_that_does_not_load_is_named_and_the_model_answers_without_it(monkeypatch, tmp_path):
-    broken = tmp_path / "broken-verdicts.gguf"
-    broken.write_bytes(b"GGUF" + bytes(60))
-    monkeypatch.setattr("pdfqa_core.llm.llama_cpp.adapter_of", lambda path: broken)
-    path = packaged_file(entry("smollm2-135m"))
-    llm, asked = LlamaCpp(path, context_size=512), [Message("user", "Is it so?")]
-    assert not llm.adapted
-    llm.load()
-    assert llm.adapted
-    with pytest.raises(ModelError, match=r"The adapter .*broken-verdicts\.gguf does not load") as error:
-        llm.choose_adapted(asked, ("Yes", "No"))
-    assert "adapter = false under [llm]" in error.value.hint
-    assert not llm.adapted
-    assert sum(llm.choose(asked, ("Yes", "No")).values()) == pytest.approx(1)
-    llm.unload()
-    without = LlamaCpp(path, context_size=512, adapter=False)
-    without.load()
-    assert not without.adapted
-    with pytest.raises(ModelError, match="There is no adapter"):
-        without.choose_adapted(asked, ("Yes", "No"))
-    without.unload()

@@ -11,12 +11,10 @@ from dataclasses import replace
 import pytest
 
 from pdfqa_core.errors import ModelError
-from pdfqa_core.interfaces import Message
-from pdfqa_core.llm import LlamaCpp, catalogue
+from pdfqa_core.llm import catalogue
 from pdfqa_core.llm.catalogue import AUTO, entry
 from pdfqa_core.llm.download import download
 from pdfqa_core.models import LanguageModel, ModelFiles, Models
-from pdfqa_core.reading.agreeing import says_so
 from pdfqa_core.registry import Registry
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
@@ -129,20 +127,3 @@ def test_the_default_model_answers_a_question_about_the_sample(default_model, tm
     assert (answer.reader, answer.model) == ("generative", entry(AUTO).title)
     assert "84" in answer.text
     assert [citation.span.page for citation in answer.citations][:1] == [3]
-
-
-@pytest.mark.model
-@pytest.mark.default_model
-def test_the_adapter_of_the_default_model_tells_what_a_passage_says_and_leaves_the_model_as_it_is(default_model):
-    llm = LlamaCpp(default_model, context_size=512)
-    asked = [Message("user", "Is the sky blue? Answer Yes or No.")]
-    before = llm.choose(asked, ("Yes", "No"))
-    assert llm.adapted
-    text = "The heat pump of the works was built in 2022 by Lunde & Son, who serviced the boiler in 2019."
-    assert says_so(llm, "Lunde & Son built the heat pump in 2022.", [text]) > 0
-    assert says_so(llm, "Lunde & Son built the heat pump in 2019.", [text]) < 0
-    assert llm.choose(asked, ("Yes", "No")) == pytest.approx(before)
-    llm.unload()
-    assert not llm.adapted
-    assert says_so(llm, "Lunde & Son built the heat pump in 2022.", [text]) > 0  # it is loaded again
-    llm.unload()

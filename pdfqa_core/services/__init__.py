@@ -30,7 +30,8 @@ from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.freed_memory import give_back
 from pdfqa_core.services.housekeeping import Housekeeping
-from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.index_files import LOCAL_OWNER
+from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.invitations import InvitationService
 from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.mahueval import MaHuEval
@@ -174,17 +175,18 @@ class Services:
 
         overviews = OverviewService(documents)
         first_questions = FirstQuestions(documents, indexes, store.synthetic_questions)
-        visitors = VisitorService(
-            store.owners, indexes, preparation, finding, passwords, room, settings.server,
-            [overviews.kept.forget_owners, first_questions.kept.forget_owners,
-             lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
-        )  # fmt: skip
 
         def answering_with(remember: Callable[[LLM], LLM]) -> AnswerService:
             return AnswerService(store, documents, collections, indexes, preparation, models, tasks, remember)
 
         leakage = LeakageCheck(models.files, store.synthetic_questions)
         runs = RunService(workspace, store.runs, documents, indexes, answering_with, models, leakage, tasks, workers)
+
+        visitors = VisitorService(
+            store.owners, indexes, preparation, finding, runs, passwords, room, settings.server,
+            [overviews.kept.forget_owners, first_questions.kept.forget_owners,
+             lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
+        )  # fmt: skip
 
         synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
         training = TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks)
@@ -260,7 +262,14 @@ class Services:
             accounts=AccountService(store.accounts),
             tokens=TokenService(store.tokens, demo=settings.server.demo),
             meters=meters,
-            housekeeping=Housekeeping(visitors.purge, last=give_back),
+            housekeeping=Housekeeping(
+                visitors.purge,
+                finding.tidy,
+                indexes.files.tidy,
+                runs.forget_replies,
+                store.database.empty_log,
+                last=give_back,
+            ),
             workers=workers,
             processes=Processes(workers),
             _opened_with=settings,

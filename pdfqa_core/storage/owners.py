@@ -85,7 +85,7 @@ class Owners:
                 _remove(connection, owner)
         self._files.remove_pending()
         if idle:
-            self._database.forget_deleted()
+            self._database.forget_read()
         return tuple(idle)
 
 

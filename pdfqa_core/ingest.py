@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pdfqa_core.errors import StoppedError
 from pdfqa_core.extraction.process.worker import ReadResult
+from pdfqa_core.full_disk import keeping
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.streaming import is_set
 from pdfqa_core.time_left import TimeLeft
@@ -42,6 +43,7 @@ class DocumentStore(Protocol):
 Read = Callable[[Source, str, int, Callable[[Progress], None]], ReadResult]
 """Reads the file with this id, knowing how many files of the call are not finished, and reports how far it is."""
 
+KEPT = "The documents that were finished before are kept, this one is not."
 _LONGEST_NAME = 120  # characters
 _NAME_END = 20
 _POLL = 0.2  # seconds between looks at whether anybody still waits
@@ -113,10 +115,12 @@ def _finish(
             outcome.taken.set()
             return
         yield Progress(f"storing {document.filename}", result.page_count, result.page_count)
-        store_pdf(outcome.source.path)
-        documents.add(document, document.extractor, result.pages)
+        with keeping(document.filename, KEPT):
+            store_pdf(outcome.source.path)
+            documents.add(document, document.extractor, result.pages)
     elif outcome.is_new:
-        documents.add(document)
+        with keeping(document.filename, KEPT):
+            documents.add(document)
     batch.keep(document, outcome)
     yield document
 

@@ -1,13 +1,27 @@
-"""Files that are either whole or not there: atomic writing, hashing, names, and what reading a damaged one raises."""
+"""Files that are either whole or not there: atomic writing, hashing, names, and what reading a damaged one raises.
+
+What is not finished lies under a name that says which program makes it. If that one is killed, the next one to start
+removes it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import shutil
+import tempfile
+import time
 import uuid
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote, unquote
+
+import psutil
+
+from pdfqa_core.programs import is_gone, is_of_this_computer, this_program
 
 HELD = os.name == "nt"
 """Whether the system neither deletes nor replaces a file that a program has open."""
@@ -31,23 +45,104 @@ DAMAGE: tuple[type[Exception], ...] = (
 )
 
 
+TEMPORARY = "pdfqa-"
+"""What the folders of this program begin with where the system keeps temporary files."""
+
+LEFT = 24 * 3600.0
+"""Seconds after which what a program of another computer, or an earlier version, has not finished counts as left."""
+
+_UNFINISHED = re.compile(r"\.(?P<program>[^!]+)![0-9a-f]{32}\.tmp$")
+_UNFINISHED_BEFORE = re.compile(r"\.[0-9a-f]{32}\.tmp$")  # as earlier versions called it
+_TEMPORARY = re.compile(rf"{TEMPORARY}(?P<program>[^!]+)!")
+_TEMPORARY_BEFORE = re.compile(rf"{TEMPORARY}(?P<process>[0-9]+)-|{TEMPORARY}(copy|reading)-")
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` so that `path` holds either all of it or what it held before, also after a power cut.
 
     Only the user may read the file. Raises OSError (a full disk, a read-only folder).
     """
-    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    with unfinished(path) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[Path]:
+    """Give the place of an empty file that takes the place of `path` at the end of the block, whole and durable.
+
+    If the block raises, `path` is what it was. Only the user may read the file. Raises OSError.
+    """
+    temporary = unfinished_name(path.parent)
     try:
         temporary.touch(mode=0o600, exist_ok=False)
-        with temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
+        yield temporary
+        temporary.chmod(0o600)  # what writes it may have made it anew
+        with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except BaseException:
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
     sync_folder(path.parent)
+
+
+def unfinished_name(folder: Path) -> Path:
+    """Return a place in `folder` for what is not finished; what is left there goes when this program runs no more."""
+    return folder / f".{quote(this_program(), safe='')}!{uuid.uuid4().hex}.tmp"
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give an empty folder, which the user alone may read, where the system keeps temporary files."""
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def temporary_prefix() -> str:
+    """Return what a folder of this program's temporary files begins with."""
+    return f"{TEMPORARY}{quote(this_program(), safe='')}!"
+
+
+def remove_left_over(*folders: Path, below: bool = True) -> None:
+    """Remove what killed programs did not finish in these folders (and all `below`), and their temporary folders.
+
+    What a program makes that still runs stays. Nothing else is touched, and no link is followed.
+    """
+    for folder in folders:
+        for root, names, files in os.walk(folder):
+            for name in [one for one in (*names, *files) if one.endswith(".tmp")]:
+                if _left(Path(root, name), _UNFINISHED, _UNFINISHED_BEFORE):
+                    _remove(Path(root, name))
+            if not below:
+                break
+    for path in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"):
+        with suppress(OSError):  # gone meanwhile
+            mine = os.name != "posix" or path.lstat().st_uid == os.getuid()
+            if mine and path.is_dir() and _left(path, _TEMPORARY, _TEMPORARY_BEFORE):
+                _remove(path)
+
+
+def _left(path: Path, known: re.Pattern[str], before: re.Pattern[str]) -> bool:
+    """Whether the name is one of ours, and whoever made it is gone."""
+    if found := known.match(path.name):
+        program = unquote(found["program"])
+        if is_of_this_computer(program):
+            return is_gone(program)
+    elif found := before.match(path.name):
+        if process := found.groupdict().get("process"):
+            return not psutil.pid_exists(int(process))
+    else:
+        return False
+    with suppress(OSError):  # gone meanwhile
+        return path.lstat().st_mtime < time.time() - LEFT
+    return False
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -31,6 +31,8 @@ LADDER = (
         "text",
         "languages",
         "whole_files",
+        "programs",
+        "full_disk",
         "page_codec",
         "json_codec",
         "csv_format",

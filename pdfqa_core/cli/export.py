@@ -8,9 +8,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.cli.study_files import study_named
-from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.ratings import FORMATS
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.conversation_files import FORMS
@@ -60,10 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     path = arguments.output or workspace / "exports" / f"{arguments.what}-{moment}.{suffix}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", "Choose another --output.") from error
+    write_file(path, data)
     print(json.dumps({"file": str(path), "rows": rows}) if arguments.json else f"{rows} rows in {path}")
     return 0

@@ -7,7 +7,6 @@ beside it. The sources are asked in order, the hub first; each goes on where the
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import logging
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.llm.hub import Hub
 from pdfqa_core.llm.part_packages import PartPackages
@@ -131,13 +131,9 @@ class _Transfer:
             self.error = ModelError(f"{self._entry.file} was not downloaded: {error}.", "Try again.")
 
     def _disk_error(self, error: OSError) -> ModelError:
-        if error.errno == errno.ENOSPC:
-            return ModelError(
-                f"The disk is full; {self._entry.file} is not complete.",
-                "Free some space and download it again: it goes on where it ended.",
-            )
-        reason = error.strerror or str(error)
-        return ModelError(f"{self._entry.file} cannot be written: {reason}.", f"Check the folder {self._folder}.")
+        kept = "What has arrived is kept: the next download goes on where this one ended."
+        told = cannot_write(self._entry.file, error, kept, f"Check the folder {self._folder}.")
+        return ModelError(told.what, told.hint)
 
     def _checked(self) -> bool:
         """Whether the file is here and right; a wrong one is removed. Without a known checksum it has to be fetched."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import Sampling
+from pdfqa_core.whole_files import unfinished
 
 if TYPE_CHECKING:
     import numpy as np
@@ -346,11 +347,7 @@ def convert_to_f16(source: Path, target: Path) -> None:
     parameters = lib.llama_model_quantize_default_params()
     parameters.ftype = lib.LLAMA_FTYPE_MOSTLY_F16
     parameters.allow_requantize = True
-    partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
+    with unfinished(target) as partial:
         code = lib.llama_model_quantize(os.fsencode(source), os.fsencode(partial), parameters)
         if code != 0:
             raise ModelError(f"{source.name} could not be converted (code {code}).", "Check the disk's free space.")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)

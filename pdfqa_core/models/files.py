@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.llm.catalogue import CatalogueEntry, entry, on_disk, read_catalogue
 from pdfqa_core.llm.download import partial_bytes, remove_partial
 from pdfqa_core.llm.downloads import Downloads
@@ -185,4 +186,4 @@ class ModelFiles:
             self._workspace.mkdir(parents=True, exist_ok=True)
             write_atomically(target, json.dumps(data, indent=1).encode())
         except OSError as error:
-            raise StorageError(f"{target} cannot be written: {error.strerror}.", "Check the folder.") from error
+            raise cannot_write(target, error) from error

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pdfqa_core.errors import ModelError, StorageError, UsageError
+from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.json_codec import encode
 from pdfqa_core.training import BI_ENCODER, CARD, RECORD, Compared, TrainingRecord, card, read_record
-from pdfqa_core.whole_files import sync_folder, write_atomically
+from pdfqa_core.whole_files import sync_folder, unfinished_name, write_atomically
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 SETTING = {True: "embedding_model", False: "late_model"}  # by whether it is a bi-encoder
@@ -80,7 +80,7 @@ def keep_trained(
 
     Raises StorageError where it cannot be written, UsageError where the name is taken.
     """
-    target, temporary = folder / record.name, folder / f".{uuid.uuid4().hex}.tmp"
+    target, temporary = folder / record.name, unfinished_name(folder)
     if target.exists():
         raise UsageError(f"There is a model called {record.name} already.", "Choose another name, or remove it.")
     try:
@@ -92,11 +92,7 @@ def keep_trained(
         sync_folder(folder)
     except Exception as error:  # what writes safetensors has errors of its own
         shutil.rmtree(temporary, ignore_errors=True)
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StorageError(
-            f"The model {record.name} could not be written to {folder}: {reason}.",
-            "What was learnt is kept: free some space and go on.",
-        ) from error
+        raise cannot_write(f"the model {record.name} in {folder}", error, "What was learnt is kept: go on.") from error
     return TrainedModel(record.name, str(target), record)
 
 
@@ -111,5 +107,5 @@ def note_people(model: TrainedModel, name: str, scores: Mapping[str, Compared]) 
         write_atomically(folder / CARD, card(record).encode())
         write_atomically(folder / RECORD, encode(record).encode())
     except OSError as error:
-        raise StorageError(f"{folder} cannot be written: {error.strerror or error}.", "Check the folder.") from error
+        raise cannot_write(folder / RECORD, error, "The model is kept as it was.") from error
     return replace(model, record=record)

@@ -12,7 +12,7 @@ from pdfqa_core.retrieval.bm25 import BM25
 from pdfqa_core.retrieval.build import adds_words, make_retriever, needs_embeddings, prepared
 from pdfqa_core.retrieval.confidence import confidence
 from pdfqa_core.retrieval.dense import Dense
-from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
+from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, file_stem, text_key
 from pdfqa_core.retrieval.encoder import AUTO, Encoder, TextEncoder
 from pdfqa_core.retrieval.postprocessing import Postprocessed
 from pdfqa_core.retrieval.fusion import ReciprocalRankFusion
@@ -21,7 +21,7 @@ from pdfqa_core.retrieval.index import Index, fingerprint, index_text
 from pdfqa_core.retrieval.interface import IndexStats, SearchIndex
 from pdfqa_core.retrieval.late_interaction import LateInteraction
 from pdfqa_core.retrieval.model_folder import bundled_model_path
-from pdfqa_core.retrieval.removal import forget
+from pdfqa_core.retrieval.removal import forget, forget_stems, stems
 from pdfqa_core.retrieval.rerank import CrossEncoderScorer, PairScorer, Reranked
 from pdfqa_core.retrieval.spelling import Spelling, in_both_spellings
 from pdfqa_core.retrieval.token_encoder import LateEncoder, TokenEncoder
@@ -30,6 +30,7 @@ __all__ = [
     "AUTO", "AUTO_LANGUAGE", "BM25", "CrossEncoderScorer", "Dense", "Embedding", "EmbeddingCache", "Encoder",
     "Hybrid", "Index", "IndexRetriever", "IndexStats", "LateEncoder", "LateInteraction", "PageRange", "PairScorer",
     "Postprocessed", "ReciprocalRankFusion", "Reranked", "SearchIndex", "Searcher", "Spelling", "TextEncoder",
-    "TokenEncoder", "adds_words", "bundled_model_path", "confidence", "fingerprint", "forget", "in_both_spellings",
-    "index_text", "make_retriever", "needs_embeddings", "page_range", "prepared", "retrievers", "text_key",
+    "TokenEncoder", "adds_words", "bundled_model_path", "confidence", "file_stem", "fingerprint", "forget",
+    "forget_stems", "in_both_spellings", "index_text", "make_retriever", "needs_embeddings", "page_range", "prepared",
+    "retrievers", "stems", "text_key",
 ]  # fmt: skip

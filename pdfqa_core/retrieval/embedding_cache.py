@@ -19,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pdfqa_core.errors import ModelError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.encoder import BATCH, OnProgress, TextEncoder, Vectors
 from pdfqa_core.types import Progress
@@ -98,7 +99,7 @@ class EmbeddingCache:
                 if file != new:
                     file.unlink(missing_ok=True)
         except OSError as error:
-            _log.warning("embeddings are not kept in %s: %s", self.folder, error)
+            _log.warning("%s", cannot_write(f"the embeddings in {self.folder}", error).what)
 
     def touch(self, document_id: str) -> None:
         """Note that a document's vectors are in use."""
@@ -128,9 +129,9 @@ class EmbeddingCache:
             _log.warning("the embeddings in %s are not trimmed: %s", self.root, error)
 
 
-def forget_embeddings(root: Path, document_id: str) -> None:
-    """Remove the vectors of a document's texts, of all models. Raises OSError."""
-    for file in root.glob(f"{PREFIX}*/{file_stem(document_id)}.*.npz"):
+def forget_embeddings(root: Path, stem: str) -> None:
+    """Remove the vectors of a document's texts (see `file_stem`), of all models. Raises OSError."""
+    for file in root.glob(f"{PREFIX}*/{stem}.*.npz"):
         file.unlink(missing_ok=True)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import os
 import threading
-import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from pdfqa_core.retrieval.encoder import OnProgress, Vectors
 from pdfqa_core.retrieval.postings import Ints, top
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Progress
-from pdfqa_core.whole_files import DAMAGE, file_sha256, sha256, write_atomically
+from pdfqa_core.whole_files import DAMAGE, file_sha256, sha256, unfinished, write_atomically
 
 NEIGHBOURS = 16
 EF_CONSTRUCTION = 200
@@ -33,6 +33,7 @@ RECALL_AT = 10
 RECALL_SAMPLE = 100
 NARROW = os.name == "nt"  # hnswlib takes paths in an old code page there: files in other folders are not found again
 _REMOVED = b"\0" * 16
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,20 +228,20 @@ def _save(index: Any, folder: Path, keys: Sequence[bytes], dimension: int, recal
     if NARROW and not str(folder).isascii():
         return  # built again when it is needed
     file, labels, note = _names(folder)
-    temporary = folder / f".{uuid.uuid4().hex}.tmp"
     buffer = io.BytesIO()
     np.save(buffer, np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), 16), allow_pickle=False)
     try:
-        index.save_index(str(temporary))
+        with unfinished(file) as temporary:
+            index.save_index(str(temporary))
+            hashed = file_sha256(temporary)
         facts = {
-            "dimension": dimension, "count": len(keys), "sha256": file_sha256(temporary),
-            "labels": sha256(buffer.getvalue()), "recall": recall,
+            "dimension": dimension, "count": len(keys), "sha256": hashed, "labels": sha256(buffer.getvalue()),
+            "recall": recall,
         }  # fmt: skip
-        temporary.replace(file)
         write_atomically(labels, buffer.getvalue())
         write_atomically(note, json.dumps(facts).encode())
-    except (OSError, RuntimeError):
-        temporary.unlink(missing_ok=True)
+    except (OSError, RuntimeError) as error:
+        _log.warning("the search graph is not kept in %s: %s", folder, error)
 
 
 def forget_graph(folder: Path) -> None:

@@ -20,6 +20,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache, text_key
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
@@ -333,8 +334,8 @@ class _Build:
 
     def _cannot_write(self, error: OSError) -> None:
         self.notes.append(
-            f"The index could not be stored in {self.folder.path} ({error.strerror or error}): "
-            "it works, but will be built again next time."
+            f"{cannot_write(f'the index in {self.folder.path}', error).what} "
+            "It works, but will be built again next time."
         )
 
 

@@ -164,6 +164,30 @@ class IndexFolder:
         except OSError:
             return  # left-over files take room, nothing else
 
+    def listed(self) -> frozenset[str]:
+        """Return the documents that the manifest names, whatever it was made under."""
+        try:
+            return frozenset(json.loads((self.path / MANIFEST).read_bytes())["documents"])
+        except DAMAGE:
+            return frozenset()
+
+    def remove(self, stem: str) -> bool:
+        """Remove what is of a document (see `file_stem`); return whether it had vectors. Raises OSError."""
+        vectors = (self.path / f"{stem}.vectors.npy").exists()
+        for file in self.path.glob(f"{stem}.*"):
+            file.unlink(missing_ok=True)
+        try:
+            data = json.loads((self.path / MANIFEST).read_bytes())
+            left = {one: entry for one, entry in data["documents"].items() if file_stem(one) != stem}
+        except FileNotFoundError:
+            return vectors
+        except DAMAGE:
+            (self.path / MANIFEST).unlink(missing_ok=True)
+            return vectors
+        if len(left) < len(data["documents"]):  # an entry has the title
+            write_atomically(self.path / MANIFEST, json.dumps(data | {"documents": left}, indent=1).encode())
+        return vectors
+
     def size(self) -> int:
         """Return the bytes of all files."""
         try:

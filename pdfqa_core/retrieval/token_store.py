@@ -24,7 +24,7 @@ from pdfqa_core.retrieval.interface import SearchIndex
 from pdfqa_core.retrieval.postings import Floats, Ints
 from pdfqa_core.retrieval.token_encoder import PHASE, TokenEncoder
 from pdfqa_core.types import Progress
-from pdfqa_core.whole_files import DAMAGE, HELD, file_sha256, write_atomically
+from pdfqa_core.whole_files import DAMAGE, HELD, file_sha256, unfinished, write_atomically
 
 Bytes: TypeAlias = npt.NDArray[np.int8]
 
@@ -199,19 +199,18 @@ def _load(folder: Path | None, name: str, rows: Ints, texts: Sequence[str]) -> P
 
 def _save(folder: Path, name: str, part: Part, texts: Sequence[str]) -> bool:
     file = folder / f"{name}.npy"
-    temporary = folder / f".{name}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as stream:
-            np.save(stream, part.tokens, allow_pickle=False)
+        with unfinished(file) as temporary:
+            with temporary.open("wb") as stream:
+                np.save(stream, part.tokens, allow_pickle=False)
+            hashed = file_sha256(temporary)
         facts = {
-            "texts": _digest(texts), "sha256": file_sha256(temporary), "lengths": np.diff(part.starts).tolist(),
+            "texts": _digest(texts), "sha256": hashed, "lengths": np.diff(part.starts).tolist(),
             "scales": part.scales.tolist(),
         }  # fmt: skip
-        temporary.replace(file)
         write_atomically(folder / f"{name}.json", json.dumps(facts).encode())
     except OSError:
-        temporary.unlink(missing_ok=True)
         return False
     return True
 
@@ -225,7 +224,7 @@ def _clean(folder: Path, names: set[str]) -> None:
         return  # left-over files take room, nothing else
 
 
-def forget_tokens(index_folder: Path, document_id: str) -> None:
-    """Remove the token vectors of a document from the folder of an index. Raises OSError."""
-    for file in index_folder.glob(f"tokens-*/{file_stem(document_id)}.*"):
+def forget_tokens(index_folder: Path, stem: str) -> None:
+    """Remove the token vectors of a document (see `file_stem`) from the folder of an index. Raises OSError."""
+    for file in index_folder.glob(f"tokens-*/{stem}.*"):
         file.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from pdfqa_core.models import Models
+from pdfqa_core.programs import is_gone
 from pdfqa_core.services import strategies
 from pdfqa_core.services.accounts import AccountService
 from pdfqa_core.services.adjudication import AdjudicationService
@@ -28,7 +29,8 @@ from pdfqa_core.services.folders import FolderService
 from pdfqa_core.services.follow_ups import FollowUpService
 from pdfqa_core.services.freed_memory import give_back
 from pdfqa_core.services.housekeeping import Housekeeping
-from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.index_files import LOCAL_OWNER
+from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.invitations import InvitationService
 from pdfqa_core.services.leakage import LeakageCheck
 from pdfqa_core.services.mahueval import MaHuEval
@@ -66,7 +68,7 @@ from pdfqa_core.services.train_jobs import TrainJobs
 from pdfqa_core.services.training import TrainingService
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
-from pdfqa_core.services.workers import Workers, is_gone
+from pdfqa_core.services.workers import Workers
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import (
     Collection,
@@ -79,9 +81,10 @@ from pdfqa_core.storage import (
     SyntheticQuestion,
 )
 from pdfqa_core.storage.conversations import Conversations
-from pdfqa_core.storage.private import open_to_others
+from pdfqa_core.storage.private import FOLDERS, open_to_others
 from pdfqa_core.storage.work import Work
 from pdfqa_core.types import Document
+from pdfqa_core.whole_files import remove_left_over
 
 __all__ = [
     "LOCAL_OWNER", "SAMPLE", "Batch", "Claim", "Collection", "ConversationSummary", "Notice", "Outcome", "PageView",
@@ -154,6 +157,8 @@ class Services:
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)
+        remove_left_over(*(workspace / name for name in FOLDERS), *models.files.folders)
+        remove_left_over(workspace, below=False)
         room = Room(store, settings.server)
         workers = Workers(Work(store.database, is_gone))
         documents = DocumentService(store, settings, passwords, tasks, room, models.cluster)
@@ -170,11 +175,6 @@ class Services:
 
         overviews = OverviewService(documents)
         first_questions = FirstQuestions(documents, indexes, store.synthetic_questions)
-        visitors = VisitorService(
-            store.owners, indexes, preparation, finding, passwords, room, settings.server,
-            [overviews.kept.forget_owners, first_questions.kept.forget_owners,
-             lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
-        )  # fmt: skip
 
         def answering_with(own: Remembering) -> AnswerService:
             return AnswerService(store, documents, collections, indexes, preparation, own.language, tasks, own)
@@ -183,6 +183,12 @@ class Services:
         runs = RunService(
             workspace, store.runs, documents, indexes, answering_with, models, leakage, tasks, workers, settings
         )
+
+        visitors = VisitorService(
+            store.owners, indexes, preparation, finding, runs, passwords, room, settings.server,
+            [overviews.kept.forget_owners, first_questions.kept.forget_owners,
+             lambda _: answers.forget_texts(), lambda _: pages.forget_gone()],
+        )  # fmt: skip
 
         synthesis = SynthesisService(store.synthetic_questions, documents, indexes, models, tasks)
         training = TrainingService(workspace / "training", store.synthetic_questions, indexes, models, tasks)
@@ -258,7 +264,14 @@ class Services:
             accounts=AccountService(store.accounts),
             tokens=TokenService(store.tokens, demo=settings.server.demo),
             meters=meters,
-            housekeeping=Housekeeping(visitors.purge, last=give_back),
+            housekeeping=Housekeeping(
+                visitors.purge,
+                finding.tidy,
+                indexes.files.tidy,
+                runs.forget_replies,
+                store.database.empty_log,
+                last=give_back,
+            ),
             workers=workers,
             processes=Processes(workers),
             _opened_with=settings,

@@ -18,6 +18,7 @@ from typing import Any
 from pdfqa_core.characters import clean
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
+from pdfqa_core.full_disk import keeping
 from pdfqa_core.interfaces import LLM, Reader, Rewriter, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
@@ -50,6 +51,7 @@ _THIS_ONE = re.compile(
     r"\bthis (?:document|paper|report|article|file|pdf|study|book|handbook|policy|filing)\b", re.IGNORECASE
 )
 _log = logging.getLogger(__name__)
+KEPT = "The conversation is kept as it was before the question; this answer is not."
 LONGEST_LOCK = 300.0  # seconds that a finished answer waits for a locked database
 LONGEST_TITLE = 60  # characters of a question that become the title of its conversation
 
@@ -381,7 +383,8 @@ class AnswerService:
         give_up = time.monotonic() + LONGEST_LOCK
         while True:
             try:
-                return self._stored(asked, draft, answer)
+                with keeping("the answer", KEPT):
+                    return self._stored(asked, draft, answer)
             except LockedError as error:
                 if time.monotonic() > give_up:
                     raise

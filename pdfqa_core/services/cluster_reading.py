@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from pdfqa_core.extraction.open import check_file
 from pdfqa_core.extraction.process.worker import Limits, ReadResult, crashed, read_document
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.types import Progress
+from pdfqa_core.whole_files import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Reading:
 
 def read_bytes(task: Reading) -> ReadResult:
     """Read a PDF on a worker, in a child process as anywhere."""
-    with tempfile.TemporaryDirectory(prefix="pdfqa-reading-") as folder:
-        path = Path(folder) / "file.pdf"
+    with temporary_folder() as folder:
+        path = folder / "file.pdf"
         path.write_bytes(task.content)
         return read_document(
             path, task.document_id, filename=task.filename, password=task.password, limits=task.limits, workers=1,

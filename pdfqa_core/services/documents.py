@@ -120,6 +120,10 @@ class DocumentService:
         known = {document.id for document in self._kept.list(owner)}
         return tuple(i for i in document_ids if i in known)
 
+    def owned(self) -> dict[str, frozenset[str]]:
+        """Return the ids of the documents of each owner who has any."""
+        return self._kept.owned()
+
     def filenames(self, owner: str) -> dict[str, str]:
         """Return the file name of each of the owner's documents by its id."""
         return {document.id: document.filename for document in self._kept.list(owner)}
@@ -216,7 +220,10 @@ class DocumentService:
         self._kept.remove(owner, document_id)
         self._passwords.forget(owner, document_id)
         for forget in self._when_removed:
-            forget(owner, document_id)
+            try:
+                forget(owner, document_id)
+            except (PdfQAError, OSError) as error:
+                _log.warning("something of a removed document stays until it is tried again: %s", error)
 
     def before_removal(self, release: Callable[[Path], None]) -> None:
         """Have `release(path of the PDF)` called before each removal, to close the file."""

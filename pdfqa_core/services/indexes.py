@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import shutil
 import threading
 import time
 from collections import OrderedDict
@@ -17,7 +16,7 @@ from pathlib import Path
 from pdfqa_core import languages
 from pdfqa_core.background import in_background
 from pdfqa_core.chunking import Chunking, with_headings
-from pdfqa_core.errors import ModelError, PdfQAError, StorageError, UsageError
+from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
 from pdfqa_core.reading.unmentioned import unmentioned
@@ -33,7 +32,6 @@ from pdfqa_core.retrieval import (
     SearchIndex,
     Spelling,
     adds_words,
-    forget,
     in_both_spellings,
     index_text,
     make_retriever,
@@ -41,26 +39,22 @@ from pdfqa_core.retrieval import (
     prepared,
     text_key,
 )
-from pdfqa_core.retrieval.lance import LanceIndex, Place, forget_document, installed
+from pdfqa_core.retrieval.lance import LanceIndex, Place, installed
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.index_files import IndexFiles
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.text import terms
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query
 
-LOCAL_OWNER = "local"  # the person at this computer; visitors of a demo have names of their own
 PASSAGES_PER_SECOND = 27.0  # MiniLM with torch on two cores: what is expected before anything was encoded
 PATIENCE = 2.0  # seconds; a question waits so long for vectors that are missing, else it is answered without them
 ENOUGH_PASSAGES = 32  # after so many their pace is known
 BY_WORDS = (
     "The meaning of {:,} of {:,} passages has not been read yet: these were found by their words alone. Ask again when "
     "the documents are ready."
-)
-LEFT_OVER = (
-    "The text of what was removed is found no more, but files of the index that hold it could not be deleted. The next "
-    "removal tries again; the program's log says why."
 )
 AUTO, LANCE = "auto", "lance"
 MOST_IN_MEMORY = 500_000  # passages; from there on `auto` searches on disk
@@ -80,7 +74,7 @@ class IndexService:
         self, workspace: Path, documents: DocumentService, encoders: Encoders, tasks: Tasks, address: str = ""
     ) -> None:
         self._address = address
-        self._workspace = workspace
+        self.files = IndexFiles(workspace, documents, address)
         self._documents = documents
         self._encoders = encoders
         self._tasks = tasks
@@ -88,7 +82,6 @@ class IndexService:
         self._open: dict[str, OrderedDict[str, SearchIndex]] = {}  # by owner, the one used last at the end
         self._passages: OrderedDict[tuple[str, str], tuple[Passage, ...]] = OrderedDict()
         self._counts: dict[tuple[str, str], int] = {}
-        self._left_over: set[str] = set()  # owners with files of the index that could not be deleted
         self._encoded: set[tuple[str, tuple[str, str], str]] = set()  # owner, passages, model: all vectors are there
         self.rate = PASSAGES_PER_SECOND  # passages encoded in a second, as far as is known
         documents.when_removed(self.forget)
@@ -138,14 +131,6 @@ class IndexService:
         return found
 
     # ------------------------------------------------------------ indexes
-
-    def _owner_folder(self, owner: str) -> Path:
-        if owner == LOCAL_OWNER:
-            return self._workspace
-        return self._workspace / "visitors" / hashlib.sha256(owner.encode()).hexdigest()[:16]
-
-    def _index_root(self, owner: str) -> Path:
-        return self._owner_folder(owner) / "indexes"
 
     def _key(self, owner: str, settings: Settings) -> str:
         """Return what names the index of a recipe over an owner's documents as they are now."""
@@ -237,7 +222,7 @@ class IndexService:
             document.id: partial(self._passages_of, document, reading, settings) for document, reading in documents
         }
         encoder = self.encoder(settings) if embeddings else None
-        root, sources = self._index_root(owner), {d.id: _source(d, reading) for d, reading in documents}
+        root, sources = self.files.root(owner), {d.id: _source(d, reading) for d, reading in documents}
         recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
         if self.on_disk(owner, settings):
             return LanceIndex.open_or_build(
@@ -254,7 +239,7 @@ class IndexService:
     def waiting(self, owner: str, settings: Settings) -> dict[str, tuple[int, int]]:
         """Return by document how many of its passages have no vector yet, and how many it has; only where any waits."""
         model, found = self.encoder(settings).model_hash, {}
-        cache = EmbeddingCache(self._index_root(owner), model)
+        cache = EmbeddingCache(self.files.root(owner), model)
         for document, reading in self._documents.readable(owner, settings):
             key = (owner, _made_of(document, reading, settings), model)
             if key in self._encoded:
@@ -276,7 +261,7 @@ class IndexService:
         Raises StoppedError (what is done is kept), ModelError.
         """
         encoder = self.encoder(settings)
-        cache = EmbeddingCache(self._index_root(owner), encoder.model_hash)
+        cache = EmbeddingCache(self.files.root(owner), encoder.model_hash)
         for document, reading in self._documents.readable(owner, settings, (document_id,)):
             texts = [index_text(passage) for passage in self._passages_of(document, reading, settings)]
             for _ in Embedding(encoder, cache, self._timed(report), stop).run({document.id: texts}):
@@ -331,22 +316,7 @@ class IndexService:
             for key in [key for key in self._counts if key[0] == document_id]:
                 self._counts.pop(key)
                 self._passages.pop(key, None)
-        root = self._index_root(owner)
-        try:
-            forget(root, document_id)
-            forget_document(Place.of(root, self._address), document_id)
-        except (OSError, ModelError, StorageError) as error:
-            _log.warning("passages of a removed document stay in %s: %s", root, error)
-            with self._lock:
-                self._left_over.add(owner)
-
-    def left_over(self, owner: str) -> str:
-        """Say it if text of a document that was removed since the last call could not be deleted from the index."""
-        with self._lock:
-            if owner not in self._left_over:
-                return ""
-            self._left_over.discard(owner)
-        return LEFT_OVER
+        self.files.forget(owner, document_id)
 
     def remove_owner(self, owner: str) -> None:
         """Delete the indexes of a removed visitor, and what is kept in memory of their documents."""
@@ -355,12 +325,7 @@ class IndexService:
             self._encoded = {key for key in self._encoded if key[0] != owner}
             self._passages.clear()  # by document, whoever has it; those of others are made again when needed
             self._counts.clear()
-        if self._address:
-            try:
-                Place.of(self._index_root(owner), self._address).drop()
-            except (OSError, ModelError, StorageError) as error:
-                _log.warning("indexes of a removed visitor stay in %s: %s", self._address, error)
-        shutil.rmtree(self._owner_folder(owner), ignore_errors=True)
+        self.files.remove_owner(owner)
 
     # ------------------------------------------------------------ search
 

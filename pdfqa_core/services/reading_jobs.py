@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import ConflictError, StorageError, UsageError
+from pdfqa_core.full_disk import cannot_write, keeping
 from pdfqa_core.ingest import Source, short_name
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.tasks import Tasks
@@ -26,10 +27,11 @@ from pdfqa_core.services.workers import Workers
 from pdfqa_core.settings import ExtractionSettings
 from pdfqa_core.storage.work import Piece
 from pdfqa_core.types import Document, Progress
-from pdfqa_core.whole_files import DAMAGE
+from pdfqa_core.whole_files import DAMAGE, unfinished
 
 NOTE = ".json"  # of files in which earlier versions noted what is to be read
 KIND = "reading"
+KEPT = "Documents that were there before are kept."
 PATIENCE = 10.0  # seconds that closing waits for reading processes to end
 _log = logging.getLogger(__name__)
 
@@ -98,32 +100,29 @@ class ReadingJobs:
             raise UsageError("This page does not know whose documents these are.", "Open it again.")
         self._documents.room.reserve(batch.id, owner, sources)
         try:
-            if keep:
-                self._keep(batch)
-            self._workers.begin(Piece(batch.id, KIND, owner, _noted(batch, batch.sources)))
-        except StorageError:
+            with keeping(f"the uploads in {self._folder}", KEPT):
+                if keep:
+                    self._will_keep(batch)
+                self._workers.begin(Piece(batch.id, KIND, owner, _noted(batch, batch.sources)))
+                for copy, source in zip(batch.copies, sources, strict=False):  # noted before: nothing unknown is left
+                    with unfinished(copy) as draft:
+                        shutil.move(source.path, draft)
+        except (StorageError, OSError) as error:
             self._forget(batch)
             self._documents.room.release(batch.id)
-            raise
-        except OSError as error:
-            self._forget(batch)
-            self._documents.room.release(batch.id)
-            raise StorageError(
-                f"The files cannot be kept in {self._folder}: {error.strerror or error}.",
-                "Make room on that disk, or check its permissions, and add them again.",
-            ) from error
+            if isinstance(error, StorageError):
+                raise
+            hint = "Check the permissions of the folder, and add the files again."
+            raise cannot_write(f"the uploads in {self._folder}", error, KEPT, hint) from error
         self._start(batch, password)
         return batch
 
-    def _keep(self, batch: Batch) -> None:
+    def _will_keep(self, batch: Batch) -> None:
+        """Say where the files of a batch will lie."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        kept = []
-        for number, source in enumerate(batch.sources):
-            copy = self._folder / f"{batch.id}-{number}.pdf"
-            batch.copies[copy] = None
-            shutil.move(source.path, copy)
-            kept.append(Source(copy, source.filename))
-        batch.sources = tuple(kept)
+        kept = [self._folder / f"{batch.id}-{number}.pdf" for number in range(len(batch.sources))]
+        batch.copies = dict.fromkeys(kept)
+        batch.sources = tuple(Source(path, one.filename) for path, one in zip(kept, batch.sources, strict=True))
 
     def _start(self, batch: Batch, password: str | None = None) -> None:
         thread = threading.Thread(target=self._run, args=(batch, password), name="reading", daemon=True)

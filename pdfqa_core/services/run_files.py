@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.llm.catalogue import entry, is_path
 from pdfqa_core.protocols.gold import packed_folder
 from pdfqa_core.settings import LLMSettings
+from pdfqa_core.whole_files import unfinished, write_atomically
 
 
 class RunFiles:
@@ -35,13 +37,10 @@ class RunFiles:
         if not target.is_file():
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                draft = target.with_name(f"{target.name}.part")
-                shutil.copyfile(path, draft)
-                draft.replace(target)
+                with unfinished(target) as draft:
+                    shutil.copyfile(path, draft)
             except OSError as error:
-                raise StorageError(
-                    f"{path.name} cannot be kept: {error.strerror}.", "Make room on the disk."
-                ) from error
+                raise cannot_write(f"the copy of {path.name} for the run", error, "Nothing was begun.") from error
         return target, digest, path.name
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -54,10 +53,11 @@ class RunFiles:
         """Keep the bytes of a file that came with a run, and return where; `name` is what it was kept as."""
         target = self._folder / f"{hashlib.sha256(data).hexdigest()[:16]}{Path(name).suffix.lower()}"
         if not target.is_file():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            draft = target.with_name(f"{target.name}.part")
-            draft.write_bytes(data)
-            draft.replace(target)
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                write_atomically(target, data)
+            except OSError as error:
+                raise cannot_write(f"the copy of {name} for the run", error, "Nothing was begun.") from error
         return target
 
 

@@ -12,6 +12,7 @@ import threading
 
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.evaluation_types import Run
+from pdfqa_core.full_disk import in_words
 from pdfqa_core.services.runs import WORK as KIND
 from pdfqa_core.services.runs import RunRequest, RunService
 from pdfqa_core.services.workers import Workers
@@ -85,11 +86,11 @@ class Running:
                     self._progress = event
         except StoppedError as error:
             ended = error.what
-        except PdfQAError as error:
-            ended = str(error)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
-            _log.exception("a run ended unexpectedly")
-            ended = f"Something unexpected happened ({type(error).__name__}); the program's log says more."
+            ended = str(in_words(error))
+            if not isinstance(in_words(error), PdfQAError):
+                _log.exception("a run ended unexpectedly")
+                ended = f"Something unexpected happened ({type(error).__name__}); the program's log says more."
         finally:
             try:
                 self._workers.finish(run_id)

@@ -11,14 +11,17 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from pdfqa_core import __version__
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSummary, RunSystem
+from pdfqa_core.full_disk import keeping
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.json_codec import encode
 from pdfqa_core.metrics.bertscore import TokenEmbedder
@@ -49,6 +52,7 @@ from pdfqa_core.storage.replies import FILENAME, StoredReplies
 from pdfqa_core.storage.runs import Runs
 from pdfqa_core.types import Page, Progress
 
+KEPT = "The answers that were stored are kept: the run goes on from there."
 WORK = "run"  # the kind of work that a run is among programs on one database
 _log = logging.getLogger(__name__)
 
@@ -136,12 +140,26 @@ class RunService:
 
     def remove(self, owner: str, run_id: str) -> None:
         """Stop a run and delete it."""
-        run = self._store.get(owner, run_id)
+        self._store.get(owner, run_id)
         self._tasks.stop(task_of(run_id))
         self._workers.drop(run_id)
-        self._store.remove(owner, run_id)
-        kept = {path for one in self._store.list(owner) for path in self._store.get(owner, one.id).plan.data}
-        self._files.remove(path for path in run.plan.data if path not in kept)
+        with self.removing():
+            self._store.remove(owner, run_id)
+
+    @contextmanager
+    def removing(self) -> Iterator[None]:
+        """Delete what only the runs had that are removed within the block: files of data, replies of the model."""
+        before = self._store.data()
+        yield
+        left = self._store.data()
+        if before.keys() - left.keys():
+            self._files.remove({*chain(*before.values())} - {*chain(*left.values())})
+            self.forget_replies()
+
+    def forget_replies(self) -> None:
+        """Delete the replies that no run has any more."""
+        if (self._workspace / FILENAME).exists():
+            self._kept_replies().keep_only(self._store.data().keys())
 
     def stop(self, run_id: str) -> None:
         """Stop a run; what is done stays."""
@@ -301,10 +319,11 @@ class RunService:
         run = self._store.get(owner, run_id)
         if run.plan.brought:
             check_brought(run.plan, self._models)
-        with self._tasks.start(task_of(run_id)) as stop:
+        with self._tasks.start(task_of(run_id)) as stop, keeping("the run", KEPT):
             if retry:
                 self._store.forget_failures(owner, run_id)
             self._store.set_state(run_id, RunState.RUNNING)
+            self._kept_replies().run = run_id
             state, error = RunState.STOPPED, ""
             try:
                 file = self.cases(owner, run.plan)

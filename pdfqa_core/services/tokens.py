@@ -8,7 +8,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.services.indexes import LOCAL_OWNER
+from pdfqa_core.services.index_files import LOCAL_OWNER
 from pdfqa_core.storage.records import ApiToken
 from pdfqa_core.storage.tokens import Tokens
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
+from pdfqa_core.full_disk import in_words
 from pdfqa_core.models import TrainedModel
 from pdfqa_core.services.synthesis import Advice, Made, SynthesisPlan, SynthesisResult, SynthesisService
 from pdfqa_core.services.tasks import Tasks
@@ -126,11 +127,13 @@ class TrainJobs:
                 self._note(event)
         except StoppedError as error:
             ended = {"stopped": True, "error": error.what, "hint": error.hint}
-        except PdfQAError as error:
-            ended = {"error": error.what, "hint": error.hint}
         except Exception as error:  # noqa: BLE001 - whatever happens, the page must not wait for ever
-            _log.exception("work of the Train tab ended unexpectedly")
-            ended = {"error": f"Something unexpected happened ({type(error).__name__}).", "hint": UNEXPECTED}
+            told = in_words(error)
+            if isinstance(told, PdfQAError):
+                ended = {"error": told.what, "hint": told.hint}
+            else:
+                _log.exception("work of the Train tab ended unexpectedly")
+                ended = {"error": f"Something unexpected happened ({type(error).__name__}).", "hint": UNEXPECTED}
         finally:
             self._change(running=False, progress=None, **ended)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pdfqa_core.errors import PdfQAError, StorageError, UsageError
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.json_codec import encode, restore
 from pdfqa_core.models.trained import check_name
 from pdfqa_core.settings import Settings, load
@@ -89,9 +90,7 @@ def keep_plan(folder: Path, owner: str, plan: TrainingPlan, settings: Settings) 
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / PLAN, encode(data).encode())
     except OSError as error:
-        raise StorageError(
-            f"{folder / PLAN} cannot be written: {error.strerror or error}.", "Free some space, and check the folder."
-        ) from error
+        raise cannot_write(folder / PLAN, error, "Nothing was begun.") from error
 
 
 def unfinished(folder: Path, owner: str) -> Iterator[Unfinished]:

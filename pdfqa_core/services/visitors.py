@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from pdfqa_core.services.finding import FindService
-from pdfqa_core.services.indexes import LOCAL_OWNER, IndexService
+from pdfqa_core.services.index_files import LOCAL_OWNER
+from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.room import Room
+from pdfqa_core.services.runs import RunService
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.storage.owners import Owners, Preference
 
@@ -18,7 +20,7 @@ class VisitorService:
 
     def __init__(
         self, owners: Owners, indexes: IndexService, preparation: Preparation, finding: FindService,
-        passwords: Passwords, room: Room, server: ServerSettings,
+        runs: RunService, passwords: Passwords, room: Room, server: ServerSettings,
         forgetting: Sequence[Callable[[Collection[str]], None]],
     ) -> None:  # fmt: skip
         """`forgetting` are called with the visitors who are gone: each forgets what memory keeps of them."""
@@ -26,6 +28,7 @@ class VisitorService:
         self._preparation = preparation
         self._finding = finding
         self._indexes = indexes
+        self._runs = runs
         self._passwords = passwords
         self._room = room
         self._server = server
@@ -47,7 +50,8 @@ class VisitorService:
         """Remove the data of demo visitors who were not seen for the time the settings give; return who went."""
         if not self._server.demo:
             return ()
-        gone = self._owners.purge(self._server.visitor_hours, keep=(LOCAL_OWNER,))
+        with self._runs.removing():
+            gone = self._owners.purge(self._server.visitor_hours, keep=(LOCAL_OWNER,))
         self._passwords.forget_owners(gone)
         self._room.forget(gone)
         for owner in gone:

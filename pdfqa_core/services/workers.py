@@ -7,39 +7,15 @@ another one when its claims run out.
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 from collections.abc import Callable
-from functools import cache
-
-import psutil
 
 from pdfqa_core.errors import PdfQAError
+from pdfqa_core.programs import this_program
 from pdfqa_core.storage.work import LEASE, MOST_TRIES, Piece, Work
 
 EVERY = LEASE / 6  # seconds between two renewals
 _log = logging.getLogger(__name__)
-
-
-@cache
-def this_worker() -> str:
-    """Return the name of this program: its computer, its process and when that began."""
-    process = psutil.Process()
-    return f"{socket.gethostname()}/{process.pid}/{process.create_time():.2f}"
-
-
-def is_gone(worker: str) -> bool:
-    """Whether it is certain that a worker runs no more: one of this computer, whose process is not there."""
-    host, _, began = worker.rpartition("/")
-    host, _, process = host.rpartition("/")
-    if host != socket.gethostname() or not process.isdecimal():
-        return False
-    try:
-        return f"{psutil.Process(int(process)).create_time():.2f}" != began
-    except psutil.NoSuchProcess:
-        return True
-    except psutil.Error:
-        return False
 
 
 class Workers:
@@ -50,7 +26,7 @@ class Workers:
     """
 
     def __init__(self, work: Work, name: str = "", every: float = EVERY) -> None:
-        self.name = name or this_worker()
+        self.name = name or this_program()
         self._work = work
         self.every = every
         self._kinds: dict[str, tuple[Callable[[Piece], None], Callable[[str], None], Callable[[], bool]]] = {}

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from pdfqa_core.storage import write_ahead
 from pdfqa_core.storage.private import private_file
 
 BUSY_SECONDS = 5.0  # that a file may be in another process's hands
@@ -48,7 +49,7 @@ def _connected(name: str, make: Callable[[sqlite3.Connection], None]) -> sqlite3
     database = sqlite3.connect(name, timeout=BUSY_SECONDS, check_same_thread=False)
     try:
         with suppress(sqlite3.OperationalError):  # another process may be switching at this moment
-            database.execute("PRAGMA journal_mode = WAL")
+            write_ahead.use(database, 0)
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA secure_delete = ON")
         with database:

@@ -1,15 +1,14 @@
 """Connections to SQLite or PostgreSQL: one writer behind a lock, readers from a pool, errors in words.
 
 SQLite runs with a write-ahead log and synchronous=FULL: once a transaction's block has ended, its data survives a
-crash of the program and of the machine. Readers never wait for the writer. What is deleted is overwritten with zeros.
+crash of the program and of the machine. Readers never wait for the writer. What is deleted is overwritten with zeros,
+and leaves the log as soon as nobody reads it any more.
 PostgreSQL is held to the same: one writer at a time among all programs, readers that see one moment.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -26,13 +25,13 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
 from sqlalchemy.pool import QueuePool
 
 from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.storage import write_ahead
 from pdfqa_core.storage.failures import database_failures
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 T = TypeVar("T")
 WRITING = 0x7064667161  # the advisory lock of PostgreSQL that every writer of this program takes ("pdfqa")
 IDLE = 60_000  # milliseconds after which PostgreSQL ends the transaction of a program that does nothing any more
-RETRY = 0.01  # seconds between two tries to switch to the write-ahead log
 _MIGRATING = threading.Lock()  # Alembic keeps the running migration in module variables
 
 
@@ -51,10 +50,12 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.where = (self.url.database or "") if self.is_sqlite else self.url.render_as_string(hide_password=True)
         self._lock = threading.RLock()
+        self._deleted = False  # since the log was empty
         if self.is_sqlite:
             pool = {"pool_size": 1, "max_overflow": 0}
             self._writer = _sqlite_engine(self.url, busy_seconds, "BEGIN IMMEDIATE", pool)
             self._reader = _sqlite_engine(self.url, busy_seconds, "BEGIN", {"pool_size": 8})
+            event.listen(self._writer, "after_cursor_execute", self._note_deletion)
         else:
             self._writer = _server_engine(self.url, busy_seconds)
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
@@ -79,23 +80,33 @@ class Database:
         """
         if self.may_write is not None:
             self.may_write()
-        with database_failures(self.where), self._lock, self._writer.begin() as connection:
-            if serial and not self.is_sqlite:
-                connection.execute(select(func.pg_advisory_xact_lock(WRITING)))
-            yield connection
+        with database_failures(self.where), self._lock:
+            with self._writer.begin() as connection:
+                if serial and not self.is_sqlite:
+                    connection.execute(select(func.pg_advisory_xact_lock(WRITING)))
+                yield connection
+            if self._deleted:
+                self.empty_log()
 
-    def forget_deleted(self) -> None:
-        """Have what was deleted leave SQLite's write-ahead log too, where no reader needs it; else the next time.
+    def empty_log(self) -> bool:
+        """Have what was deleted leave SQLite's write-ahead log; False where somebody still needs it: try again later.
 
-        Connections that nobody uses are closed: each keeps up to 2 MB of the pages that it read.
+        It is tried after every transaction that deletes something. Raises StorageError.
         """
         if self.is_sqlite:
-            self._reader.dispose()
             with database_failures(self.where), self._lock, self._writer.connect() as connection:
                 connection.rollback()  # a checkpoint cannot be part of a transaction
-                cursor = connection.connection.cursor()
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                cursor.close()
+                self._deleted = not write_ahead.empty(connection.connection.driver_connection)  # type: ignore[arg-type]
+        return not self._deleted
+
+    def forget_read(self) -> None:
+        """Close the connections that nobody uses: each keeps up to 2 MB of the pages that it read."""
+        if self.is_sqlite:
+            self._reader.dispose()
+
+    def _note_deletion(self, _connection: Connection, cursor: Any, statement: str, *_others: Any) -> None:
+        if statement.startswith("DELETE") and cursor.rowcount:
+            self._deleted = True
 
     def close(self) -> None:
         """Close all connections."""
@@ -189,7 +200,7 @@ def _sqlite_engine(url: URL, busy_seconds: float, begin: str, pool: Mapping[str,
     def configure(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # transactions begin where `begin` below says, not where sqlite3 guesses
         connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}").close()
-        _write_ahead(connection, busy_seconds)
+        write_ahead.use(connection, busy_seconds)
         for pragma in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}").close()
 
@@ -198,23 +209,6 @@ def _sqlite_engine(url: URL, busy_seconds: float, begin: str, pool: Mapping[str,
         connection.exec_driver_sql(begin)
 
     return engine
-
-
-def _write_ahead(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """Switch a database to its write-ahead log; SQLite does not wait by itself where another connection does the same.
-
-    Raises sqlite3.OperationalError if the database is locked for longer than `busy_seconds`.
-    """
-    give_up = time.monotonic() + busy_seconds
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").close()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
-                raise
-            time.sleep(RETRY)
-        else:
-            return
 
 
 def _server_engine(url: URL, busy_seconds: float) -> Engine:

@@ -6,7 +6,6 @@ There it is opened in memory: nothing of it is left on a disk, however the progr
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 import uuid
 from collections.abc import Mapping
 from contextlib import closing
@@ -18,6 +17,7 @@ from pdfqa_core.storage.cache_file import in_memory
 from pdfqa_core.storage.database import Database
 from pdfqa_core.storage.store import DATABASE_FILE, Store
 from pdfqa_core.storage.tables import documents, pages, readings
+from pdfqa_core.whole_files import temporary_folder
 
 NOWHERE = Path("no-workspace")  # where a copy's PDFs would lie, which it does not have
 
@@ -27,7 +27,7 @@ def copied(database: Database, owner: str, used: Mapping[str, str]) -> bytes:
 
     Of these documents nothing else is in it: no PDF, no conversation, nobody else's. Raises StorageError.
     """
-    with tempfile.TemporaryDirectory(prefix="pdfqa-copy-") as folder:
+    with temporary_folder() as folder:
         with Store.open(folder) as copy, database.read() as source, copy.database.write() as target:
             for document_id, extractor in used.items():
                 whose = (
@@ -42,7 +42,7 @@ def copied(database: Database, owner: str, used: Mapping[str, str]) -> bytes:
                     rows = [dict(row) for row in source.execute(select(table).where(wanted)).mappings()]
                     if rows:
                         target.execute(insert(table), rows)
-        return (Path(folder) / DATABASE_FILE).read_bytes()
+        return (folder / DATABASE_FILE).read_bytes()
 
 
 class CopiedDocuments:

@@ -83,6 +83,14 @@ class Documents:
         with self._database.read() as connection:
             return frozenset(connection.scalars(select(documents.c.id).distinct()))
 
+    def owned(self) -> dict[str, frozenset[str]]:
+        """Return the ids of the documents of each owner who has any."""
+        found: dict[str, set[str]] = {}
+        with self._database.read() as connection:
+            for row in connection.execute(select(documents.c.owner, documents.c.id)):
+                found.setdefault(row.owner, set()).add(row.id)
+        return {owner: frozenset(ids) for owner, ids in found.items()}
+
     def counts(self) -> dict[str, int]:
         """Return how many documents everybody has together, by state."""
         query = select(documents.c.state, func.count()).group_by(documents.c.state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from pathlib import Path
 from sqlalchemy.exc import OperationalError, SQLAlchemyError, StatementError
 
 from pdfqa_core.errors import LockedError, PdfQAError, StorageError
+from pdfqa_core.full_disk import BEFORE, FREE, is_full
+
+PROBE = 64 << 10  # bytes; SQLite's index of its log has at least half as many
 
 _LOCKED = (
     "Another program is writing to the workspace {where} and did not finish in time.",
@@ -20,10 +24,7 @@ _READ_ONLY = (
     "The workspace {where} cannot be written.",
     "Give this user the right to write there, or choose another folder (--workspace or PDFQA_WORKSPACE).",
 )
-_FULL = (
-    "The disk with the workspace {where} is full.",
-    "Free some space and try again. What was confirmed before is stored, this change is not.",
-)
+_FULL = ("The disk is full: {where} could not be written.", f"{BEFORE} {FREE}")
 _DAMAGED = (
     "The database of the workspace {where} is damaged or is not a database of this program.",
     "Move it away and restore a backup, or begin with an empty folder.",
@@ -82,7 +83,8 @@ def database_failures(where: str) -> Iterator[None]:
             raise cause from None
         code = getattr(cause, "sqlite_errorcode", None)
         if code is not None and code & 0xFF in _SQLITE:
-            raise _storage_error(_SQLITE[code & 0xFF], where) from error
+            perhaps_full = code & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(Path(where))
+            raise _storage_error(_FULL if perhaps_full else _SQLITE[code & 0xFF], where) from error
         state = str(getattr(cause, "sqlstate", None) or "")
         words = _SERVER.get(state) or _SERVER.get(state[:2])
         if words is None and not state and isinstance(error, OperationalError) and code is None:
@@ -101,6 +103,17 @@ def file_failures(where: Path) -> Iterator[None]:
         if error.errno in _FILES:
             raise _storage_error(_FILES[error.errno], str(where)) from error
         raise StorageError(f"{where} cannot be used: {error.strerror or error}.", "Choose another folder.") from error
+
+
+def _is_full(database: Path) -> bool:
+    """Whether nothing can be written beside a database: SQLite does not always say so itself (a quota, its index)."""
+    try:
+        with tempfile.TemporaryFile(dir=database.parent) as probe:
+            probe.write(b"\0" * PROBE)
+            probe.flush()
+    except OSError as error:
+        return is_full(error)
+    return False
 
 
 def _storage_error(words: tuple[str, str], where: str) -> StorageError:

@@ -19,15 +19,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.programs import is_gone, this_program
 from pdfqa_core.storage.database import Database
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.tables import documents, pending_files
 from pdfqa_core.whole_files import HELD, file_sha256, sync_folder
 
-ADDING, REMOVING = "adding", "removing"
+ADDING, REMOVING = "adding", "removing"  # the first with the program that adds
 SAFE_AGE = 24 * 3600.0  # seconds after which pending and unknown files count as left over
 _ID = re.compile(r"[0-9a-f]{64}")
 _OURS = re.compile(r"[0-9a-f]{64}\.pdf$|.*\.tmp$")
@@ -51,7 +52,7 @@ class PdfFiles:
             document_id = hashlib.file_digest(stream, "sha256").hexdigest()
             stream.seek(0)
             self.folder.mkdir(parents=True, exist_ok=True)
-            row = {"document_id": document_id, "change": ADDING, "since": datetime.now(UTC)}
+            row = {"document_id": document_id, "change": f"{ADDING} {this_program()}", "since": datetime.now(UTC)}
             with self._database.write() as connection:
                 connection.execute(insert(pending_files).values(row))
             self._write(stream, document_id)
@@ -89,12 +90,16 @@ class PdfFiles:
     def tidy(self, older_than_seconds: float = SAFE_AGE) -> None:
         """Delete what interrupted uploads and removals left; move files that this database does not know aside.
 
-        Nothing is moved where the database has no documents: it may be a new one in the place of another. A file that
-        was moved aside comes back when its document is known again. Raises StorageError.
+        An upload is interrupted if the program that began it runs no more, or if it is old. Nothing is moved where the
+        database has no documents: it may be a new one in the place of another. A file that was moved aside comes back
+        when its document is known again. Raises StorageError.
         """
         limit = time.time() - older_than_seconds
-        left = (pending_files.c.change == REMOVING) | (pending_files.c.since < datetime.fromtimestamp(limit, UTC))
+        aged = pending_files.c.since < datetime.fromtimestamp(limit, UTC)
         with self._database.read() as connection:
+            changes = set(connection.scalars(select(pending_files.c.change).distinct()))
+            dead = [one for one in changes if is_gone(one.removeprefix(f"{ADDING} "))]
+            left = (pending_files.c.change == REMOVING) | pending_files.c.change.in_(dead) | aged
             found = connection.scalar(select(func.count()).where(left))
         if found:
             with self._database.write() as connection:
@@ -139,7 +144,7 @@ class PdfFiles:
 
 def settle(connection: Connection, document_id: str) -> None:
     """Record that the file of one upload belongs to a document now."""
-    own = (pending_files.c.document_id == document_id, pending_files.c.change == ADDING)
+    own = (pending_files.c.document_id == document_id, pending_files.c.change == f"{ADDING} {this_program()}")
     first = select(func.min(pending_files.c.id)).where(*own).scalar_subquery()
     connection.execute(delete(pending_files).where(pending_files.c.id == first))
 
@@ -153,7 +158,11 @@ def mark_removed(connection: Connection, document_ids: Iterable[str]) -> None:
 
 
 def _pending(connection: Connection, change: str) -> set[str]:
-    return set(connection.scalars(select(pending_files.c.document_id).where(pending_files.c.change == change)))
+    return set(connection.scalars(select(pending_files.c.document_id).where(_is(change))))
+
+
+def _is(change: str) -> ColumnElement[bool]:
+    return pending_files.c.change.startswith(change, autoescape=True)
 
 
 def _known(connection: Connection) -> set[str]:

@@ -24,11 +24,13 @@ from pdfqa_core.storage.tables import (
     conversations,
     documents,
     evaluations,
+    held_conversations,
     invitations,
     preferences,
     ratings,
     readings,
     runs,
+    skips,
     studies,
     synthetic_questions,
     turns,
@@ -74,18 +76,16 @@ class Owners:
     def purge(self, hours: float, keep: Collection[str]) -> tuple[str, ...]:
         """Remove the owners who changed nothing for that many hours, except those in `keep`; return their names.
 
-        Those who have invited somebody to a study stay until they delete it: others work in it.
+        What the people do whom they invited counts as theirs: coming in, rating, skipping, conversations that are held.
         """
         limit = datetime.now(UTC) - timedelta(hours=hours)
-        sharing = select(studies.c.owner).join(invitations, invitations.c.study_id == studies.c.id)
         with self._database.write() as connection:
-            kept = {*keep, *connection.scalars(sharing)}
-            idle = [owner for owner, last in _last_changes(connection).items() if last < limit and owner not in kept]
+            idle = [owner for owner, last in _last_changes(connection).items() if last < limit and owner not in keep]
             for owner in idle:
                 _remove(connection, owner)
         self._files.remove_pending()
         if idle:
-            self._database.forget_deleted()
+            self._database.forget_read()
         return tuple(idle)
 
 
@@ -101,6 +101,10 @@ def _last_changes(connection: Connection) -> dict[str, datetime]:
         _changes(annotators, "joined_at", studies),
         _changes(ratings, "rated_at", studies),
         _changes(adjudications, "decided_at", studies),
+        _changes(skips, "skipped_at", studies),
+        _changes(held_conversations, "finished_at", studies),
+        _changes(invitations, "invited_at", studies),
+        _changes(invitations, "used_at", studies),
         _changes(evaluations, "created_at"),
         _changes(runs, "changed_at"),
         _changes(preferences, "changed_at"),
@@ -108,7 +112,7 @@ def _last_changes(connection: Connection) -> dict[str, datetime]:
     ).subquery()
     last = func.max(changes.c.at, type_=UtcDateTime).label("last")
     query = select(changes.c.owner, last).group_by(changes.c.owner).order_by(changes.c.owner)
-    return {row.owner: row.last for row in connection.execute(query)}
+    return {row.owner: row.last for row in connection.execute(query) if row.last is not None}
 
 
 def _changes(table: Table, moment: str, part_of: Table | None = None) -> Select[tuple[str, datetime]]:

@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pdfqa_core.errors import StorageError
+from pdfqa_core.full_disk import cannot_write, is_full
+from pdfqa_core.storage import write_ahead
 from pdfqa_core.storage.cache_file import open_cache
 
 FILENAME = "words.sqlite"
+KEPT = "Documents and conversations are stored as they were."
 _VERSION = 1  # of the tables; a file of another one is begun anew
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS readings (
@@ -54,6 +57,7 @@ class PageTexts:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
+        self._deleted = True  # since the file's log was empty; a program that was killed may have left one
         self._database = open_cache(path, "words", _make)
 
     def close(self) -> None:
@@ -83,9 +87,10 @@ class PageTexts:
                 database.execute("INSERT INTO pages (pages) VALUES ('optimize')")
 
     def keep_only(self, document_ids: Collection[str]) -> None:
-        """Remove the texts of all other documents."""
+        """Remove the texts of all other documents, and what was deleted from the file's log."""
         with self._using() as database:
             there = {one for (one,) in database.execute("SELECT DISTINCT document_id FROM readings")}
+        self._deleted = True  # perhaps by another program, which could not empty the log
         self.forget(there - set(document_ids))
 
     def find(self, phrases: Sequence[Phrase], keys: Collection[Key]) -> list[FoundPage]:
@@ -106,21 +111,26 @@ class PageTexts:
             found = database.execute("SELECT number, text FROM pages WHERE rowid = ?", (row,)).fetchone()
         return (int(found[0]), str(found[1])) if found else (0, "")
 
-    @staticmethod
-    def _delete(database: sqlite3.Connection, where: str, values: tuple[str, ...]) -> int:
+    def _delete(self, database: sqlite3.Connection, where: str, values: tuple[str, ...]) -> int:
         """Delete readings and return how many."""
         found = database.execute(f"SELECT first, last FROM readings WHERE {where}", values).fetchall()  # noqa: S608
         database.executemany("DELETE FROM pages WHERE rowid BETWEEN ? AND ?", found)
         database.execute(f"DELETE FROM readings WHERE {where}", values)  # noqa: S608
+        self._deleted = self._deleted or bool(found)
         return len(found)
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
         """Give the connection, in a transaction. Raises StorageError."""
         try:
-            with self._lock, self._database:
-                yield self._database
+            with self._lock:
+                with self._database:
+                    yield self._database
+                if self._deleted:
+                    self._deleted = not write_ahead.empty(self._database)
         except sqlite3.Error as error:
+            if is_full(error):
+                raise cannot_write("the index of words", error, KEPT) from error
             raise StorageError(
                 f"The index of words cannot be used: {error}.", f"Close the program, delete {FILENAME}, start it again."
             ) from error

@@ -10,7 +10,9 @@ from pathlib import Path
 
 # What the program makes in a workspace. Nothing else is touched: the folder may be somebody's home.
 FILES = ("*.sqlite", "*.sqlite-wal", "*.sqlite-shm", "models.json", "pdfqa.toml")
-FOLDERS = ("pdfs", "unknown-pdfs", "indexes", "visitors", "incoming", "exports", "models")
+FOLDERS = (
+    "pdfs", "unknown-pdfs", "indexes", "visitors", "incoming", "exports", "models", "run_data", "training",
+)  # fmt: skip
 FOLDER, FILE = 0o700, 0o600
 OTHERS = 0o077  # the rights of the group and of everybody
 _log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Replies of language models by the hash of what was asked: a file of its own, which may be deleted at any time.
 
 A cache and no truth: it lies apart from the workspace's database, a damaged file is begun anew, and where it cannot be
-written the replies are kept in memory only.
+written the replies are kept in memory only. A reply stays as long as one of the runs that it was given to.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Collection, Iterator, MutableMapping
 from pathlib import Path
 from typing import Self
 
+from pdfqa_core.storage import write_ahead
 from pdfqa_core.storage.cache_file import in_memory, open_cache
 
 FILENAME = "replies.sqlite"
@@ -21,7 +22,12 @@ _log = logging.getLogger(__name__)
 
 
 class StoredReplies(MutableMapping[str, str]):
-    """Texts by key in the SQLite file at `path`; threads and processes may share it. Close it when done."""
+    """Texts by key in the SQLite file at `path`; threads and processes may share it. Close it when done.
+
+    `run` is the run that replies are given to from now on.
+    """
+
+    run = ""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
@@ -32,6 +38,7 @@ class StoredReplies(MutableMapping[str, str]):
             row = self._database.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
             raise KeyError(key)
+        self._note(key)
         return str(row[0])
 
     def __setitem__(self, key: str, reply: str) -> None:
@@ -39,8 +46,32 @@ class StoredReplies(MutableMapping[str, str]):
         try:
             with self._lock, self._database:
                 self._database.execute("INSERT OR REPLACE INTO replies (key, reply) VALUES (?, ?)", (key, clean))
+                self._database.execute("INSERT OR IGNORE INTO given VALUES (?, ?)", (key, self.run))
         except sqlite3.Error as error:  # a full disk, a locked file: the reply is asked for again next time
             _log.warning("a reply is not kept: %s", error)
+
+    def _note(self, key: str) -> None:
+        try:
+            with self._lock, self._database:
+                self._database.execute("INSERT OR IGNORE INTO given VALUES (?, ?)", (key, self.run))
+        except sqlite3.Error as error:
+            _log.warning("to which run a reply was given is not kept: %s", error)
+
+    def keep_only(self, runs: Collection[str]) -> None:
+        """Remove the replies that were given to none of these runs, from the file's log too where nobody reads it.
+
+        What cannot be removed now is left to the next call.
+        """
+        try:
+            with self._lock:
+                with self._database:
+                    there = {run for (run,) in self._database.execute("SELECT DISTINCT run FROM given")}
+                    gone = [(run,) for run in there - set(runs)]
+                    self._database.executemany("DELETE FROM given WHERE run = ?", gone)
+                    self._database.execute("DELETE FROM replies WHERE key NOT IN (SELECT key FROM given)")
+                write_ahead.empty(self._database)
+        except sqlite3.Error as error:
+            _log.warning("replies of runs that were removed stay for now: %s", error)
 
     def __delitem__(self, key: str) -> None:
         with self._lock, self._database:
@@ -76,5 +107,8 @@ class StoredReplies(MutableMapping[str, str]):
 
 def _make(database: sqlite3.Connection) -> None:
     database.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT UNIQUE NOT NULL, reply TEXT NOT NULL)")
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS given (key TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (key, run)) WITHOUT ROWID"
+    )
     oldest = "SELECT rowid FROM replies ORDER BY rowid DESC LIMIT -1 OFFSET ?"
     database.execute(f"DELETE FROM replies WHERE rowid IN ({oldest})", (MOST_REPLIES,))  # noqa: S608

@@ -49,6 +49,13 @@ class Runs:
             if rows:
                 connection.execute(insert(predictions), rows)
 
+    def data(self) -> dict[str, tuple[str, ...]]:
+        """Return the data files of everybody's runs by the run's id."""
+        with self._database.read() as connection:
+            return {
+                row.id: decode(RunPlan, row.plan).data for row in connection.execute(select(runs.c.id, runs.c.plan))
+            }
+
     def newest(self, owner: str, key: str) -> str:
         """Return the id of the owner's newest run with this key, "" without one."""
         query = select(runs.c.id).where(runs.c.owner == owner, runs.c.key == key).order_by(runs.c.created_at.desc())

@@ -5,18 +5,16 @@ Safetensors, whose header holds the rest as JSON: nothing in it can run code whe
 
 from __future__ import annotations
 
-import errno
-import os
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.errors import UsageError
+from pdfqa_core.full_disk import cannot_write
 from pdfqa_core.json_codec import decode, encode
-from pdfqa_core.whole_files import sync_folder
+from pdfqa_core.whole_files import unfinished
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -112,8 +110,8 @@ class Checkpoint:
     def _kept(self, state: State) -> str:
         there = self.path.is_file()
         return (
-            "The last good checkpoint is kept. Free some space and start again to go on from it."
-            if there or state.step else "Free some space and start again."
+            "The last good checkpoint is kept: the same training goes on from it." if there or state.step
+            else "Nothing was learnt yet."
         )  # fmt: skip
 
     def read_state(self) -> State | None:
@@ -153,30 +151,19 @@ def _below(tensors: Tensors, beginning: str) -> Tensors:
     return {name.removeprefix(beginning): one for name, one in tensors.items() if name.startswith(beginning)}
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str], hint: str) -> None:
-    """Write tensors so that `path` holds all of them, or what it held before. Raises StorageError with `hint`."""
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str], kept: str) -> None:
+    """Write tensors so that `path` holds all of them, or what it held before.
+
+    Raises StorageError; `kept` is what that says of a full disk.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(".*.tmp"):  # of a process that was killed while it wrote
-            left.unlink(missing_ok=True)
-        save_file({name: one.detach().cpu().contiguous() for name, one in tensors.items()}, temporary, dict(metadata))
-        temporary.chmod(0o600)
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(path)
+        with unfinished(path) as temporary:
+            save_file(
+                {name: one.detach().cpu().contiguous() for name, one in tensors.items()}, temporary, dict(metadata)
+            )
     except (OSError, SafetensorError) as error:
-        raise cannot_write(path, error, hint) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def cannot_write(path: Path, error: Exception, hint: str) -> StorageError:
-    """Return the error for a file that could not be written."""
-    full = (isinstance(error, OSError) and error.errno == errno.ENOSPC) or "No space left" in str(error)
-    reason = "the disk is full" if full else getattr(error, "strerror", None) or str(error)
-    return StorageError(f"{path.name} could not be written to {path.parent}: {reason}.", hint)
+        raise cannot_write(path, error, kept) from error

@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from pdfqa_core.characters import clean
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.full_disk import in_words
 
 # A click on anything with data-action reaches the server with all its data-* values. A click inside an element with
 # data-own (a link, a text field) does not.
@@ -167,6 +168,7 @@ def switch(columns: str, *views: str, chosen: int = 1) -> gr.HTML:
 
 def error_html(error: Exception) -> str:
     """Return the error as a box that stands next to what caused it; an unexpected one is logged with its traceback."""
+    error = in_words(error)
     if isinstance(error, PdfQAError):
         return render("error", what=error.what, hint=error.hint)
     _log.error("The page met an unexpected error", exc_info=error)

@@ -352,7 +352,7 @@ class Handlers:
         else:
             table, page, group = self.show(session, chosen)
             typed = ""
-        left = self.services.indexes.left_over(session.owner)
+        left = self.services.indexes.files.left_over(session.owner)
         said: Any = render("notes", lines=[left]) if left else ""
         stop: Any = gr.Button(visible=False)
         if any(not batch.done for batch in self.services.jobs.of(session.owner)):  # how far that is stays in sight

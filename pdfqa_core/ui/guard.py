@@ -16,7 +16,8 @@ import gradio as gr
 from gradio.blocks import Block
 
 from pdfqa_core.characters import clean, clean_all
-from pdfqa_core.errors import UsageError
+from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.full_disk import in_words
 from pdfqa_core.ui.api_access import Access
 from pdfqa_core.ui.components import error_html, live_html
 from pdfqa_core.ui.endpoints import Told
@@ -50,6 +51,9 @@ class GuardedBlocks(gr.Blocks):
         except gr.Error as error:
             raise Told(error.message) from None
         except Exception as error:  # noqa: BLE001 - whatever was sent, it is answered
+            told = in_words(error)
+            if isinstance(told, PdfQAError):
+                raise Told(str(told)) from None
             words = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_WORDS]
             _log.warning("a request was not understood: %s", clean(words))
             raise Told("This request was not understood. Load the page again.") from None

@@ -1,14 +1,13 @@
 """Files for and from the browser: in one folder of this process, which nobody else may read and which ends with it.
 
 Gradio keeps uploads and copies of downloads in `uploads()`. A program that was killed leaves its folder; the next one
-removes it.
+removes it, see `whole_files`.
 """
 
 from __future__ import annotations
 
 import atexit
 import math
-import os
 import shutil
 import tempfile
 import time
@@ -16,9 +15,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import psutil
+from pdfqa_core.whole_files import remove_left_over, temporary_prefix
 
-PREFIX = "pdfqa-"
 KEPT = 3600.0  # seconds for which a file is kept
 
 
@@ -27,7 +25,7 @@ def folder() -> Path:
     """Return the folder; it is made with the first call."""
     remove_left_over()
     atexit.register(remove)
-    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    return Path(tempfile.mkdtemp(prefix=temporary_prefix()))
 
 
 def uploads() -> Path:
@@ -62,13 +60,3 @@ def remove() -> None:
     if folder.cache_info().currsize:
         shutil.rmtree(folder(), ignore_errors=True)
         folder.cache_clear()
-
-
-def remove_left_over() -> None:
-    """Remove the folders of this user's processes that run no longer."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        process = path.name.removeprefix(PREFIX).partition("-")[0]
-        with suppress(OSError):
-            mine = os.name != "posix" or path.lstat().st_uid == os.getuid()
-            if process.isdecimal() and mine and path.is_dir() and not psutil.pid_exists(int(process)):
-                shutil.rmtree(path, ignore_errors=True)

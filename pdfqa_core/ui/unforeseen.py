@@ -8,6 +8,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdfqa_core.characters import clean
+from pdfqa_core.errors import PdfQAError
+from pdfqa_core.full_disk import in_words
 
 SAID = "This request was not understood."
 LONGEST = 300  # characters of a line in the log
@@ -37,6 +39,11 @@ class Unforeseen:
         except Exception as error:  # whatever was sent, it is answered
             if scope["type"] != "http":
                 raise
+            told = in_words(error)
+            if isinstance(told, PdfQAError) and not begun:
+                _log.warning("%s", told)
+                await PlainTextResponse(f"{told}\n", 507)(scope, receive, send)
+                return
             words = " ".join(f"{scope['method']} {scope['path']}: {type(error).__name__}: {error}".split())
             _log.warning("a request was not understood: %s", clean(words)[:LONGEST])
             if begun:

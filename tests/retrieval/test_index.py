@@ -274,7 +274,7 @@ def test_a_folder_that_cannot_be_written_means_an_index_in_memory(tmp_path):
     (tmp_path / "indexes").write_text("a file where the folder should be")
     index = open_index(tmp_path / "indexes", three())
     assert len(index.notes) == 1
-    assert "could not be stored" in index.notes[0]
+    assert "cannot be written" in index.notes[0]
     assert index.folder is None
     assert Hybrid(index).search("vaccines", 1)[0].passage.text == "third vaccines"
 

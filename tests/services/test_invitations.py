@@ -13,8 +13,9 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.services.adjudication import AdjudicationService
 from pdfqa_core.services.invitations import NOBODY, InvitationService
 from pdfqa_core.services.studies import StudyService
-from pdfqa_core.storage.tables import conversations, invitations, metadata, ratings, studies, turns
-from pdfqa_core.study_types import Role
+from pdfqa_core.storage.columns import UtcDateTime
+from pdfqa_core.storage.tables import invitations, metadata, skips
+from pdfqa_core.study_types import Role, Skip
 from tests.storage.conftest import turn
 
 OWNER = "visitor-" + "o" * 43
@@ -205,19 +206,31 @@ def test_a_file_names_no_system_before_everybody_has_finished(service, study, ra
     assert "SYSTEM" in rating.file(ada.owner, study.id, "jsonl", "Ada").data.decode()
 
 
-def test_a_shared_study_outlives_its_visitor_until_it_is_deleted(service, study, store):
-    service.invite(OWNER, study.id, "Ada")
-    long_ago = datetime.now(UTC) - timedelta(days=300)
+@pytest.mark.parametrize("used", ["", "came in", "was invited", "skipped"])
+def test_a_shared_study_goes_with_its_visitor_when_nobody_used_it(service, study, store, used):
+    ada = service.take(study.id, token(service.invite(OWNER, study.id, "Ada")))
+    service.make_password(OWNER, study.id, "Ada")
+    store.owners.set_preference(ada.owner, "theme", "dark")
+    store.studies.skip(Skip(study.id, "t0", "Ada", "unclear", 1.0, datetime.now(UTC)))
+    long_ago, now = datetime.now(UTC) - timedelta(days=300), datetime.now(UTC)
     with store.database.write() as connection:
         for table in metadata.sorted_tables:
-            for column in ("created_at", "changed_at", "invited_at", "joined_at"):
-                if column in table.c and table.name != "annotators":
-                    connection.execute(update(table).values({column: long_ago}))
-        connection.execute(metadata.tables["annotators"].update().values(joined_at=long_ago))
-    assert store.owners.purge(24, ()) == ()
-    assert len(store.studies.turns(OWNER, study.id)) == 2
-    service.withdraw(OWNER, study.id, "Ada")
-    assert store.owners.purge(24, ()) == (OWNER,)
+            for column in [one for one in table.c if isinstance(one.type, UtcDateTime)]:
+                connection.execute(update(table).where(column.is_not(None)).values({column.name: long_ago}))
+        match used:
+            case "came in":
+                connection.execute(update(invitations).values(used_at=now))
+            case "was invited":
+                connection.execute(update(invitations).values(invited_at=now))
+            case "skipped":
+                connection.execute(update(skips).values(skipped_at=now))
+    gone = store.owners.purge(24, ())
+    if used:
+        assert gone == (ada.owner,)  # their preferences alone
+        assert service.come_back(ada.token) is not None
+        return
+    assert set(gone) == {OWNER, ada.owner}
+    assert service.come_back(ada.token) is None
     with store.database.read() as connection:
-        left = [table for table in (studies, conversations, turns, ratings) if connection.execute(select(table)).all()]
+        left = [table.name for table in metadata.sorted_tables if connection.execute(select(table)).first() is not None]
     assert left == []

@@ -166,7 +166,7 @@ def test_what_goes_wrong_is_told_to_whoever_follows(opened, uploads):
 def test_a_folder_that_cannot_be_written_is_told(opened, make_pdf):
     services = opened()
     (services.workspace / "incoming").write_text("in the way")
-    with pytest.raises(StorageError, match="cannot be kept"):
+    with pytest.raises(StorageError, match="The uploads in"):
         services.jobs.begin(LOCAL_OWNER, [make_pdf(["text"])], keep=True, extraction=DIRECT)
 
 

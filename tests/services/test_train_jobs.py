@@ -166,7 +166,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(services, plan, monkeypatch)
     monkeypatch.setattr(safetensors.torch, "save_file", save)
     services.train_jobs.train(LOCAL_OWNER, plan, SPLIT)
     job = ended(services)
-    assert "the disk is full" in job.error
+    assert "The disk is full" in job.error
     assert "last good checkpoint is kept" in job.hint
     folder = services.workspace / "training" / "mine"
     assert sorted(path.name for path in folder.iterdir()) == ["checkpoint.safetensors", "plan.json"]

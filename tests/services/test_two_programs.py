@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.errors import ConflictError
+from pdfqa_core.programs import is_gone, this_program
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.workers import Workers, is_gone, this_worker
+from pdfqa_core.services.workers import Workers
 from pdfqa_core.storage.work import MOST_TRIES, Piece, Work
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,8 +92,8 @@ def test_a_program_is_told_of_work_that_another_one_took_and_gives_up_what_kills
 
 
 def test_a_worker_is_known_to_be_gone_only_where_that_is_certain():
-    host, process, _began = this_worker().rsplit("/", 2)
-    assert not is_gone(this_worker())
+    host, process, _began = this_program().rsplit("/", 2)
+    assert not is_gone(this_program())
     assert is_gone(f"{host}/{process}/1.00")
     assert not is_gone(f"another-host/{process}/1.00")
     assert not is_gone("nonsense")

@@ -122,7 +122,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(run, tmp_path):
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
 
     try:
-        with pytest.raises(StorageError, match=r"could not be written .* last good checkpoint is kept"):
+        with pytest.raises(StorageError, match=r"cannot be written.* last good checkpoint is kept"):
             run(act=fill)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pdfqa_core.cli import progress
 from pdfqa_core.cli.evaluate.shown import (
@@ -37,6 +36,7 @@ from pdfqa_core.services.run_export import answer_files
 from pdfqa_core.services.systems import DIMENSIONS, read_systems, run_grid, system_of
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Progress
+from pdfqa_core.whole_files import temporary_folder
 
 
 def add(protocols: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -118,8 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     systems = _systems(arguments, settings)
     opened = Services.open(workspace_of(arguments), settings)
-    with TemporaryDirectory() as folder, opened as services, stopping(services):
-        arguments.data = _data(arguments, Path(folder))
+    with temporary_folder() as folder, opened as services, stopping(services):
+        arguments.data = _data(arguments, folder)
         begun, takes = _begun(arguments, services, _request(arguments, services, systems))
         if arguments.estimate:
             print(json.dumps({"estimate": plain(takes)}) if arguments.json else _said_of(takes))

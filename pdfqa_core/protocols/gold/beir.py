@@ -9,15 +9,15 @@ import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.full_disk import cannot_write, is_full
 from pdfqa_core.protocols.gold.base import GoldFile, GoldPlace, GoldQuestion, GoldRow, file_readers
 from pdfqa_core.protocols.gold.rows import json_rows
 from pdfqa_core.protocols.gold.texts import corpus_passage
 from pdfqa_core.protocols.json_rows import MAX_BYTES, check_ids, read_file
 from pdfqa_core.types import Passage
-from pdfqa_core.whole_files import DAMAGE
+from pdfqa_core.whole_files import DAMAGE, temporary_folder
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 SPLITS = ("test", "dev", "train")  # the first that is there is asked
@@ -40,9 +40,9 @@ class Beir:
         """Return the queries that have a relevant document, and the corpus."""
         if path.is_dir():
             return _read(path, path.name)
-        with TemporaryDirectory() as made:
-            _unpack(path, Path(made))
-            return _read(Path(made), path.stem)
+        with temporary_folder() as made:
+            _unpack(path, made)
+            return _read(made, path.stem)
 
 
 def packed(name: str, files: Iterable[tuple[str, Path]]) -> bytes:
@@ -103,6 +103,8 @@ def _unpack(path: Path, folder: Path) -> None:
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(archive.read(info))
     except DAMAGE as error:
+        if is_full(error):
+            raise cannot_write(f"the files of {path.name}", error, "Nothing was begun.") from error
         raise UsageError(f"{path.name} cannot be unpacked: it is no ZIP, or damaged.", _HINT) from error
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import ModelError, StorageError
+from pdfqa_core.full_disk import cannot_write, is_full
 
 FOLDER = "lance"  # below the folder of all indexes
 LIBRARIES = ("lance", "lancedb", "pyarrow")
@@ -60,6 +61,10 @@ def reported(where: str) -> Iterator[None]:
             for signs, what, hint in FAULTS:
                 if any(sign in str(error) for sign in signs):
                     raise StorageError(what.format(where=where), hint) from error
+        if is_full(error):
+            raise cannot_write(
+                f"the index in {where}", error, "Documents are kept; what of it is whole, too."
+            ) from error
         reason = (str(error).splitlines() or [""])[0][:200]
         raise StorageError(f"The index in {where} could not be used ({reason}).", "Try again.") from error
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import Enum
@@ -19,12 +21,15 @@ from operator import attrgetter
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from pdfqa_core.characters import clean_all
 from pdfqa_core.errors import UsageError
 
 T = TypeVar("T")
-_UNCLEAN = re.compile(r"\\u(?:d[89a-f]|0000)")
+_UNCLEAN = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+_LONGEST_WHOLE = 2**63  # numbers below it fit into 64 bits, as databases and other programs have them
+_TOKENS = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|-?\d[\d.eE+-]*')
 _AS_IT_IS = frozenset({str, int, float, bool})  # most values; asked first, for speed
 
 
@@ -152,11 +157,12 @@ def _same(data: Any) -> Any:
     return data
 
 
-def parse_json(data: bytes, name: str, line: int = 0, *, unique: bool = False) -> Any:
+def parse_json(data: bytes, name: str, line: int = 0, *, unique: bool = False, first: bool = False) -> Any:
     """Return what stands in a file of that name, or in one of its lines, as JSON's own types.
 
-    `unique` refuses an object that has a name twice. Raises UsageError that names file and line: not UTF-8, no JSON,
-    NaN, nested too deeply.
+    NUL and lone surrogates are replaced. `unique` refuses an object that has a name twice, `first` takes the value that
+    the text begins with. Raises UsageError that names file and line: not UTF-8, no JSON, NaN, a number that does not
+    fit into 64 bits, nested too deeply.
     """
     where = f"{name}, line {line}" if line else name
 
@@ -166,13 +172,24 @@ def parse_json(data: bytes, name: str, line: int = 0, *, unique: bool = False) -
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            names = [key for key, _ in pairs]
-            twice = next(key for key in found if names.count(key) > 1)
+            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
             raise UsageError(f"{where}: {twice!r} is there twice.", "Keep one of them.")
         return found
 
     try:
-        return json.loads(data.decode("utf-8-sig"), parse_constant=refuse, object_pairs_hook=once if unique else None)
+        text = data.decode("utf-8-sig")
+        decoder = json.JSONDecoder(
+            parse_constant=refuse, parse_int=_whole, parse_float=_real, object_pairs_hook=once if unique else None
+        )
+        found = decoder.raw_decode(text.lstrip())[0] if first else decoder.decode(text)
+        return clean_all(found) if _UNCLEAN.search(text) else found
+    except _TooLargeError as error:
+        number = str(error)
+        field, row = _place_of(number, text)
+        shown = number if len(number) < 30 else f"{number[:20]}… ({len(number):,} digits)"
+        raise UsageError(
+            f"{name}, line {line or row}: {field} is too large a number: {shown}.", "Correct it, or put it in quotes."
+        ) from error
     except UnicodeDecodeError as error:
         line = line or data[: error.start].count(b"\n") + 1
         raise UsageError(f"{name}, line {line}: not UTF-8.", "Save the file as UTF-8.") from error
@@ -180,3 +197,61 @@ def parse_json(data: bytes, name: str, line: int = 0, *, unique: bool = False) -
         raise UsageError(f"{name}, line {line or error.lineno}: no valid JSON ({error.msg}).", "Correct it.") from error
     except RecursionError as error:
         raise UsageError(f"{name} is nested too deeply.", "Write plain lists and objects.") from error
+
+
+class _TooLargeError(Exception):
+    """A number that does not fit into 64 bits; its text is the message."""
+
+
+def _whole(digits: str) -> int:
+    if len(digits) < 19:
+        return int(digits)
+    if len(digits) > 20 or abs(int(digits)) >= _LONGEST_WHOLE:
+        raise _TooLargeError(digits)
+    return int(digits)
+
+
+def _real(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise _TooLargeError(digits)
+    return number
+
+
+def _place_of(number: str, text: str) -> tuple[str, int]:
+    """Return the name of the field that holds a number, as far as there is one, and its line."""
+    field = "a value"
+    for token in _TOKENS.finditer(text):
+        if token[0] == number:
+            return field, text.count("\n", 0, token.start()) + 1
+        if token[2]:
+            field = repr(token[1][:100])
+    return field, 1
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+_WORDS = (  # what the beginning of a pydantic error's name means
+    ("missing", "is missing"), ("string", "is no text"), ("int", "is no whole number"), ("float", "is no number"),
+    ("bool", "is neither true nor false"), ("datetime", "is no time"), ("enum", "is none of the values it can have"),
+    ("tuple", "is no list"), ("list", "is no list"), ("dict", "is no object"), ("mapping", "is no object"),
+    ("dataclass", "is no object"), ("too_", "has another length"), ("timezone", "has no time zone"),
+)  # fmt: skip
+
+
+def checked(kind: type[T], data: Any, name: str, hint: str) -> T:
+    """Return what `parse_json` read in a file of that name as a value of a dataclass, every field of the right type.
+
+    Absent fields take their defaults, others are passed over. Raises UsageError that names the file and the field.
+    """
+    try:
+        return cast(T, _adapter(cast(Any, kind)).validate_json(encode_utf8(data), strict=True))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ", ".join(str(one) if isinstance(one, str) else f"number {one + 1}" for one in first["loc"])
+        said = next((words for begins, words in _WORDS if first["type"].startswith(begins)), first["msg"].lower())
+        null = " (null)" if first["input"] is None and first["type"] != "missing" else ""
+        raise UsageError(f"{name} is not complete: {place or 'it'} {said}{null}.", hint) from error

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from pdfqa_core.errors import StoppedError
+from pdfqa_core.extraction.process.file_limits import OWNERS
+from pdfqa_core.extraction.process.outside import hold_to
 from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.settings import LLMSettings
@@ -35,7 +37,8 @@ LONGEST = (  # files of tests in the order of what they take: one that is begun 
 THOROUGH = (
     "cli/test_questions.py", "cluster", "extraction/process/test_worker.py", "extraction/visual",
     "llm/test_part_packages.py", "models/test_changes.py", "retrieval/test_lance.py",
-    "retrieval/test_lance_object_storage.py", "retrieval/test_onnx_graph.py", "test_container.py", "training",
+    "retrieval/test_lance_object_storage.py", "retrieval/test_onnx_graph.py", "services/test_odd_copies.py",
+    "test_container.py", "training",
     "ui/test_annotate_new.py", "ui/test_annotate_passages.py", "ui/test_axe.py", "ui/test_background_work.py",
     "ui/test_blinding.py", "ui/test_chat_scope.py", "ui/test_collections.py", "ui/test_evaluate.py",
     "ui/test_evaluate_runs.py", "ui/test_every_endpoint.py", "ui/test_gpu_layers.py", "ui/test_guard.py",
@@ -45,6 +48,12 @@ THOROUGH = (
     "ui/test_states.py", "ui/test_study.py", "ui/test_three_at_once.py", "ui/test_train.py", "ui/test_two_processes.py",
 )  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def limits_of_owners() -> None:
+    """Hold files to the limits of an owner again, where services of a demo were opened before."""
+    hold_to(OWNERS)
 
 
 def pytest_configure() -> None:

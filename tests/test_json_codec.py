@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.json_codec import decode, encode, encode_utf8, plain
+from pdfqa_core.json_codec import checked, decode, encode, encode_utf8, parse_json, plain
 from pdfqa_core.types import (
     Answer,
     Block,
@@ -110,3 +110,45 @@ def test_wrong_text_is_refused() -> None:
         decode(Pair, '{"values": [1]}')
     with pytest.raises(UsageError, match="type object cannot be written"):
         plain(object())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": 1,\n"rank": ' + "9" * 6000 + "}", "x.json, line 2: 'rank' is too large a number: 9999"),
+        ('[{"a b": [-9223372036854775808]}]', "x.json, line 1: 'a b' is too large a number: -9223372036854775808."),
+        ('{"text": "seconds: 1e400", "seconds": 1e400}', "x.json, line 1: 'seconds' is too large a number: 1e400."),
+        ("[" * 5000, "x.json is nested too deeply."),
+    ],
+)  # fmt: skip
+def test_what_no_program_can_calculate_with_is_named_by_its_field(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_json(text.encode(), "x.json")
+    assert caught.value.what.startswith(said)
+
+
+def test_numbers_that_fit_and_clean_text_come_through() -> None:
+    data = b'[9223372036854775807, -9223372036854775807, 1.5e300, "a\\u0000\\uD83D\\ude00\\uD800"]'
+    assert parse_json(data, "x") == [2**63 - 1, 1 - 2**63, 1.5e300, "a\ufffd\U0001f600\ufffd"]
+    assert parse_json(b' {"a": 1}, {oops', "x", first=True) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"text": None}, "x.zip is not complete: text is no text (null)."),
+        ({"text": "a", "hits": [{"rank": "1"}]}, "x.zip is not complete: hits, number 1, passage is missing."),
+        ({"text": "a", "refused": 1}, "x.zip is not complete: refused is neither true nor false."),
+        ({"text": "a", "seconds": []}, "x.zip is not complete: seconds is no object."),
+        ([], "x.zip is not complete: it is no object."),
+    ],
+)
+def test_a_field_of_another_kind_is_named(data: object, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        checked(Answer, data, "x.zip", "Hint.")
+    assert (caught.value.what, caught.value.hint) == (said, "Hint.")
+
+
+@given(st.builds(Answer, text=st.text()))
+def test_what_is_checked_is_as_it_was(answer: Answer) -> None:
+    assert checked(Answer, json.loads(encode(answer)), "x", "") == answer

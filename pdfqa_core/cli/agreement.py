@@ -14,11 +14,11 @@ from pdfqa_core.cli.options import add_common
 from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.exports.agreement import agreement_frame, agreement_html
 from pdfqa_core.exports.frames import format_of, write_frame
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import plain
 from pdfqa_core.metrics.agreement import WEIGHTS, Agreement
 from pdfqa_core.metrics.long_format import CRITERION, read_ratings
 from pdfqa_core.metrics.many_annotators import AgreementOfMany, agreement_of_many
-from pdfqa_core.protocols.json_rows import read_file
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pdfqa_core.cli.files import write_file
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import UsageError, in_file
-from pdfqa_core.protocols.json_rows import read_file
+from pdfqa_core.extraction.process.outside import begins, read_file
 from pdfqa_core.protocols.rating_tables import ANSWER_FIELDS, FIELDS, Columns
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.study_types import Study
@@ -122,12 +122,12 @@ def run_export(arguments: argparse.Namespace) -> int:
 def run_import(arguments: argparse.Namespace) -> int:
     """Bring a study in."""
     path: Path = arguments.file
-    data = read_file(path)
+    packed = begins(path, b"PK")
     with Services.open(workspace_of(arguments), settings_of(arguments)) as services:
-        if data[:2] == b"PK":
-            study = services.study_files.take_in(LOCAL_OWNER, data, path.name, arguments.name)
+        if packed:
+            study = services.study_files.take_in(LOCAL_OWNER, path, path.name, arguments.name)
         else:
-            name = arguments.name or path.stem
+            name, data = arguments.name or path.stem, read_file(path)
             with in_file(path.name):
                 study = services.study_files.of_table(LOCAL_OWNER, data, name, _columns(arguments, ANSWER_FIELDS))
         ratings = len(services.studies.rated(LOCAL_OWNER, study.id).ratings)

@@ -12,11 +12,11 @@ from pdfqa_core.cli.options import add_common, add_settings, settings_of, worksp
 from pdfqa_core.cli.study_files import add_study, form_of, give, study_named
 from pdfqa_core.errors import UsageError, in_file
 from pdfqa_core.exports.study_measures import EXPLAINED, HEAD, POWERED, POWERED_HEAD, powered_rows, trust_rows
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import plain
 from pdfqa_core.models.metrics import remembering, token_embedder
 from pdfqa_core.protocols.answer_files import read_rows
 from pdfqa_core.protocols.answers import Values, score_by_judge, score_meaning
-from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.protocols.study_measures import OWN, StudyMeasures, gold_pairs, read_scores, text_scores
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.study_reports import MEASURE_FORMS

@@ -10,8 +10,8 @@ from pdfqa_core.cli.agreement import described
 from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.cli.study_files import add_study, study_named
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import plain
-from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.protocols.mahueval import Plan, Roster, step_words
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.mahueval import Overlap, first_questions

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pdfqa_core.evaluation_types import Evaluation, Run, RunSystem
+from pdfqa_core.evaluation_types import Evaluation, Run, RunSystem, ScoredItem
 from pdfqa_core.exports.table import measure_of
 from pdfqa_core.metrics.statistics import LARGE
+from pdfqa_core.settings import Settings
 
 _EVIDENCE = {
     "search": "searched for its evidence", "given": "read the passages that the data set gives",
@@ -35,7 +36,7 @@ def methods_text(run: Run) -> str:
 
 def _data(run: Run, results: Evaluation | None) -> str:
     plan = run.plan
-    count = len(results.systems[0].items) if results is not None else run.total // max(1, len(plan.systems))
+    count = len(_items(results)) if results is not None else run.total // max(1, len(plan.systems))
     drawn = f", drawn at random with seed {plan.seed}" if plan.limit else ""
     profile = " All choices follow the sources (profile “seed”)." if plan.profile else ""
     return (
@@ -46,16 +47,26 @@ def _data(run: Run, results: Evaluation | None) -> str:
 
 def _systems(systems: Sequence[RunSystem], results: Evaluation | None) -> list[str]:
     found = ["**Systems.**"]
-    talks = results is not None and any(item.conversation for item in results.systems[0].items)
+    talks = results is not None and any(item.conversation for item in _items(results))
     for system in systems:
-        settings: Mapping[str, Any] = json.loads(system.settings)
+        settings = _with_defaults(json.loads(system.settings))
         said = f"- *{_plain(system.name)}* {_EVIDENCE.get(system.evidence, system.evidence)}"
         if settings:
             said += _recipe(system, settings)
         if talks and system.evidence != "recorded":
-            said += f"; earlier turns: {_HISTORY[system.history]}"
+            said += f"; earlier turns: {_HISTORY.get(system.history, system.history)}"
         found.append(said + ".")
     return ["\n".join(found)]
+
+
+def _with_defaults(given: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """Return a system's settings, those that did not come along at their defaults; none where nothing was set."""
+    default = Settings().model_dump()
+    return {section: {**values, **given.get(section, {})} for section, values in default.items()} if given else {}
+
+
+def _items(results: Evaluation) -> tuple[ScoredItem, ...]:
+    return results.systems[0].items if results.systems else ()
 
 
 def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
@@ -98,7 +109,7 @@ def _search_models(system: RunSystem, retrieval: Mapping[str, Any]) -> list[str]
     if not hashes and retrieval["retriever"] != "bm25":
         hashes = {"encoder": ""}
     return [
-        f"{role} {retrieval[names[role]] or bundled}{f' (hash `{found}`)' if found else ''}"
+        f"{role} {retrieval.get(names.get(role, '')) or bundled}{f' (hash `{found}`)' if found else ''}"
         for role, found in hashes.items()
     ]
 
@@ -114,7 +125,7 @@ def _measures(results: Evaluation) -> str:
 
 
 def _statistics(results: Evaluation) -> str:
-    items = results.systems[0].items
+    items = _items(results)
     several = (
         " Systems are compared on the same questions: paired bootstrap intervals of the differences, two-sided paired "
         "permutation tests (9,999 resamples), p-values adjusted by Holm's method, α = .05."

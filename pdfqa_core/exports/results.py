@@ -10,7 +10,7 @@ from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Evaluation, IndexCost, ScoredItem, ScoredSystem
-from pdfqa_core.json_codec import parse_json, plain, restore
+from pdfqa_core.json_codec import checked, parse_json, plain
 from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.statistics import Summary
 
@@ -95,10 +95,7 @@ def read_results(data: bytes, name: str) -> Evaluation:
     systems = tuple(_system(one, place, name) for place, one in enumerate(found["systems"], start=1))
     if not systems:
         raise UsageError(f"{name} holds no system.", _HINT)
-    try:
-        described: Evaluation = restore(Evaluation, {**found, "systems": []})
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise UsageError(f"{name} is not complete: {error}.", _HINT) from error
+    described = checked(Evaluation, {**found, "systems": []}, name, _HINT)
     return replace(described, systems=systems)
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Prediction, Run
-from pdfqa_core.json_codec import parse_json, plain, restore
-from pdfqa_core.whole_files import DAMAGE
+from pdfqa_core.extraction.process.outside import read_file, unpacked
+from pdfqa_core.json_codec import checked, parse_json, plain
 
 FORMAT = 1
 CONTENT, METHODS, DATA = "run.json", "methods.md", "data/"
-LARGEST = 1_000_000_000  # bytes of a part, unpacked
 _HINT = "Give a file that “pdfqa evaluate runs export” wrote."
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a ZIP can hold: the same run makes the same file
 
@@ -51,31 +51,23 @@ def write_run(copy: RunCopy, data: Mapping[str, bytes], methods: str) -> bytes:
     return packed.getvalue()
 
 
-def read_run(data: bytes, name: str) -> tuple[RunCopy, dict[str, bytes]]:
-    """Return the run in a ZIP and its data by file name; `name` is the file's in error messages.
+@contextmanager
+def opened_run(source: Path | bytes, name: str) -> Iterator[tuple[RunCopy, dict[str, Path]]]:
+    """Give the run in a ZIP and its data, as files that are there as long as the context is, by file name.
 
-    Raises UsageError: no such ZIP, damaged, too large, of a newer version, or with a field or its data missing.
+    `name` is the file's in error messages. Raises UsageError: no such ZIP, damaged, larger than it may be, of a newer
+    version, or with its data or a field missing, or a field of another kind.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if any(entry.file_size > LARGEST for entry in archive.infolist()):
-                raise UsageError(f"{name} is larger than any run: over {LARGEST / 1e9:.0f} GB unpacked.", _HINT)
-            content = archive.read(CONTENT)
-            files = {
-                PurePosixPath(entry).name: archive.read(entry)
-                for entry in archive.namelist() if entry.startswith(DATA) and not entry.endswith("/")
-            }  # fmt: skip
-    except DAMAGE as error:
-        raise UsageError(f"{name} holds no run: it is another file, or damaged.", _HINT) from error
-    found: Any = parse_json(content, f"{name}, {CONTENT}")
-    if not isinstance(found, dict) or not isinstance(found.get("format"), int):
-        raise UsageError(f"{name} holds no run.", _HINT)
-    if found["format"] > FORMAT:
-        raise UsageError(f"{name} was written by a newer version of the program.", "Update this one.")
-    try:
-        copy: RunCopy = restore(RunCopy, found)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise UsageError(f"{name} is not complete: {error}.", _HINT) from error
-    if missing := next((one for one in copy.run.plan.data if one not in files), ""):
-        raise UsageError(f"{name} is not complete: its data {missing!r} is missing.", _HINT)
-    return copy, files
+    with unpacked(source, name, of="run", hint=_HINT) as folder:
+        if not (folder / CONTENT).is_file():
+            raise UsageError(f"{name} holds no run: it is another file, or damaged.", _HINT)
+        found: Any = parse_json(read_file(folder / CONTENT), f"{name}, {CONTENT}")
+        if not isinstance(found, dict) or type(found.get("format")) is not int:
+            raise UsageError(f"{name} holds no run.", _HINT)
+        if found["format"] > FORMAT:
+            raise UsageError(f"{name} was written by a newer version of the program.", "Update this one.")
+        copy = checked(RunCopy, found, f"{name}, {CONTENT}", _HINT)
+        files = {path.name: path for path in (folder / DATA).rglob("*") if path.is_file()}
+        if missing := next((one for one in copy.run.plan.data if one not in files), ""):
+            raise UsageError(f"{name} is not complete: its data {missing!r} is missing.", _HINT)
+        yield copy, files

@@ -7,20 +7,20 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import IO, Any
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.ratings import rating_rows, ratings_blocks
-from pdfqa_core.json_codec import encode_utf8, parse_json, restore
+from pdfqa_core.extraction.process.outside import read_file, unpacked
+from pdfqa_core.json_codec import checked, encode_utf8, parse_json
 from pdfqa_core.storage.records import KeptPicture, StudyCopy
-from pdfqa_core.whole_files import DAMAGE
 
 FORMAT = 3
 CONTENT, TABLE = "study.json", "ratings.csv"
 PAGES = "kept_pages"
 TYPES = {"image/jpeg": "jpg", "image/png": "png"}  # of pictures of pages, and how their files end
 LEVEL = 1  # of compression: a tenth larger than 6, in a quarter of its time
-LARGEST = 1_000_000_000  # bytes of the content, unpacked
 _HINT = "Give a file that “pdfqa study export” wrote."
 
 
@@ -60,41 +60,40 @@ def _close(file: Future[IO[bytes]]) -> None:
     file.result().close()
 
 
-def read_study(data: bytes, name: str) -> StudyCopy:
+def read_study(source: Path | bytes, name: str) -> StudyCopy:
     """Return the study in a ZIP; `name` is the file's in error messages.
 
-    Raises UsageError: no such ZIP, damaged, of a newer version, or with a field missing.
+    Raises UsageError: no such ZIP, damaged, larger than it may be, of a newer version, or a field that is missing or
+    of another kind.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if archive.getinfo(CONTENT).file_size > LARGEST:
-                raise UsageError(f"{name} is larger than any study: over {LARGEST / 1e9:.0f} GB unpacked.", _HINT)
-            content = archive.read(CONTENT)
-            found: Any = parse_json(content, f"{name}, {CONTENT}")
-            pictures = _pictures(archive, found.get(PAGES), name) if isinstance(found, dict) else ()
-    except DAMAGE as error:
-        raise UsageError(f"{name} holds no study: it is another file, or damaged.", _HINT) from error
-    if not isinstance(found, dict) or not isinstance(found.get("format"), int):
-        raise UsageError(f"{name} holds no study.", _HINT)
-    if found["format"] > FORMAT:
-        raise UsageError(f"{name} was written by a newer version of the program.", "Update this one.")
-    try:
-        restored: StudyCopy = restore(StudyCopy, found)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise UsageError(f"{name} is not complete: {error}.", _HINT) from error
-    return replace(restored, pictures=pictures)
+    with unpacked(source, name, of="study", hint=_HINT) as folder:
+        if not (folder / CONTENT).is_file():
+            raise UsageError(f"{name} holds no study: it is another file, or damaged.", _HINT)
+        found: Any = parse_json(read_file(folder / CONTENT), f"{name}, {CONTENT}")
+        if not isinstance(found, dict) or type(found.get("format")) is not int:
+            raise UsageError(f"{name} holds no study.", _HINT)
+        if found["format"] > FORMAT:
+            raise UsageError(f"{name} was written by a newer version of the program.", "Update this one.")
+        pictures = _pictures(folder, found.pop(PAGES, None), name)
+    return replace(checked(StudyCopy, {**found, "pictures": ()}, f"{name}, {CONTENT}", _HINT), pictures=pictures)
 
 
-def _pictures(archive: zipfile.ZipFile, described: Any, name: str) -> tuple[KeptPicture, ...]:
+def _pictures(folder: Path, described: Any, name: str) -> tuple[KeptPicture, ...]:
     """Return the pages that were kept of removed documents. Raises UsageError where they do not fit together."""
-    found, size = [], 0
+    if described is not None and not isinstance(described, list):
+        raise UsageError(f"{name} is not complete: {PAGES} is no list.", _HINT)
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    found = []
     for one in described or ():
-        if not isinstance(one, dict) or one.get("mime") not in TYPES or not isinstance(one.get("page"), int):
+        try:
+            file, mime, page = str(one["file"]), one["mime"], one["page"]
+            place = str(one["document_id"]), page, str(one["passage_id"])
+            known = mime in TYPES and type(page) is int
+        except (TypeError, KeyError):
+            known = False
+        if not known:
             raise UsageError(f"{name} is not complete: a kept page is not described.", _HINT)
-        size += archive.getinfo(str(one.get("file"))).file_size
-        if size > LARGEST:
-            raise UsageError(f"{name} holds more pages than any study: over {LARGEST / 1e9:.0f} GB.", _HINT)
-        image = archive.read(str(one["file"]))
-        place = str(one.get("document_id")), one["page"], str(one.get("passage_id"))
-        found.append(KeptPicture(*place, one["mime"], image))
+        if file not in there:
+            raise UsageError(f"{name} is not complete: the kept page {file!r} is missing.", _HINT)
+        found.append(KeptPicture(*place, mime, (folder / file).read_bytes()))
     return tuple(found)

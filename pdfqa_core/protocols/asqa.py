@@ -7,7 +7,6 @@ Gold: the data set's rows (`ambiguous_question`, `qa_pairs` with `short_answers`
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +16,14 @@ from typing import Any
 from pdfqa_core.cores import over_cores
 from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import ScoredItem, ScoredSystem
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.interfaces import LLM, Message, StopSignal
+from pdfqa_core.json_codec import parse_json
 from pdfqa_core.metrics.disambig_f1 import FindEntities, ReadAnswer, disambig_f1_entities, disambig_f1_qa
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.metrics.rouge import rouge_l, rouge_l_sum
 from pdfqa_core.metrics.str_em import str_em
-from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_object, load_rows, read_file
+from pdfqa_core.protocols.json_rows import JsonRow, check_ids, check_same_ids, load_object, load_rows
 from pdfqa_core.streaming import complete
 
 # Stelmakh et al.'s measures as others reported them for ASQA, in shares of 1.
@@ -92,8 +93,8 @@ def _is_mapping(path: Path) -> bool:
     if not data.startswith(b"{"):
         return False
     try:
-        first = json.loads(data.partition(b"\n")[0])
-    except (ValueError, RecursionError):
+        first = parse_json(data.partition(b"\n")[0], path.name)
+    except UsageError:
         return True
     return isinstance(first, Mapping) and not any(key in first for key in ("qa_pairs", "sample_id", "id", *_PREDICTED))
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.json_rows import peek, read_file
+from pdfqa_core.extraction.process.outside import read_file
+from pdfqa_core.protocols.json_rows import peek
 
 _ASKED = ("question", "query", "input", "ambiguous_question", "data", "turn", "text")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,21 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import parse_json
 
-MAX_BYTES = 200_000_000
 _BOM = b"\xef\xbb\xbf"
-
-
-def read_file(path: Path) -> bytes:
-    """Return a file's bytes. Raises UsageError: not there, not readable, larger than MAX_BYTES."""
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise UsageError(f"{path.name} has {size / 1e6:.0f} MB; the limit is {MAX_BYTES // 10**6} MB.", "Split it.")
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +30,29 @@ def load_rows(path: Path, of: str, hint: str, *, within: Sequence[str] = ()) -> 
     `within` names the fields of a JSON object under one of which the list may stand. Raises UsageError that names file
     and line: not there, too large, not UTF-8, no JSON, NaN, empty, no list, a row that is not an object.
     """
-    rows = [JsonRow(number, f"{path.name}, row {number}", values) for number, values in _load(path, within)]
-    for row in rows:
-        if not isinstance(row.values, Mapping):
+    rows = []
+    for number, values in _load(path, within):
+        row = JsonRow(number, f"{path.name}, row {number}", values)
+        if not isinstance(values, Mapping):
             raise UsageError(f"{row.where}: not an object.", hint)
+        rows.append(row)
     if not rows:
         raise UsageError(f"{path.name} holds no {of}.", hint)
     return rows
 
 
-def _load(path: Path, within: Sequence[str]) -> list[tuple[int, Any]]:
+def _load(path: Path, within: Sequence[str]) -> Iterable[tuple[int, Any]]:
     data = _content(path, "Write a list of objects, or one object per line.")
     if data.startswith(b"["):
-        return list(enumerate(parse_json(data, path.name), start=1))
+        return enumerate(parse_json(data, path.name), start=1)
     if within and not _is_row(data.partition(b"\n")[0], within):
         found = parse_json(data, path.name)
-        rows = next((found[key] for key in within if isinstance(found.get(key), list)), None)
+        held = found if isinstance(found, dict) else {}
+        rows = next((held[key] for key in within if isinstance(held.get(key), list)), None)
         if rows is None:
             raise UsageError(f"{path.name} holds no list.", f"Write one, or an object with {' or '.join(within)}.")
-        return list(enumerate(rows, start=1))
-    return list(_lines(data, path.name))
+        return enumerate(rows, start=1)
+    return _lines(data, path.name)
 
 
 def load_object(path: Path) -> dict[str, Any]:
@@ -111,8 +102,8 @@ def _lines(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
 def _is_row(line: bytes, within: Sequence[str]) -> bool:
     """Return whether a file's first line is a row, not (the beginning of) an object that holds all rows."""
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        found = parse_json(line, "")
+    except UsageError:
         return False
     return not (isinstance(found, dict) and any(isinstance(found.get(key), list) for key in within))
 
@@ -132,17 +123,14 @@ def peek(path: Path) -> Mapping[str, Any]:
 def _peek(path: Path, changed: int, size: int) -> Mapping[str, Any]:
     data = read_file(path).removeprefix(_BOM).lstrip()
     try:
-        if data.startswith(b"["):
-            first, _ = json.JSONDecoder().raw_decode(data[1:].decode("utf-8").lstrip())
-        else:
-            first = _first_object(data)
-    except (ValueError, RecursionError):  # told in full by the reader that takes the file
+        first = parse_json(data[1:], path.name, first=True) if data.startswith(b"[") else _first_object(data)
+    except UsageError:  # told in full by the reader that takes the file
         return {}
     return first if isinstance(first, Mapping) else {}
 
 
 def _first_object(data: bytes) -> Any:
     try:
-        return json.loads(data.partition(b"\n")[0])
-    except ValueError:
-        return json.loads(data)
+        return parse_json(data.partition(b"\n")[0], "")
+    except UsageError:
+        return parse_json(data, "")

@@ -17,9 +17,10 @@ from typing import Any
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError, first_of
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols.gold import GoldPlace, GoldQuestion, read_gold
-from pdfqa_core.protocols.json_rows import read_file
+from pdfqa_core.protocols.json_rows import load_rows
 from pdfqa_core.storage.records import Annotator, StudyCopy, StudyTurn
 from pdfqa_core.study_types import GoldPassage, ItemDetails, ItemRole, Study
 from pdfqa_core.types import Answer, Hit, Turn
@@ -53,12 +54,10 @@ def read_predictions(path: Path, system: str = "") -> dict[str, list[Mapping[str
 
     Raises UsageError that names the file and the row.
     """
-    data = read_file(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        lines = enumerate(data.splitlines(), start=1)
-        found: Any = [parse_json(line, path.name, number) for number, line in lines if line.strip()]
+        found: Any = [row.values for row in load_rows(path, "answers", _HINT)]
     else:
-        found = parse_json(data, path.name)
+        found = parse_json(read_file(path), path.name)
     if isinstance(found, Mapping) and isinstance(found.get("systems"), list):
         named = [(str(one.get("name") or ""), one.get("items")) for one in found["systems"] if isinstance(one, Mapping)]
     elif isinstance(found, Mapping):

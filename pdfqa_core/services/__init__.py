@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pdfqa_core.extraction.process.file_limits import OWNERS, of_visitors
+from pdfqa_core.extraction.process.outside import hold_to
 from pdfqa_core.models import Models
 from pdfqa_core.programs import is_gone
 from pdfqa_core.services import strategies
@@ -154,6 +156,7 @@ class Services:
         Raises StorageError, and UsageError if the settings name a strategy that does not exist.
         """
         strategies.check(settings)
+        hold_to(of_visitors(settings.server.visitor_mb) if settings.server.demo else OWNERS)
         store = Store.open(workspace, os.environ.get("PDFQA_DATABASE_URL", ""))
         tasks, passwords = Tasks(), Passwords()
         models = models or Models.open(workspace, settings)

@@ -10,11 +10,11 @@ from pathlib import Path
 from pdfqa_core.background import in_background
 from pdfqa_core.errors import ModelError
 from pdfqa_core.evaluation_types import Evaluation, Prediction, Run, RunPlan, RunState, RunSystem, ScoredSystem
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.interfaces import LLM, StopSignal
 from pdfqa_core.metrics.bertscore import TokenEmbedder
 from pdfqa_core.models.metrics import entity_finder, nli_tagger, span_reader
 from pdfqa_core.protocols.asqa import PUBLISHED, ReadingLLM
-from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.protocols.runs import EVIDENCE, PREDICTED, RECORDED, SEARCH, CaseFile, RunProtocol, Tools
 from pdfqa_core.protocols.runs.profile import deviations, profile_named, search_deviations
 from pdfqa_core.services.run_systems import load_settings

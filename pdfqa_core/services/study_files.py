@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from pdfqa_core.csv_format import CsvTable, as_utf8, read_csv, write_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.frames import write_frame
 from pdfqa_core.exports.study_zip import read_study, write_study
+from pdfqa_core.json_codec import parse_json
 from pdfqa_core.protocols import rating_tables
 from pdfqa_core.protocols.rating_columns import Choices, choices_of, template
 from pdfqa_core.protocols.rating_tables import Columns
@@ -44,12 +45,12 @@ class StudyFiles:
         data = write_study(replace(copy, study=replace(copy.study, owner="")))
         return RatingsFile(file_name("study", copy.study.name, "zip"), data, len(copy.ratings))
 
-    def take_in(self, owner: str, data: bytes, filename: str, name: str = "") -> Study:
+    def take_in(self, owner: str, source: Path | bytes, filename: str, name: str = "") -> Study:
         """Store the study of a ZIP, under another name if one is given, and return it.
 
         Raises UsageError: no such file, the name is taken, the study is here already, or ratings that do not fit it.
         """
-        copy = read_study(data, filename)
+        copy = read_study(source, filename)
         _check(copy, filename, self._studies.criteria_of(copy.study))
         named = replace(copy.study, name=name.strip() or copy.study.name)
         return self._store.put(owner, replace(copy, study=named))
@@ -124,10 +125,10 @@ def as_csv(data: bytes) -> bytes:
     for number, line in enumerate(data.splitlines(), start=1):
         if not line.strip():
             continue
-        try:
-            rows.append({str(name): value for name, value in json.loads(line).items()})
-        except (ValueError, AttributeError) as error:
-            raise UsageError(f"Line {number} is no JSON object: {error}.", "Export the file again.") from error
+        row = parse_json(line, "The table", number)
+        if not isinstance(row, dict):
+            raise UsageError(f"Line {number} is no JSON object.", "Export the file again.")
+        rows.append(row)
     header = list(dict.fromkeys(name for row in rows for name in row))
     return write_csv(header, [["" if row.get(name) is None else str(row[name]) for name in header] for row in rows])
 
@@ -139,6 +140,8 @@ def _check(copy: StudyCopy, filename: str, criteria: Sequence[Criterion]) -> Non
     people = {one.name for one in copy.annotators}
     if set(copy.study.turn_ids) != turns or len(copy.study.turn_ids) != len(copy.turns) or not (turns or copy.plan):
         raise UsageError(f"{filename}: the study's answers are not all there.", "Export it again.")
+    if any(not hit.passage.spans for one in copy.turns for hit in one.turn.answer.hits):
+        raise UsageError(f"{filename}: a passage is without its place.", "Export it again.")
     rated = [(one.item_id, one.study_id) for one in copy.ratings]
     rated += [(one.item_id, one.study_id) for one in copy.adjudications]
     rated += [(one.item_id, one.study_id) for one in copy.revisions]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pdfqa_core.errors import PdfQAError, UsageError, in_file
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.protocols import study_items
 from pdfqa_core.protocols.study_definition import DEFAULT_PRESET, check_change, preset_named, with_keys
 from pdfqa_core.protocols.study_items import GeneratedItem
@@ -40,7 +41,7 @@ class Source:
         """Return all items there are. Raises UsageError that names file and row."""
         if self.table is not None:
             with in_file(self.table.name):
-                return study_items.read_item_table(self.table.read_bytes())
+                return study_items.read_item_table(read_file(self.table))
         if not self.predictions or self.gold is None:
             raise UsageError("Generated answers need gold answers beside them.", "Choose both files, or a table.")
         return study_items.generated_and_gold(self.predictions, self.gold)

@@ -184,7 +184,7 @@ class Handlers:
             raise UsageError("No file was sent.", "Choose the file of a study.")
         file = Path(path)
         try:
-            study = self.services.study_files.take_in(session.owner, file.read_bytes(), file.name)
+            study = self.services.study_files.take_in(session.owner, file, file.name)
         except PdfQAError as error:
             return {self.parts.message: error_html(error)}
         return self.show(Work(study.id), session)

@@ -11,7 +11,7 @@ import gradio as gr
 
 from pdfqa_core.csv_format import CsvTable
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.protocols.json_rows import read_file
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.protocols.rating_columns import FIXED, ROW, Choices, columns_of, guessed
 from pdfqa_core.protocols.rating_tables import TableError
 from pdfqa_core.services import Services

@@ -189,7 +189,7 @@ class Tab:
         message = ""
         try:
             path = Path(upload)
-            state = RunsState(self.services.run_copies.take_in(session.owner, path.read_bytes(), path.name).id)
+            state = RunsState(self.services.run_copies.take_in(session.owner, path, path.name).id)
         except Exception as error:  # noqa: BLE001 - whatever happens, the page can be used again
             message = error_html(error)
         work, *buttons = self._work(session)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.protocols.json_rows import MAX_BYTES
+from pdfqa_core.extraction.process.file_limits import MB, OWNERS
 from tests.services.test_runs import QUESTIONS, SQUAD
 
 LITERAL = (
@@ -254,6 +254,6 @@ def test_what_is_wrong_at_the_end_of_100_mb_is_told_with_its_row(run, empty, lar
 def test_a_file_above_the_limit_is_refused_with_its_size(run, empty, tmp_path):
     path = tmp_path / "huge.jsonl"
     with path.open("wb") as file:
-        file.truncate(MAX_BYTES + 1_000_000)
+        file.truncate(OWNERS.text + MB)
     wrong = run("evaluate", "run", "answers", "--data", path, *LITERAL)
-    assert (wrong.status, wrong.data["error"]["what"]) == (2, "huge.jsonl has 201 MB; the limit is 200 MB.")
+    assert (wrong.status, wrong.data["error"]["what"]) == (2, "huge.jsonl has 1001 MB; the limit is 1000 MB.")

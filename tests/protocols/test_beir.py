@@ -80,5 +80,5 @@ def test_what_is_wrong_is_named_by_file_and_row(tmp_path, changed, message):
 
 def test_a_file_that_is_no_zip_says_so(tmp_path):
     (tmp_path / "tiny.zip").write_bytes(b"PK nothing")
-    with pytest.raises(UsageError, match=r"tiny.zip cannot be unpacked"):
+    with pytest.raises(UsageError, match=r"tiny.zip holds no BEIR data set"):
         read_gold(tmp_path / "tiny.zip")

@@ -11,7 +11,6 @@ from pdfqa_core.cli.options import add_common, settings_of, workspace_of
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.methods import methods_text
 from pdfqa_core.json_codec import plain
-from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.services import LOCAL_OWNER, Services
 
 ACTIONS = ("list", "export", "import", "methods", "rename", "delete")
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _done(services: Services, action: str, given: list[str]) -> dict[str, str]:
     if action == "import":
         path = Path(given[0])
-        return {"run": services.run_copies.take_in(LOCAL_OWNER, read_file(path), path.name).id}
+        return {"run": services.run_copies.take_in(LOCAL_OWNER, path, path.name).id}
     if action == "list":
         return {}
     run_id = run_named(services, given[0])

@@ -24,13 +24,13 @@ from pdfqa_core.exports.report import report_html
 from pdfqa_core.exports.results import read_results, results_object, write_results
 from pdfqa_core.exports.run_charts import charts_figure
 from pdfqa_core.exports.table import table_text
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.interfaces import LLM
 from pdfqa_core.metrics.comparison import Comparison, compare
 from pdfqa_core.metrics.groups import MOST_GROUPS, TURN, TYPE, ItemGroup, grouped
 from pdfqa_core.metrics.llm_judge import PROMPTS
 from pdfqa_core.metrics.replies import OnDone
 from pdfqa_core.models.metrics import remembering
-from pdfqa_core.protocols.json_rows import read_file
 from pdfqa_core.services import Services
 from pdfqa_core.types import Progress
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.full_disk import cannot_write, is_full
+from pdfqa_core.extraction.process.outside import read_file, unpacked
 from pdfqa_core.protocols.gold.base import GoldFile, GoldPlace, GoldQuestion, GoldRow, file_readers
 from pdfqa_core.protocols.gold.rows import json_rows
 from pdfqa_core.protocols.gold.texts import corpus_passage
-from pdfqa_core.protocols.json_rows import MAX_BYTES, check_ids, read_file
+from pdfqa_core.protocols.json_rows import check_ids
 from pdfqa_core.types import Passage
-from pdfqa_core.whole_files import DAMAGE, temporary_folder
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 SPLITS = ("test", "dev", "train")  # the first that is there is asked
@@ -40,9 +39,8 @@ class Beir:
         """Return the queries that have a relevant document, and the corpus."""
         if path.is_dir():
             return _read(path, path.name)
-        with temporary_folder() as made:
-            _unpack(path, made)
-            return _read(made, path.stem)
+        with unpacked(path, path.name, of="BEIR data set", hint=_HINT) as folder:
+            return _read(_top(folder), path.stem)
 
 
 def packed(name: str, files: Iterable[tuple[str, Path]]) -> bytes:
@@ -86,26 +84,9 @@ def _inside(folder: Path) -> dict[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in found}
 
 
-def _unpack(path: Path, folder: Path) -> None:
-    """Write the files of a ZIP, which may hold them in a folder of its own, to `folder`. Raises UsageError."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = {PurePosixPath(one.filename): one for one in archive.infolist() if not one.is_dir()}
-            tops = sorted((one.parent for one in entries if one.name == CORPUS), key=lambda one: len(one.parts))
-            top = tops[0] if tops else PurePosixPath()
-            inside = {one.relative_to(top).as_posix(): info for one, info in entries.items() if one.is_relative_to(top)}
-            for entry, place in _needed(path.name, {name: Path(name) for name in inside}).items():
-                info = inside[place.as_posix()]
-                if info.file_size > MAX_BYTES:
-                    size = f"{info.file_size / 1e6:.0f} MB; the limit is {MAX_BYTES // 10**6} MB"
-                    raise UsageError(f"{path.name}: {entry} has {size}.", "Take a smaller data set.")
-                target = folder / entry
-                target.parent.mkdir(exist_ok=True)
-                target.write_bytes(archive.read(info))
-    except DAMAGE as error:
-        if is_full(error):
-            raise cannot_write(f"the files of {path.name}", error, "Nothing was begun.") from error
-        raise UsageError(f"{path.name} cannot be unpacked: it is no ZIP, or damaged.", _HINT) from error
+def _top(folder: Path) -> Path:
+    """Return where the files of an unpacked ZIP lie: it may hold them in a folder of its own."""
+    return min((path.parent for path in folder.rglob(CORPUS)), key=lambda path: len(path.parts), default=folder)
 
 
 # ------------------------------------------------------------------ what they hold

@@ -6,7 +6,7 @@ Dalton et al. 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pdfqa_core.protocols.gold.base import GoldFile, GoldPlace, GoldQuestion, file_readers
@@ -26,7 +26,7 @@ class Cast:
     def recognises(self, path: Path) -> bool:
         """Return whether the rows have turns with utterances."""
         turns = peek(path).get("turn")
-        return isinstance(turns, list) and bool(turns) and "raw_utterance" in turns[0]
+        return isinstance(turns, list) and bool(turns) and isinstance(turns[0], Mapping) and "raw_utterance" in turns[0]
 
     def read(self, path: Path) -> GoldFile:
         """Return the turns; the passages of all of them are what is searched."""

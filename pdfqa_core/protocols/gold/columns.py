@@ -9,9 +9,10 @@ from pathlib import Path
 
 from pdfqa_core.csv_format import read_csv, write_csv
 from pdfqa_core.errors import UsageError, in_file
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.protocols.gold.base import file_readers
 from pdfqa_core.protocols.gold.rows import as_questions, gold_row
-from pdfqa_core.protocols.json_rows import load_rows, peek, read_file
+from pdfqa_core.protocols.json_rows import load_rows, peek
 
 TABLES = (".csv", ".jsonl", ".json")
 TEMPLATE = "questions.csv"

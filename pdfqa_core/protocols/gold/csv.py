@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import in_file
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.protocols.gold.base import GoldFile, file_readers
 from pdfqa_core.protocols.gold.rows import as_questions, gold_row
-from pdfqa_core.protocols.json_rows import read_file
 
 
 class CsvFile:

@@ -20,12 +20,27 @@ Paragraph = tuple[str, tuple[str, ...]]  # title, sentences
 def paragraphs_of(row: JsonRow) -> tuple[Paragraph, ...]:
     """Return the paragraphs of a row, in the order of the file. Raises UsageError that names the row."""
     given = row.values.get("context")
-    pairs: Any = zip(given["title"], given["sentences"], strict=True) if isinstance(given, dict) else given
     try:
-        found = tuple((str(title), tuple(map(str, sentences))) for title, sentences in pairs)
-    except (TypeError, ValueError) as error:
+        pairs: Any = zip(given["title"], given["sentences"], strict=True) if isinstance(given, dict) else given
+        return tuple((_text(title), tuple(map(_text, sentences))) for title, sentences in pairs)
+    except (TypeError, ValueError, KeyError) as error:
         raise UsageError(f"{row.where}: context is no list of [title, sentences].", _HINT) from error
-    return found
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _supporting(row: JsonRow) -> tuple[str, ...]:
+    """Return the titles of the paragraphs that support the answer. Raises UsageError that names the row."""
+    facts: Any = row.values.get("supporting_facts")
+    try:
+        titles = facts["title"] if isinstance(facts, dict) else [title for title, *_ in facts]
+        return tuple(dict.fromkeys(map(_text, titles)))
+    except (TypeError, ValueError, KeyError) as error:
+        raise UsageError(f"{row.where}: supporting_facts is no list of [title, sentence].", _HINT) from error
 
 
 def passage_of(paragraph: Paragraph) -> Passage:
@@ -51,9 +66,7 @@ class HotpotQA:
     def _questions(self, path: Path) -> Iterator[GoldQuestion]:
         for row in rows_of(path, _HINT):
             contexts = tuple(map(passage_of, paragraphs_of(row)))
-            facts = row.values.get("supporting_facts")
-            titles = facts.get("title", []) if isinstance(facts, dict) else [fact[0] for fact in facts or ()]
-            places = tuple(GoldPlace(str(title)) for title in dict.fromkeys(titles))
+            places = tuple(map(GoldPlace, _supporting(row)))
             yield GoldQuestion(
                 text_of(row, row.values, "_id" if "_id" in row.values else "id", _HINT),
                 text_of(row, row.values, "question", _HINT), row.number, (text_of(row, row.values, "answer", _HINT),),

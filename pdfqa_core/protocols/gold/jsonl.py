@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pdfqa_core.extraction.process.outside import read_file
 from pdfqa_core.protocols.gold.base import GoldFile, file_readers
 from pdfqa_core.protocols.gold.rows import as_questions, json_rows
-from pdfqa_core.protocols.json_rows import read_file
 
 
 class JsonFile:

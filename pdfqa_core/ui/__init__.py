@@ -40,6 +40,7 @@ from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation
 from pdfqa_core.ui.proxies import Believed, Proxies
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.roles import keep_to_role, may_write
+from pdfqa_core.ui.safe_headers import SafeHeaders
 from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
@@ -338,6 +339,7 @@ def _guards(
     small = [Middleware(GZipMiddleware, minimum_size=10_000, compresslevel=4)] if far else []  # the page: 0.8 to 0.1 MB
     guards = [
         Middleware(Believed, proxies=proxies, header=server.user_header),
+        Middleware(SafeHeaders, names=names),
         Middleware(Unforeseen),
         *small,
         Middleware(Gate, listening=server.host, names=names),

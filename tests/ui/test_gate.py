@@ -19,6 +19,7 @@ from pdfqa_core.ui import TOKEN, _free_port, traffic
 from pdfqa_core.ui.gate import Gate, is_this_computer
 from pdfqa_core.ui.health import Health
 from pdfqa_core.ui.proxies import Believed, Proxies
+from pdfqa_core.ui.safe_headers import SafeHeaders
 from pdfqa_core.ui.sign_in import SignIn
 from pdfqa_core.ui.traffic import Traffic, Waiting
 from tests.ui.serving import run_apart
@@ -180,6 +181,30 @@ def test_a_body_is_no_longer_than_it_says_or_may_be(tmp_path: Path, monkeypatch:
     long = page.post("/", content=(b"x" * 60 for _ in range(2)))
     assert (long.status_code, "100 bytes are allowed" in long.text) == (413, True)
     assert page.post("/gradio_api/upload", content=(b"x" for _ in range(2))).status_code == 411
+
+
+# ------------------------------------------------------------ what browsers are told
+
+
+@pytest.mark.parametrize(
+    ("names", "framed_by", "elsewhere"),
+    [
+        ((), "frame-ancestors 'self'", "SAMEORIGIN"),
+        (("docs.example.org", "hf.space.example.org"), "frame-ancestors 'self'", "SAMEORIGIN"),
+        (("me-it.hf.space",), "frame-ancestors 'self' https://huggingface.co https://*.hf.space", None),
+    ],
+)
+def test_every_answer_says_what_the_page_may_load_and_who_may_frame_it(
+    names: tuple[str, ...], framed_by: str, elsewhere: str | None
+):
+    page = client(Middleware(SafeHeaders, names=names), Middleware(Gate, listening="127.0.0.1"))
+    for answer in (page.get("/", headers={"Host": "localhost"}), page.get("/", headers={"Host": "evil.example"})):
+        policy = answer.headers["content-security-policy"].split("; ")
+        assert {"default-src 'self'", "object-src 'none'", "base-uri 'self'", "form-action 'self'"} <= set(policy)
+        assert policy[-1] == framed_by
+        assert answer.headers.get("x-frame-options") == elsewhere
+        assert answer.headers["referrer-policy"] == "same-origin"
+        assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 # ------------------------------------------------------------ /healthz

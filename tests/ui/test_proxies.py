@@ -127,6 +127,14 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, dict[
         yield app, given
 
 
+def test_a_space_may_be_framed_by_hugging_face_only(space: tuple[App, dict[str, str]]):
+    answer = httpx.get(space[0].url, headers={"Host": "me-it.hf.space"}, timeout=TIMEOUT)
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert policy.endswith("frame-ancestors 'self' https://huggingface.co https://*.hf.space")
+    assert "x-frame-options" not in answer.headers
+
+
 def enter(browser: Caller, known: Sequence[Handler], study: str, password: str) -> str:
     """Try to come in to a study as Ben, and return what is said."""
     (handler,) = [one for one in known if one.causes == (("pq-enter-button", "click"),) and "pq-invited" in one.fills]

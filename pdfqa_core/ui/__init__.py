@@ -44,7 +44,7 @@ from pdfqa_core.ui.safe_headers import SafeHeaders
 from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
-from pdfqa_core.ui.sign_in import Closed, SignIn
+from pdfqa_core.ui.sign_in import ASKS, Closed, SignIn
 from pdfqa_core.ui.traffic import Traffic, Waiting
 from pdfqa_core.ui.unforeseen import Unforeseen
 from pdfqa_core.ui.uploads import Budget, Tickets
@@ -287,7 +287,7 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         server_port=port,
         auth=sign_in.check if sign_in else None,
         auth_dependency=_account_name if people is not None else None,
-        auth_message="Any user name, and the password that this server was started with.",
+        auth_message=ASKS,
         share=False,
         _frontend=False,  # Gradio would give up where its own page takes it over 3 s, as on a busy machine
         inbrowser=False,

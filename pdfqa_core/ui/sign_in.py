@@ -23,6 +23,8 @@ from pdfqa_core.ui.proxies import is_encrypted
 SHORTEST = 8  # characters
 LOGIN = "/login"
 OPEN = ("/", STARTED, "/favicon.ico", "/theme.css", "/manifest.json")  # what Gradio's page to sign in is made of
+ASKS = "Any user name, and the password that this server was started with."
+NOT_YET = {"error": "Not authenticated", "auth_message": ASKS}  # as Gradio says it, which its clients know
 RIGHT, WRONG = 200, 400  # what Gradio answers to a password
 ASSETS = ("/assets/", "/static/")
 
@@ -80,7 +82,7 @@ class Closed:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": "not signed in"})
         else:
-            await JSONResponse({"error": "Sign in first."}, 401)(scope, receive, send)
+            await JSONResponse({"detail": NOT_YET}, 401)(scope, receive, send)
 
     def _signed_in(self, request: Request) -> bool:
         app = self._page.app

@@ -14,7 +14,7 @@ from pdfqa_core.services.tries import NEAR
 from pdfqa_core.storage import Store
 from pdfqa_core.ui.accounts import COOKIE
 from tests.storage.conftest import turn
-from tests.ui.calling import Call, Caller, Handler, handlers
+from tests.ui.calling import Answer, Call, Caller, Handler, handlers
 from tests.ui.serving import SERVE, App, running
 
 TIMEOUT = 60  # seconds
@@ -135,24 +135,28 @@ def test_a_space_may_be_framed_by_hugging_face_only(space: tuple[App, dict[str, 
     assert "x-frame-options" not in answer.headers
 
 
-def enter(browser: Caller, known: Sequence[Handler], study: str, password: str) -> str:
-    """Try to come in to a study as Ben, and return what is said."""
+def enter(
+    browser: Caller, known: Sequence[Handler], study: str, password: str, kept: dict[str, str] | None = None
+) -> Answer:
+    """Try to come in to a study as Ben with what the browser remembers, and return what is said."""
     (handler,) = [one for one in known if one.causes == (("pq-enter-button", "click"),) and "pq-invited" in one.fills]
     address = f"?tab=annotate&study={study}&enter=1"
-    ((_, answer),) = browser.answers([Call(handler, ("Ben", password, {}, address, None))])
-    return answer.text
+    ((_, answer),) = browser.answers([Call(handler, ("Ben", password, kept or {}, address, None))])
+    return answer
 
 
 def test_passwords_of_studies_and_links_are_limited_like_all_others(space: tuple[App, dict[str, str]]):
     app, given = space
     first = Caller(app.url, "first", **{"X-Forwarded-For": "203.0.113.5"})
     known = handlers(first.http.get("/config").json())
-    tried = [enter(first, known, given["study"], f"guess {n}") for n in range(NEAR + 2)]
+    tried = [enter(first, known, given["study"], f"guess {n}").text for n in range(NEAR + 2)]
     assert ["do not belong together" in one for one in tried] == [True] * NEAR + [False] * 2
     assert ["too many wrong tries" in one for one in tried] == [False] * NEAR + [True] * 2
-    assert "too many wrong tries" in enter(first, known, given["study"], given["password"])
+    assert "too many wrong tries" in enter(first, known, given["study"], given["password"]).text
     other = Caller(app.url, "other", **{"X-Forwarded-For": "203.0.113.6"})
-    assert "Ben, rating" in enter(other, known, given["study"], given["password"])
+    let_in = enter(other, known, given["study"], given["password"])
+    assert "Ben, rating" in let_in.text
+    assert "Ben, rating" in enter(first, known, given["study"], given["password"], let_in.values[0]).text  # known
     (arrive,) = [one for one in known if one.causes == (("", "load"),) and one.inputs[:1]
                  and one.inputs[0]["type"] == "browserstate" and not one.by_hand]  # fmt: skip
     link = f"?tab=annotate&study={given['study']}&invite="

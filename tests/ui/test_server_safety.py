@@ -61,7 +61,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_reports_to_nobody(app: App):
 BLOCKED = """
 (address) => new Promise((done) => {
   document.addEventListener("securitypolicyviolation", (event) => done(event.violatedDirective));
-  new Image().src = address;
+  Object.assign(new Image(), { src: address, onerror: () => setTimeout(done, 5000, "nothing") });
 })
 """
 

@@ -43,9 +43,10 @@ THOROUGH = (
     "ui/test_blinding.py", "ui/test_chat_scope.py", "ui/test_collections.py", "ui/test_evaluate.py",
     "ui/test_evaluate_runs.py", "ui/test_every_endpoint.py", "ui/test_gpu_layers.py", "ui/test_guard.py",
     "ui/test_invited.py", "ui/test_kept.py", "ui/test_keys.py", "ui/test_languages.py", "ui/test_models.py",
-    "ui/test_offline.py", "ui/test_overview.py", "ui/test_page_view.py", "ui/test_places.py", "ui/test_results.py",
-    "ui/test_roles.py", "ui/test_server_safety.py", "ui/test_serving_safely.py", "ui/test_signed_in.py",
-    "ui/test_states.py", "ui/test_study.py", "ui/test_three_at_once.py", "ui/test_train.py", "ui/test_two_processes.py",
+    "ui/test_offline.py", "ui/test_overview.py", "ui/test_page_view.py", "ui/test_places.py",
+    "ui/test_proxies.py", "ui/test_results.py", "ui/test_roles.py", "ui/test_server_safety.py",
+    "ui/test_serving_safely.py", "ui/test_signed_in.py", "ui/test_states.py", "ui/test_study.py",
+    "ui/test_three_at_once.py", "ui/test_train.py", "ui/test_two_processes.py",
 )  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

@@ -68,6 +68,7 @@ from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.tokens import TokenService
 from pdfqa_core.services.train_jobs import TrainJobs
 from pdfqa_core.services.training import TrainingService
+from pdfqa_core.services.tries import Tries
 from pdfqa_core.services.under_way import Written
 from pdfqa_core.services.visitors import VisitorService
 from pdfqa_core.services.workers import Workers
@@ -142,6 +143,7 @@ class Services:
     visitors: VisitorService
     accounts: AccountService
     tokens: TokenService
+    tries: Tries
     meters: Meters
     housekeeping: Housekeeping
     workers: Workers
@@ -266,6 +268,7 @@ class Services:
             visitors=visitors,
             accounts=AccountService(store.accounts),
             tokens=TokenService(store.tokens, demo=settings.server.demo),
+            tries=Tries(),
             meters=meters,
             housekeeping=Housekeeping(
                 visitors.purge,

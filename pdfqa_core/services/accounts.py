@@ -9,18 +9,13 @@ from __future__ import annotations
 import builtins
 import hashlib
 import secrets
-import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cache
-from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.services import secret_words
 from pdfqa_core.storage.accounts import Accounts, StoredAccount, StoredInvitation
-
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
 
 SHORTEST, LONGEST_PASSWORD = 8, 200  # characters
 IDLE, LONGEST = timedelta(hours=12), timedelta(days=7)
@@ -61,7 +56,6 @@ class AccountService:
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
-        self._hashing = threading.Lock()  # one at a time: each takes 64 MB
 
     def any(self) -> bool:
         """Whether there are accounts: then nobody gets in without one."""
@@ -104,8 +98,7 @@ class AccountService:
             raise UsageError(
                 f"A password has {SHORTEST} to {LONGEST_PASSWORD} characters, this one has {len(password)}."
             )
-        with self._hashing:
-            return _hasher().hash(password)
+        return secret_words.hashed(password)
 
     # ------------------------------------------------------------ invitations
 
@@ -151,17 +144,20 @@ class AccountService:
 
         Raises UsageError, the same for an unknown name and a wrong password, in about the same time.
         """
-        from argon2.exceptions import VerificationError
-
         known = self._accounts.named(name[:LONGEST_PASSWORD])
-        with self._hashing:
-            try:
-                _hasher().verify(known.password_hash if known else _nobodys(), password[:LONGEST_PASSWORD])
-            except VerificationError as error:
-                raise UsageError(*WRONG) from error
-        if known is None:
+        if not secret_words.belongs(password, known.password_hash if known else "") or known is None:
             raise UsageError(*WRONG)
         return self._let_in(known.name)
+
+    def known(self, name: str, marks: str) -> str:
+        """Return which of a browser's marks says that it has signed in as `name` before; empty: none."""
+        account = self._accounts.named(name[:LONGEST_PASSWORD])
+        return secret_words.known(marks, account.password_hash) if account else ""
+
+    def marked(self, token: str, marks: str) -> str:
+        """Return the marks of a browser that is signed in with this token: by the next time it is known."""
+        account = self._accounts.signed_in(_token_hash(token), IDLE)
+        return secret_words.marked(marks, account.password_hash) if account else marks
 
     def _let_in(self, name: str) -> str:
         token = secrets.token_urlsafe(32)
@@ -193,16 +189,3 @@ def _account(stored: StoredAccount) -> Account:
 
 def _token_hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
-
-
-@cache
-def _hasher() -> PasswordHasher:
-    from argon2 import PasswordHasher
-
-    return PasswordHasher()  # argon2id with the parameters of RFC 9106 for little memory
-
-
-@cache
-def _nobodys() -> str:
-    """Return the hash of a password that nobody knows, so that an unknown name takes as long as a known one."""
-    return _hasher().hash(secrets.token_urlsafe(32))

@@ -12,10 +12,9 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from pdfqa_core.errors import UsageError
+from pdfqa_core.services import secret_words
 from pdfqa_core.storage.invitations import Invitations
 from pdfqa_core.storage.records import LINK_USED, SEAT, Invitation, Seat
 from pdfqa_core.storage.seats import ONLY_OWNER, OVER
@@ -23,9 +22,6 @@ from pdfqa_core.storage.studies import Studies
 from pdfqa_core.study_types import Role
 
 __all__ = ["NOBODY", "OVER", "Entry", "Invitation", "InvitationService", "Seat", "is_seat"]
-
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
 
 NOBODY = SEAT  # the owner of a page that came with a link which lets nobody in: sees nothing, may do nothing
 USED = ("This link was used before, in another browser or another window.", "Ask the owner of the study for a new one.")
@@ -87,7 +83,7 @@ class InvitationService:
         groups, letters = _PASSWORD
         password = "-".join("".join(secrets.choice(_LETTERS) for _ in range(letters)) for _ in range(groups))
         study_id = self._own(owner, study_id)
-        self._invitations.set_password(study_id, name, _hasher().hash(password))
+        self._invitations.set_password(study_id, name, secret_words.hashed(password))
         return password
 
     def withdraw(self, owner: str, study_id: str, name: str) -> None:
@@ -116,16 +112,20 @@ class InvitationService:
 
         Raises UsageError, the same for an unknown name and a wrong password, in about the same time.
         """
-        from argon2.exceptions import VerificationError
-
         known = self._invitations.named(study_id, name)
-        try:
-            _hasher().verify(known.password_hash if known and known.password_hash else _nobodys(), password)
-        except VerificationError as error:
-            raise UsageError(*WRONG) from error
-        if known is None or not known.password_hash:
+        if not secret_words.belongs(password, known.password_hash if known else "") or known is None:
             raise UsageError(*WRONG)
         return self._let_in(known, by_link=False, refusal=WRONG)
+
+    def known(self, study_id: str, name: str, marks: str) -> str:
+        """Return which of a browser's marks says that it has come in by this name's password; empty: none."""
+        invitation = self._invitations.named(study_id, name)
+        return secret_words.known(marks, invitation.password_hash) if invitation else ""
+
+    def marked(self, study_id: str, name: str, marks: str) -> str:
+        """Return the marks of a browser that just came in by this name's password: by the next time it is known."""
+        invitation = self._invitations.named(study_id, name)
+        return secret_words.marked(marks, invitation.password_hash) if invitation else marks
 
     def come_back(self, token: str) -> Entry | None:
         """Return what a browser's token lets it in to; None where the invitation was withdrawn or renewed."""
@@ -168,16 +168,3 @@ def entrance(study_id: str) -> str:
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
-
-
-@cache
-def _hasher() -> PasswordHasher:
-    from argon2 import PasswordHasher
-
-    return PasswordHasher()  # argon2id with the parameters of RFC 9106 for little memory
-
-
-@cache
-def _nobodys() -> str:
-    """Return the hash of a password that nobody knows, so that an unknown name takes as long as a known one."""
-    return _hasher().hash(secrets.token_urlsafe(_TOKEN_BYTES))

@@ -37,13 +37,14 @@ from pdfqa_core.ui.metrics import Metrics
 from pdfqa_core.ui.page_states import PageStates
 from pdfqa_core.ui.peers import Peers
 from pdfqa_core.ui.places import Place, conversation_at, document_at, evaluation_at
-from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.proxies import Believed, Proxies
 from pdfqa_core.ui.recipe import settings_from, values_of
 from pdfqa_core.ui.roles import check_models, keep_to_role, may_write
+from pdfqa_core.ui.safe_headers import SafeHeaders
 from pdfqa_core.ui.seats import Arrival, Entrance, arrival, header_html, keep_to_rating
 from pdfqa_core.ui.session import ChatState, EvaluateState, OpenPage, Session, Shown
 from pdfqa_core.ui.shortcuts import shortcuts_html
-from pdfqa_core.ui.sign_in import SignIn
+from pdfqa_core.ui.sign_in import ASKS, Closed, SignIn
 from pdfqa_core.ui.traffic import Traffic, Waiting
 from pdfqa_core.ui.unforeseen import Unforeseen
 from pdfqa_core.ui.uploads import Budget, Tickets
@@ -81,7 +82,8 @@ class AccountBlocks(GuardedBlocks):
 
     async def process_api(self, *arguments: Any, **others: Any) -> Any:
         """Answer one request as Gradio does."""
-        note(others.get("request"))
+        scope = getattr(getattr(others.get("request"), "request", None), "scope", None)
+        note(scope if isinstance(scope, dict) else None)
         try:
             self._pages.check(others.get("session_hash") or getattr(others.get("request"), "session_hash", None))
         except UsageError as error:
@@ -277,14 +279,16 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
     if people is not None:
         services.ask_before_writing(may_write)
     port = _free_port(server.host, server.port if port is None else port)
+    os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe whoever is on this computer; `Believed` asks who
+    sign_in = SignIn(password, services.tries) if password else None
     page.access.asks, page.access.accounts = bool(password), people is not None
     more = {"lifespan": serve_tools(page)} if server.mcp else {}
     app, address, _share = page.queue(default_concurrency_limit=8, max_size=64).launch(
         server_name=server.host,
         server_port=port,
-        auth=SignIn(password) if password else None,
+        auth=sign_in.check if sign_in else None,
         auth_dependency=_account_name if people is not None else None,
-        auth_message="Any user name, and the password that this server was started with.",
+        auth_message=ASKS,
         share=False,
         _frontend=False,  # Gradio would give up where its own page takes it over 3 s, as on a busy machine
         inbrowser=False,
@@ -302,7 +306,7 @@ def launch(page: AccountBlocks, services: Services, *, password: str = "", port:
         css=theme.css(),
         head=theme.head(),
         mcp_server=False,  # `serve_tools` has set up the one with our choice of tools
-        app_kwargs={"middleware": [*_guards(services, page, people), Middleware(theme.FirstPaint)], **more},
+        app_kwargs={"middleware": [*_guards(services, page, people, sign_in), Middleware(theme.FirstPaint)], **more},
     )
     if services.shared:
         services.processes.announce(server.host, port)
@@ -319,7 +323,9 @@ def _account_name(request: Any) -> str | None:
     return account.name if account else None
 
 
-def _guards(services: Services, page: AccountBlocks, people: AccountService | None) -> list[Middleware]:
+def _guards(
+    services: Services, page: AccountBlocks, people: AccountService | None, sign_in: SignIn | None
+) -> list[Middleware]:
     """Return what every request has to pass before Gradio sees it."""
     server = services.settings.server
     names = [name for name in server.hosts.split(",") if name.strip()]
@@ -333,17 +339,21 @@ def _guards(services: Services, page: AccountBlocks, people: AccountService | No
     far = server.demo or not is_this_computer(server.host)
     small = [Middleware(GZipMiddleware, minimum_size=10_000, compresslevel=4)] if far else []  # the page: 0.8 to 0.1 MB
     guards = [
+        Middleware(Believed, proxies=proxies, header=server.user_header),
+        Middleware(SafeHeaders, names=names),
         Middleware(Unforeseen),
         *small,
         Middleware(Gate, listening=server.host, names=names),
         Middleware(Health, check=lambda: services.visitors.preference(NOBODY, "health")),
-        Middleware(Peers, processes=services.processes, proxies=proxies, header=server.user_header),
-        Middleware(Traffic, waiting=waiting, proxies=proxies, **limits),
-        Middleware(TokenGate, access=page.access, page=page),
+        Middleware(Peers, processes=services.processes),
+        Middleware(TokenGate, access=page.access, page=page, tries=services.tries),
+        Middleware(Traffic, waiting=waiting, **limits),
         Middleware(Metrics, text=services.meters.text),
     ]
     if people is not None:
-        guards.append(Middleware(SignedIn, people=people, proxies=proxies, header=server.user_header))
+        guards.append(Middleware(SignedIn, people=people, tries=services.tries, header=server.user_header))
+    if sign_in is not None:
+        guards.append(Middleware(Closed, sign_in=sign_in, page=page))
     return guards
 
 

@@ -1,7 +1,8 @@
 """Signing in to a server with accounts: the page for it, and that nobody passes without.
 
 A browser that is signed in has a random token in a cookie; who it is, is looked up in the database for each request, so
-that every program on it knows. A reverse proxy that knows who is asking may say so in a header instead.
+that every program on it knows. A reverse proxy that knows who is asking may say so in a header instead. Another cookie
+says as whom the browser has signed in before: it opens nothing, but has tries of its own.
 """
 
 from __future__ import annotations
@@ -25,47 +26,55 @@ from pdfqa_core.services.accounts import (
     AccountRole,
     AccountService,
 )
+from pdfqa_core.services.tries import TooOftenError, Tries
 from pdfqa_core.ui.components import render
-from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.proxies import is_encrypted, place_of
 from pdfqa_core.ui.theme import ASSETS
-from pdfqa_core.ui.traffic import SIGN_INS, Rate
 
 STARTED = "/gradio_api/startup-events"  # what Gradio asks itself for when it starts; it tells nothing
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
-COOKIE = "pdfqa-signed-in"
+COOKIE, KNOWN = "pdfqa-signed-in", "pdfqa-known"
+A_YEAR = 365 * 24 * 3600  # seconds
 KEY = "pdfqa.account"  # under which a request carries its account
 LARGEST_FORM = 5_000  # bytes
 MAY_UPLOAD = (AccountRole.OWNER, AccountRole.MEMBER)
 NO_ACCOUNT = "You have no account on this server. Ask whoever runs it."
-OFTEN = "There were too many tries for this name. Wait a minute."
 TOO_LONG = "Name or password are too long."
 NO_UPLOAD = "Your account may not add files."
-_current: ContextVar[Account | None] = ContextVar("account", default=None)
+_asked: ContextVar[Scope | None] = ContextVar("asked", default=None)
 
 
 def current() -> Account | None:
     """Return who called the handler that is running; None where there are no accounts, and in the background."""
-    return _current.get()
+    return (_asked.get() or {}).get(KEY)
 
 
-def note(request: object) -> None:
-    """Note whose request is being answered, for `current`."""
-    scope = getattr(getattr(request, "request", None), "scope", None)
-    _current.set(scope.get(KEY) if isinstance(scope, dict) else None)
+def current_place() -> str:
+    """Return where the handler that is running was called from, as `place_of`; empty in the background."""
+    return place_of(_asked.get() or {})
+
+
+def current_cookies() -> dict[str, str]:
+    """Return the cookies of the request that is being answered."""
+    return Request({"headers": [], **(_asked.get() or {}), "type": "http"}).cookies
+
+
+def note(scope: Scope | None) -> None:
+    """Note which request is being answered, for `current`, `current_place` and `current_cookies`."""
+    _asked.set(scope)
 
 
 class SignedIn:
     """Middleware that lets requests of those pass who are signed in, and shows all others the page for it.
 
-    `header` is what a proxy names the user in (empty: none does); only `proxies` that were named are believed.
+    `header` is what a proxy names the user in (empty: none does); `Believed` has taken it out where anybody else did.
     """
 
-    def __init__(self, app: ASGIApp, *, people: AccountService, proxies: Proxies, header: str = "") -> None:
+    def __init__(self, app: ASGIApp, *, people: AccountService, tries: Tries, header: str = "") -> None:
         self._app = app
         self._people = people
-        self._proxies = proxies
+        self._tries = tries
         self._header = header
-        self._tries = Rate(SIGN_INS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its account, or answer it."""
@@ -89,7 +98,7 @@ class SignedIn:
 
     def _who(self, scope: Scope) -> Account | None:
         request = Request({**scope, "type": "http"})
-        name = request.headers.get(self._header, "") if self._header and self._proxies.trusts(scope) else ""
+        name = request.headers.get(self._header, "") if self._header else ""
         return self._people.named(name) if name else self._people.signed_in(request.cookies.get(COOKIE, ""))
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,7 +107,7 @@ class SignedIn:
             return
         request = Request(scope)
         answer: Response = JSONResponse({"error": "Sign in first."}, 401)
-        if self._header and self._proxies.trusts(scope) and request.headers.get(self._header):
+        if self._header and request.headers.get(self._header):
             answer = HTMLResponse(_page(NO_ACCOUNT), 403)
         elif scope["method"] == "GET" and scope["path"] == "/":
             query = f"?next={quote('?' + request.url.query)}" if request.url.query else ""
@@ -130,9 +139,7 @@ class SignedIn:
             return HTMLResponse(_page(TOO_LONG), 413)
         token, password = form.get("token", ""), form.get("password", "")
         try:
-            invited = await run_in_threadpool(self._people.invited, token)
-            if invited is None:
-                raise UsageError(*NO_LONGER_GOOD)
+            invited = await run_in_threadpool(self._invited, place_of(request.scope), token)
             if request.method != "POST":
                 return HTMLResponse(_joining(invited, token))
             if password != form.get("again", ""):
@@ -142,29 +149,47 @@ class SignedIn:
             except UsageError as error:
                 return HTMLResponse(_joining(invited, token, str(error)), 400)
         except PdfQAError as error:
-            return HTMLResponse(_page(str(error)), 403 if isinstance(error, UsageError) else 503)
-        return self._let_in(request, signed_in)
+            return HTMLResponse(_page(str(error)), status_of(error, 403))
+        return await self._let_in(request, signed_in)
+
+    def _invited(self, place: str, token: str) -> AccountInvitation:
+        with self._tries.one(place, "link"):
+            if (invited := self._people.invited(token)) is None:
+                raise UsageError(*NO_LONGER_GOOD)
+            return invited
 
     async def _sign_in(self, request: Request) -> Response:
         form = await _form(request)
         if form is None:
             return HTMLResponse(_page(TOO_LONG), 413)
         name, target = form.get("name", ""), form.get("next", "")
-        if not self._tries.take(" ".join(name.split()).casefold()[:100]):
-            return HTMLResponse(_page(OFTEN, name, target), 429)
         try:
-            token = await run_in_threadpool(self._people.sign_in, name, form.get("password", ""))
+            token = await run_in_threadpool(self._try, request, name, form.get("password", ""))
         except PdfQAError as error:
-            return HTMLResponse(_page(str(error), name, target), 401 if isinstance(error, UsageError) else 503)
-        return self._let_in(request, token, target)
+            return HTMLResponse(_page(str(error), name, target), status_of(error, 401))
+        return await self._let_in(request, token, target)
 
-    def _let_in(self, request: Request, token: str, target: str = "") -> Response:
+    def _try(self, request: Request, name: str, password: str) -> str:
+        known = self._people.known(name, request.cookies.get(KNOWN, ""))
+        with self._tries.one(place_of(request.scope), "account", name, known=known):
+            return self._people.sign_in(name, password)
+
+    async def _let_in(self, request: Request, token: str, target: str = "") -> Response:
         answer = RedirectResponse(f"/{target}" if target.startswith("?") else "/", 303)
-        answer.set_cookie(
-            COOKIE, token, max_age=int(LONGEST.total_seconds()), path="/", httponly=True, samesite="lax",
-            secure=self._proxies.says_https(request.scope),
-        )  # fmt: skip
+        marks = await run_in_threadpool(self._people.marked, token, request.cookies.get(KNOWN, ""))
+        for name, value, seconds in ((COOKIE, token, int(LONGEST.total_seconds())), (KNOWN, marks, A_YEAR)):
+            answer.set_cookie(
+                name, value, max_age=seconds, path="/", httponly=True, samesite="lax",
+                secure=is_encrypted(request.scope),
+            )  # fmt: skip
         return answer
+
+
+def status_of(error: PdfQAError, wrong: int) -> int:
+    """Return the HTTP status of what kept somebody out; `wrong` for what was not right."""
+    if isinstance(error, TooOftenError):
+        return 429
+    return wrong if isinstance(error, UsageError) else 503
 
 
 async def _form(request: Request) -> dict[str, str] | None:

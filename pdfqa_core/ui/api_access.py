@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+from collections import OrderedDict
+from contextlib import nullcontext
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -14,11 +17,13 @@ from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.accounts import Account, AccountRole
 from pdfqa_core.services.tokens import PREFIX
-from pdfqa_core.ui.accounts import KEY
+from pdfqa_core.services.tries import Tries
+from pdfqa_core.ui.accounts import KEY, status_of
 from pdfqa_core.ui.gate import is_this_computer
+from pdfqa_core.ui.proxies import FORWARDED, place_of
 
 BEARER = "bearer "
-FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+MOST_GOOD = 1_000  # tokens that are remembered at once
 CLOSED = ("/gradio_api/mcp", "/metrics")  # what Gradio itself asks no password for
 NEEDED = UsageError(
     "This needs a token.",
@@ -70,14 +75,16 @@ def token_in(headers: Any) -> str:
 class TokenGate:
     """Middleware that lets valid tokens past the page's password, and nobody else to MCP and metrics.
 
-    A token that is not valid gets 401 and a sentence wherever it is sent. `page` is where Gradio keeps who is signed
-    in.
+    A token that is not valid gets 401 and a sentence wherever it is sent, 429 after too many. `page` is where Gradio
+    keeps who is signed in.
     """
 
-    def __init__(self, app: ASGIApp, *, access: Access, page: Any) -> None:
+    def __init__(self, app: ASGIApp, *, access: Access, page: Any, tries: Tries) -> None:
         self._app = app
         self._access = access
         self._page = page
+        self._tries = tries
+        self._good = OrderedDict[str, bool]()  # hashes of tokens that were valid: others' tries do not shut them out
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -86,10 +93,10 @@ class TokenGate:
         token = token_in(headers)
         if closed or token:
             try:
-                await run_in_threadpool(self._access.owner, _Asked(scope))
+                await run_in_threadpool(self._check, scope, token)
             except PdfQAError as error:
-                said = {"WWW-Authenticate": "Bearer"}
-                await JSONResponse({"error": {"what": error.what, "hint": error.hint}}, 401, said)(scope, receive, send)
+                words, said = {"error": {"what": error.what, "hint": error.hint}}, {"WWW-Authenticate": "Bearer"}
+                await JSONResponse(words, status_of(error, 401), said)(scope, receive, send)
                 return
         if token and self._access.accounts:
             await self._app({**scope, KEY: Account("token", AccountRole.MEMBER)}, receive, send)
@@ -97,6 +104,19 @@ class TokenGate:
             await self._signed_in(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _check(self, scope: Scope, token: str) -> None:
+        """Raise UsageError where neither a token nor the place that asks lets it in."""
+        if not token:
+            self._access.owner(_Asked(scope))
+            return
+        name = hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+        known = self._good.pop(name, False)
+        with nullcontext() if known else self._tries.one(place_of(scope), "token"):
+            self._access.owner(_Asked(scope))
+        self._good[name] = True
+        while len(self._good) > MOST_GOOD:
+            self._good.popitem(last=False)
 
     async def _signed_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on as one of a browser that has typed the password, which is true for this request only."""

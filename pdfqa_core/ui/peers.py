@@ -23,29 +23,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services.processes import Processes
-from pdfqa_core.ui.api_access import FORWARDED, token_in
-from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.api_access import token_in
+from pdfqa_core.ui.proxies import PEER, is_encrypted
 
 COOKIE = "pdfqa-process"
 PASSED_ON = "x-pdfqa-passed-on"  # such a request is not passed on again
 CONNECT = 3.0  # seconds in which another process has to accept a connection
 GONE = "The process that this page was opened on has ended. Load the page again.\n"
 _OF_A_CONNECTION = {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
-_OF_PROXIES = {*FORWARDED, "x-forwarded-proto", "x-forwarded-host"}
 _log = logging.getLogger(__name__)
 
 
 class Peers:
     """Middleware that passes a request on to the process whose it is; who does not answer is taken for gone.
 
-    What only a proxy may say is passed on if it came from one of the `proxies`; `header` is what names the user there.
+    It stands behind `Believed`: of what only a proxy may say, what came from one is passed on.
     """
 
-    def __init__(self, app: ASGIApp, *, processes: Processes, proxies: Proxies, header: str = "") -> None:
+    def __init__(self, app: ASGIApp, *, processes: Processes) -> None:
         self._app = app
         self._processes = processes
-        self._proxies = proxies
-        self._of_proxies = _OF_PROXIES | ({header.lower()} if header else set())
         self._client: httpx.AsyncClient | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,7 +75,7 @@ class Peers:
     def _naming(self, scope: Scope, send: Send) -> Send:
         """Return a `send` that gives the browser the name of this process."""
         cookie: SimpleCookie = SimpleCookie({COOKIE: self._processes.name})
-        for attribute in ("httponly", *(["secure"] if self._proxies.says_https(scope) else [])):
+        for attribute in ("httponly", *(["secure"] if is_encrypted(scope) else [])):
             cookie[COOKIE][attribute] = True
         cookie[COOKIE].update({"path": "/", "samesite": "lax"})
 
@@ -122,17 +119,13 @@ class Peers:
 
     def _told(self, scope: Scope) -> Headers:
         """Return what the other process is told: what the request says, and whom this process was asked by."""
-        believed = self._proxies.trusts(scope)
         given = Headers(scope=scope)
         kept = [
             (name, value)
             for name, value in given.raw
-            if (key := name.decode("latin-1").lower()) not in _OF_A_CONNECTION
-            and key != "x-forwarded-for"
-            and (believed or key not in self._of_proxies)
+            if (key := name.decode("latin-1").lower()) not in _OF_A_CONNECTION and key != "x-forwarded-for"
         ]
-        before = given.getlist("x-forwarded-for") if believed else []
-        asked_by = ", ".join([*before, str((scope.get("client") or ("",))[0])])
+        asked_by = ", ".join([*given.getlist("x-forwarded-for"), scope[PEER]])
         return Headers(raw=[*kept, (b"x-forwarded-for", asked_by.encode("latin-1")), (PASSED_ON.encode(), b"1")])
 
 

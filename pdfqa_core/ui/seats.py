@@ -21,12 +21,14 @@ from pdfqa_core.services import Services
 from pdfqa_core.services.accounts import Account, AccountRole
 from pdfqa_core.services.invitations import NOBODY, OVER, Entry, is_seat
 from pdfqa_core.study_types import Role
+from pdfqa_core.ui.accounts import current_place
 from pdfqa_core.ui.components import error_html, live_html, render
 from pdfqa_core.ui.guard import BY_ITSELF
 from pdfqa_core.ui.session import Session
 
 NOT_YOURS = ("You were invited to rate. This part of the program belongs to the owner of the study.", "")
 _MOST_KEPT = 50  # studies that a browser remembers
+_KNOWN = "known"  # under which it remembers by which names' passwords it came in before
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ def _invited(services: Services, tokens: Any, address: str) -> Arrival:
     said = ""
     if invite:
         try:
-            return _in(services.invitations.take(study_id, invite), kept)
+            with services.tries.one(current_place(), "link"):
+                return _in(services.invitations.take(study_id, invite), kept)
         except PdfQAError as error:
             said = error_html(error)
     entry = services.invitations.come_back(kept.get(study_id, ""))
@@ -79,10 +82,14 @@ def _invited(services: Services, tokens: Any, address: str) -> Arrival:
     return Arrival(NOBODY, study_id, said, "enter" in asked, kept)
 
 
-def signed_in(services: Services, study_id: str, name: str, password: str, tokens: Any) -> Arrival:
-    """Let somebody in by name and password. Raises UsageError."""
-    kept = dict(tokens) if isinstance(tokens, dict) else {}
-    return _in(services.invitations.sign_in(study_id, name, password), kept)
+def signed_in(services: Services, study_id: str, name: str, password: str, tokens: Mapping[Any, Any]) -> Arrival:
+    """Let somebody in by name and password. Raises PdfQAError."""
+    kept, invitations = {str(key): str(value) for key, value in tokens.items()}, services.invitations
+    marks = kept.pop(_KNOWN, "")
+    known = invitations.known(study_id, name, marks)
+    with services.tries.one(current_place(), f"study {study_id[:100]}", name, known=known):
+        entry = invitations.sign_in(study_id, name, password)
+    return _in(entry, {**kept, _KNOWN: invitations.marked(study_id, name, marks)})
 
 
 def _in(entry: Entry, kept: Mapping[str, str]) -> Arrival:

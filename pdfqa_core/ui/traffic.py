@@ -1,11 +1,9 @@
-"""How much may come in: requests a minute from one address, tries to sign in, and bytes that wait to be read."""
+"""How much may come in: requests a minute from one address, and bytes that wait to be read."""
 
 from __future__ import annotations
 
 import shutil
 import threading
-import time
-from collections import defaultdict, deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,40 +12,13 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.services.tries import Rate
+from pdfqa_core.ui.proxies import place_of
 from pdfqa_core.ui.uploads import HEADER, Budget, Tickets
 
-SIGN_IN_PATHS = ("/login", "/sign-in", "/join")
-MINUTE = 60.0  # seconds
-SIGN_INS = 10  # a minute from one address
 UPLOADS = 60  # a minute from one address, each of up to 1,000 files
-ADDRESSES = 10_000  # that are remembered at once
 LARGEST_OTHER = 20_000_000  # bytes of a request that is no upload
 FREE = 500_000_000  # bytes that uploads leave free on the disk
-
-
-class Rate:
-    """At most so many things a minute for each key. Safe to use from several threads."""
-
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most = most
-        self._clock = clock
-        self._seen: dict[str, deque[float]] = defaultdict(deque)
-        self._lock = threading.Lock()
-
-    def take(self, key: str) -> bool:
-        """Count one; False if it is one too many."""
-        now = self._clock()
-        with self._lock:
-            if len(self._seen) > ADDRESSES:
-                self._seen = defaultdict(deque, {k: v for k, v in self._seen.items() if v and v[-1] > now - MINUTE})
-            seen = self._seen[key]
-            while seen and seen[0] <= now - MINUTE:
-                seen.popleft()
-            if len(seen) >= self._most:
-                return False
-            seen.append(now)
-            return True
 
 
 class Waiting:
@@ -83,20 +54,19 @@ class Waiting:
 class Traffic:
     """Middleware that refuses what is too much, with a sentence and 429 (later) or 413 (smaller).
 
-    `per_minute` requests with an effect from one address; 0: any number. `waiting` counts the uploads. Behind `proxies`
-    an address is what they say in `X-Forwarded-For`. With `tickets` only those who have one may upload, within their
-    `budget`, and programs, for whom `program` tells by the headers whose documents theirs are (empty: nobody's).
+    `per_minute` requests with an effect from one address; 0: any number. `waiting` counts the uploads. With `tickets`
+    only those who have one may upload, within their `budget`, and programs, for whom `program` tells by the headers
+    whose documents theirs are (empty: nobody's).
     """
 
     def __init__(
-        self, app: ASGIApp, *, waiting: Waiting, per_minute: int = 0, proxies: Proxies | None = None,
-        tickets: Tickets | None = None, budget: Budget | None = None, program: Callable[[Headers], str] | None = None,
+        self, app: ASGIApp, *, waiting: Waiting, per_minute: int = 0, tickets: Tickets | None = None,
+        budget: Budget | None = None, program: Callable[[Headers], str] | None = None,
     ) -> None:  # fmt: skip
         self._app = app
         self._waiting = waiting
         self._requests = Rate(per_minute) if per_minute else None
-        self._sign_ins, self._uploads = Rate(SIGN_INS), Rate(UPLOADS)
-        self._proxies = proxies or Proxies()
+        self._uploads = Rate(UPLOADS)
         self._tickets, self._budget, self._program = tickets, budget, program
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,7 +74,7 @@ class Traffic:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        refusal = self._too_often(str(scope["path"]).rstrip("/"), self._proxies.client(scope))
+        refusal = self._too_often(str(scope["path"]).rstrip("/"), place_of(scope))
         if refusal:
             await _refuse(refusal, 429)(scope, receive, send)
         elif str(scope["path"]).rstrip("/").endswith("/upload"):
@@ -114,8 +84,6 @@ class Traffic:
 
     def _too_often(self, path: str, address: str) -> str:
         """Return the refusal of an address that asks too often; empty where it does not."""
-        if path in SIGN_IN_PATHS and not self._sign_ins.take(address):
-            return "Too many tries to sign in. Wait a minute."
         if self._requests is not None and not self._requests.take(address):
             return "Too many requests from your address. Wait a minute."
         if self._requests is not None and path.endswith("/upload") and not self._uploads.take(address):
@@ -136,7 +104,7 @@ class Traffic:
             if not owner:
                 await _refuse("This upload does not say whose it is. Load the page again.", 403)(scope, receive, send)
                 return
-            if self._budget is not None and not self._budget.take(owner, self._proxies.client(scope), size):
+            if self._budget is not None and not self._budget.take(owner, place_of(scope), size):
                 words = "You have sent as much as a visitor may send in an hour. Go on later."
                 await _refuse(words, 429)(scope, receive, send)
                 return

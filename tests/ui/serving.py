@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -89,18 +89,23 @@ class App:
         return "".join(self.log)[-_LOGGED:]
 
 
-def serve_command(workspace: Path, *options: str) -> list[str]:
+SERVE = ("-m", "pdfqa_core", "serve")
+
+
+def serve_command(workspace: Path, *options: str, program: Sequence[str] = SERVE) -> list[str]:
     """Return the command that serves a workspace on a free port."""
-    return [sys.executable, "-m", "pdfqa_core", "serve", "--workspace", str(workspace), "--port", "0", *options]
+    return [sys.executable, *program, "--workspace", str(workspace), "--port", "0", *options]
 
 
 @contextmanager
-def running(folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[App]:
+def running(
+    folder: Path, *options: str, environment: Mapping[str, str] | None = None, program: Sequence[str] = SERVE
+) -> Iterator[App]:
     """Serve an empty workspace inside `folder` until the block ends; its temporary files lie beside it."""
     workspace, temporary = folder / "workspace", folder / "temporary"
     temporary.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(
-        serve_command(workspace, *options),
+        serve_command(workspace, *options, program=program),
         cwd=ROOT,
         env=clean_environment(TMPDIR=str(temporary), **(environment or {})),
         stdout=subprocess.PIPE,

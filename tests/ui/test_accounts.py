@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from starlette.testclient import TestClient
 from pdfqa_core.cli import main
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services.accounts import AccountRole, AccountService
+from pdfqa_core.services.tries import FAR, NEAR, Tries
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.storage import Store
-from pdfqa_core.ui.accounts import KEY, SignedIn
-from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.accounts import KEY, KNOWN, SignedIn
+from pdfqa_core.ui.proxies import Believed, Proxies, place_of
 from pdfqa_core.ui.traffic import Traffic, Waiting
 from pdfqa_core.ui.uploads import HEADER, Budget, Tickets
+from tests.ui.serving import run_apart
 
 PASSWORD = "correct horse"
 PROXY, READER = "10.0.0.7", "203.0.113.5"
@@ -39,7 +42,9 @@ def people(tmp_path: Path) -> Iterator[AccountService]:
         yield accounts
 
 
-def served(people: AccountService, *, named: str = "", header: str = "", client: str = READER) -> TestClient:
+def served(
+    people: AccountService, *, named: str = "", header: str = "", client: str = READER, tries: Tries | None = None
+) -> TestClient:
     """Return a browser of a small app behind the guards."""
 
     async def who(request: Request) -> JSONResponse:
@@ -48,8 +53,8 @@ def served(people: AccountService, *, named: str = "", header: str = "", client:
     proxies = Proxies(named.split(","))
     routes = [Route(path, who, methods=["GET", "POST"]) for path in ("/", "/config", "/gradio_api/upload")]
     guards = [
-        Middleware(Traffic, waiting=Waiting(Path("/tmp")), proxies=proxies),
-        Middleware(SignedIn, people=people, proxies=proxies, header=header),
+        Middleware(Believed, proxies=proxies, header=header),
+        Middleware(SignedIn, people=people, tries=tries or Tries(), header=header),
     ]
     app: Any = Starlette(routes=routes, middleware=guards)
     return TestClient(app, follow_redirects=False, client=(client, 1))
@@ -101,13 +106,62 @@ def test_a_sign_in_ends_with_a_new_password_with_the_account_and_by_itself(
     assert not people.any()
 
 
-def test_tries_are_limited_by_address_and_by_name(people: AccountService):
+def elsewhere(browser: TestClient, address: str) -> TestClient:
+    """Return another browser of the same app, at another address."""
+    return TestClient(browser.app, follow_redirects=False, client=(address, 1))
+
+
+def test_wrong_tries_from_one_place_shut_out_that_place_only(people: AccountService):
     browser = served(people)
-    assert [sign_in(browser, name=f"n{n}", password="guess").status_code for n in range(11)][-1] == 429
-    others = [served(people, client=f"203.0.113.{n}") for n in range(3)]
-    app = others[0].app
-    tried = [sign_in(TestClient(app, follow_redirects=False, client=(f"198.51.100.{n}", 1))) for n in range(11)]
-    assert [one.status_code for one in tried] == [303] * 10 + [429]
+    tried = [sign_in(browser, name=name, password="guess") for name in ("Ada", "Eve") * (NEAR // 2)]
+    assert {one.status_code for one in tried} == {401}
+    late = sign_in(browser)
+    assert (late.status_code, "too many wrong tries" in late.text) == (429, True)
+    assert browser.get("/join?token=guess").status_code == 429
+    assert sign_in(elsewhere(browser, "198.51.100.1")).status_code == 303
+    networks = [f"2001:db8:1:2::{n:x}" for n in range(NEAR + 1)]  # all of them one customer's
+    tried = [sign_in(elsewhere(browser, address), password="guess") for address in networks]
+    assert [one.status_code for one in tried] == [401] * NEAR + [429]
+    assert sign_in(elsewhere(browser, "2001:db8:1:3::1")).status_code == 303
+
+
+def test_right_passwords_use_up_no_tries(people: AccountService):
+    browser = served(people)
+    assert {sign_in(browser).status_code for _ in range(NEAR + 1)} == {303}
+
+
+def use_up(tries: Tries, name: str) -> None:
+    """Guess at a name from as many places as there are tries."""
+    for number in range(FAR):
+        with suppress(UsageError), tries.one(f"place {number}", "account", name):
+            raise UsageError("wrong")
+
+
+def test_nobody_shuts_out_a_browser_that_has_signed_in_as_that_name_before(people: AccountService):
+    tries = Tries()
+    known = served(people, tries=tries)
+    cookie = sign_in(known).headers.get_list("set-cookie")[1].lower()
+    assert (KNOWN in cookie, "httponly" in cookie, "samesite=lax" in cookie) == (True, True, True)
+    mark = known.cookies[KNOWN]
+    sign_in(known, name="Eve")  # the same browser, also of somebody else
+    use_up(tries, "\uff21da")  # however the name is spelled
+    for address in (READER, "198.51.100.1"):
+        late = sign_in(elsewhere(known, address))
+        assert (late.status_code, "too many wrong tries" in late.text) == (429, True)
+    for made_up in ("x", f"{mark[:-1]}{'01'[mark.endswith('0')]}", f"{'x' * 22}.{'0' * 64}"):
+        forger = elsewhere(known, READER)
+        forger.cookies.set(KNOWN, made_up)
+        assert sign_in(forger).status_code == 429
+    again = elsewhere(known, "198.51.100.2")
+    again.cookies.set(KNOWN, known.cookies[KNOWN])
+    assert sign_in(again).status_code == 303
+    stolen = elsewhere(known, "198.51.100.3")
+    stolen.cookies.set(KNOWN, mark)
+    tried = [sign_in(stolen, password="guess").status_code for _ in range(NEAR + 1)]
+    assert tried == [401] * NEAR + [429]
+    people.set_password("Ada", "another horse")
+    assert sign_in(again, password="another horse").status_code == 429  # not known by the new one
+    assert sign_in(elsewhere(known, READER), name="Eve").status_code == 303
 
 
 def test_who_looks_on_uploads_nothing(people: AccountService):
@@ -142,6 +196,35 @@ def test_an_address_cannot_be_made_up_in_front_of_a_proxy():
     assert Proxies().client(asked_from("127.0.0.1", "1.2.3.4")) == "127.0.0.1"
     with pytest.raises(UsageError, match="A proxy is named wrongly"):
         Proxies(["proxy.example"])
+
+
+def test_what_only_a_proxy_may_say_reaches_nobody_from_elsewhere():
+    said = [(b"x-forwarded-for", READER.encode()), (b"x-forwarded-proto", b"https"), (b"x-forwarded-host", b"evil"),
+            (b"x-gradio-server", b"http://evil"), (b"x-user", b"Ada"), (b"accept", b"*/*")]  # fmt: skip
+
+    def seen(peer: str) -> dict[str, Any]:
+        found: list[dict[str, Any]] = []
+
+        async def look(scope: Any, _receive: Any, _send: Any) -> None:
+            found.append(scope)
+
+        scope = {"type": "http", "scheme": "http", "client": (peer, 1), "headers": said}
+        run_apart(Believed(look, proxies=Proxies([PROXY]), header="X-User")(scope, None, None))  # type: ignore[arg-type]
+        return found[0]
+
+    passed_on, direct = seen(PROXY), seen("127.0.0.1")
+    assert (passed_on["client"][0], passed_on["scheme"], passed_on["headers"]) == (READER, "https", said)
+    assert (direct["client"][0], direct["scheme"]) == ("127.0.0.1", "http")
+    assert direct["headers"] == [(b"accept", b"*/*"), (b"forwarded", b"for=unknown")]
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [(READER, READER), ("2001:db8:1:2::9", "2001:db8:1:2::/64"), ("::ffff:203.0.113.5", READER), ("", ""),
+     ("unknown", "unknown")],
+)  # fmt: skip
+def test_the_place_of_an_address(address: str, place: str):
+    assert place_of({"client": (address, 1)}) == place
 
 
 def test_a_demo_takes_uploads_of_visitors_only_and_so_many_bytes_of_each(tmp_path: Path):

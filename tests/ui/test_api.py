@@ -167,8 +167,8 @@ def test_where_a_password_is_asked_for_only_a_token_lets_programs_in(guarded: Se
     assert token not in str(services.tokens.list())
     for name, arguments in CALLS.items():
         assert "Not authenticated" in guarded.call(name, **arguments)[1]
-        for wrong in (token[:-1], f"{token}x", "pdfqa_"):
-            assert "This token is not valid." in guarded.call(name, wrong, **arguments)[1]
+    for wrong, (name, arguments) in zip((token[:-1], f"{token}x", "pdfqa_"), CALLS.items(), strict=False):
+        assert "This token is not valid." in guarded.call(name, wrong, **arguments)[1]
     client = Client(guarded.url, headers={"Authorization": f"Bearer {token}"}, verbose=False)
     assert client.predict(api_name="/list_documents")["documents"][0]["filename"] == PDF.name
     assert services.tokens.list()[0].used_at is not None

@@ -2,7 +2,8 @@
 
 A new handler is called by itself: viewers and annotators are refused it unless `MAY` names its element, and whoever may
 not write leaves every table and file as it was. A new route lets in nobody who has not signed in, unless `OPEN` says
-so. A demo has no accounts, so there is somebody whose page never said who visits, a visitor, and another visitor.
+so, whether accounts or one password are set. A demo has no accounts, so there is somebody whose page never said who
+visits, a visitor, and another visitor.
 `make test` calls every tenth handler and all routes; `make test-all` all handlers, with what their buttons can ask for.
 """
 
@@ -24,9 +25,10 @@ from pdfqa_core.services.accounts import AccountRole
 from pdfqa_core.services.systems import grid
 from pdfqa_core.ui import TABS
 from pdfqa_core.ui.accounts import COOKIE, SIGN_IN, SIGN_OUT, STARTED
-from pdfqa_core.ui.api_access import CLOSED
+from pdfqa_core.ui.api_access import CLOSED as TOKENS_ONLY
 from pdfqa_core.ui.health import PATH as HEALTH
 from pdfqa_core.ui.roles import LOOK_ON, OWNERS, RATE
+from pdfqa_core.ui.sign_in import LOGIN
 from tests.llm.openai_server import FakeServer
 from tests.services.helpers import LITERAL
 from tests.serving_fakes import PDF, FakeModels
@@ -62,6 +64,10 @@ WRITING = (AccountRole.MEMBER, AccountRole.OWNER)
 NEEDS_TOKEN = "This needs a token."
 OPEN = {HEALTH: 200, SIGN_IN: 200, SIGN_OUT: 303, "/join": 403, STARTED: 200}  # before signing in, and what comes
 SHUT = (401, 303)
+OPEN_WITH_PASSWORD = {  # before typing it: what the page that asks for it is made of
+    HEALTH: 200, STARTED: 200, "/": 200, LOGIN: 422, "/assets/x": 404, "/static/x": 404, "/favicon.ico": 200,
+    "/theme.css": 200, "/manifest.json": 200,
+}  # fmt: skip
 NOT_COMPARED = ("sign_ins", "work")  # that somebody was seen, and who does what in the background
 MADE_OF_OTHERS = ("indexes", "cache")
 
@@ -156,17 +162,19 @@ def model() -> Iterator[dict[str, str]]:
 
 
 def content(folder: Path, environment: dict[str, str], owner: str, pdf: Path) -> Iterator[Content]:
-    """Serve a workspace in which `owner` has something; with accounts, unless it is a demo."""
-    demo = owner != LOCAL_OWNER
+    """Serve a workspace in which `owner` has something; with accounts, unless it is a demo or has one password."""
+    demo, one_password = owner != LOCAL_OWNER, "PDFQA_PASSWORD" in environment
     with Services.open(folder / "workspace", LITERAL.changed("server", demo=demo), FakeModels()) as services:
         ids = fill(services, owner, pdf)
-        for role in () if demo else AccountRole:
+        for role in () if demo or one_password else AccountRole:
             services.accounts.add(role.value, role, PASSWORD)
     (folder / "workspace" / "pdfqa.toml").write_text(RECIPE)
     models = {"PDFQA_MODELS": str(folder / "models"), **({"PDFQA_DEMO": "1"} if demo else {})}
     with running(folder, "--per-minute", "1000000", environment={**environment, **models}) as app:
         found = Content(app, ids)
-        somebody = found.caller("anybody") if demo else found.account(AccountRole.OWNER)
+        somebody = found.caller("anybody") if demo or one_password else found.account(AccountRole.OWNER)
+        if one_password:
+            somebody.http.post(LOGIN, data={"username": "me", "password": PASSWORD})
         found.known = handlers(somebody.http.get("/config").json())
         assert len(found.known) > 300
         yield found
@@ -188,6 +196,13 @@ def marked_pdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, model: dict[str, str], marked_pdf: Path) -> Iterator[Content]:
     yield from content(tmp_path_factory.mktemp("shared"), model, LOCAL_OWNER, marked_pdf)
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory, model: dict[str, str], marked_pdf: Path) -> Iterator[Content]:
+    yield from content(
+        tmp_path_factory.mktemp("locked"), {**model, "PDFQA_PASSWORD": PASSWORD}, LOCAL_OWNER, marked_pdf
+    )
 
 
 @pytest.fixture(scope="module")
@@ -301,12 +316,33 @@ def test_no_route_lets_in_who_has_not_signed_in(shared: Content):
     described = list(routes(owner.http.get("/openapi.json").json()))
     assert len(described) > 60
     before = shared.kept()
-    for method, path in [*described, *(("GET", path) for path in (*OPEN, *CLOSED))]:
+    for method, path in [*described, *(("GET", path) for path in (*OPEN, *TOKENS_ONLY))]:
         status, text = beginning(nobody.http, method, path)
         assert status == OPEN.get(path, status), path
         assert path in OPEN or status in SHUT, f"{method} {path} is open to everybody ({status}): say so in OPEN"
         assert MARK not in text, path
     assert before.changes(shared.kept()) == []
+
+
+def test_no_route_lets_in_who_has_not_typed_the_password(locked: Content):
+    somebody, nobody = locked.caller("somebody"), locked.caller("nobody")
+    typed = somebody.http.post(LOGIN, data={"username": "me", "password": PASSWORD})
+    assert typed.json() == {"success": True}
+    described = list(routes(somebody.http.get("/openapi.json").json()))
+    assert len(described) > 60
+    before, opened = locked.kept(), set()
+    for method, path in [*described, *(("GET", path) for path in (*OPEN_WITH_PASSWORD, *TOKENS_ONLY))]:
+        status, text = beginning(nobody.http, method, path)
+        place = path.rstrip("/") or "/"
+        opened |= {place} if place in OPEN_WITH_PASSWORD else set()
+        expected = OPEN_WITH_PASSWORD.get(place, 401)
+        assert status in (expected, 404, 405) if place in OPEN_WITH_PASSWORD else status == 401, f"{method} {path}"
+        assert MARK not in text, path
+    assert opened == set(OPEN_WITH_PASSWORD)
+    assert {beginning(nobody.http, "GET", path)[0] for path in ("/no/such/route", "/gradio_api/none")} == {401}
+    for call, answer in nobody.answers(locked.calls(locked.known, thorough=False)):
+        assert (answer.status, MARK in answer.text) == (401, False), str(call.handler)
+    assert before.changes(locked.kept()) == []
 
 
 @pytest.mark.parametrize("role", list(AccountRole))
@@ -326,5 +362,5 @@ def check_routes(content: Content, browser: Caller, *, seen: bool) -> None:
         failed += [f"{method} {path}: {status} {text[:300]}"] if status >= 500 else []
         assert seen or MARK not in text, path
     assert failed == []
-    assert {beginning(browser.http, "GET", path)[0] for path in CLOSED} == {401}
+    assert {beginning(browser.http, "GET", path)[0] for path in TOKENS_ONLY} == {401}
     assert before.changes(content.kept()) == []

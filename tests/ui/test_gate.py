@@ -13,13 +13,16 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.services.tries import Tries
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.ui import TOKEN, _free_port, traffic
 from pdfqa_core.ui.gate import Gate, is_this_computer
 from pdfqa_core.ui.health import Health
-from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.proxies import Believed, Proxies
+from pdfqa_core.ui.safe_headers import SafeHeaders
 from pdfqa_core.ui.sign_in import SignIn
-from pdfqa_core.ui.traffic import Rate, Traffic, Waiting
+from pdfqa_core.ui.traffic import Traffic, Waiting
+from tests.ui.serving import run_apart
 
 
 async def echo(request: Request) -> PlainTextResponse:
@@ -28,7 +31,7 @@ async def echo(request: Request) -> PlainTextResponse:
 
 def client(*middleware: Middleware) -> TestClient:
     app = Starlette(
-        routes=[Route(path, echo, methods=["GET", "POST"]) for path in ("/", "/login", "/gradio_api/upload")],
+        routes=[Route(path, echo, methods=["GET", "POST"]) for path in ("/", "/gradio_api/upload")],
         middleware=list(middleware),
     )
     return TestClient(app, client=("127.0.0.1", 50_000))
@@ -127,15 +130,8 @@ def test_a_port_in_use_is_said_in_a_sentence():
 
 
 def limited(folder: Path, most: int = 0, per_minute: int = 0, proxied: bool = False) -> TestClient:
-    proxies = Proxies(proxied=proxied)
-    return client(Middleware(Traffic, waiting=Waiting(folder, most), per_minute=per_minute, proxies=proxies))
-
-
-def test_passwords_are_not_guessed_by_the_thousand(tmp_path: Path):
-    page = limited(tmp_path)
-    answers = [page.post("/login", data={"password": str(n)}).status_code for n in range(traffic.SIGN_INS + 3)]
-    assert answers == [200] * traffic.SIGN_INS + [429] * 3
-    assert page.post("/").status_code == 200
+    believed = Middleware(Believed, proxies=Proxies(proxied=proxied))
+    return client(believed, Middleware(Traffic, waiting=Waiting(folder, most), per_minute=per_minute))
 
 
 def test_one_address_sends_so_many_requests_and_another_is_not_held_up(tmp_path: Path):
@@ -151,25 +147,6 @@ def test_without_a_proxy_nobody_names_an_address_of_their_own(tmp_path: Path):
     page = limited(tmp_path, per_minute=2)
     answers = [page.post("/", headers={"X-Forwarded-For": f"198.51.100.{n}"}).status_code for n in range(3)]
     assert answers == [200, 200, 429]
-
-
-def test_the_minute_passes():
-    now = [0.0]
-    rate = Rate(2, lambda: now[0])
-    assert [rate.take("a"), rate.take("a"), rate.take("a"), rate.take("b")] == [True, True, False, True]
-    now[0] = traffic.MINUTE
-    assert rate.take("a")
-
-
-def test_addresses_are_forgotten(monkeypatch: pytest.MonkeyPatch):
-    now = [0.0]
-    monkeypatch.setattr(traffic, "ADDRESSES", 10)
-    rate = Rate(2, lambda: now[0])
-    for number in range(11):
-        rate.take(str(number))
-    now[0] = 2 * traffic.MINUTE
-    rate.take("new")
-    assert set(rate._seen) == {"new"}
 
 
 def test_uploads_fill_the_disk_only_so_far(tmp_path: Path):
@@ -206,6 +183,30 @@ def test_a_body_is_no_longer_than_it_says_or_may_be(tmp_path: Path, monkeypatch:
     assert page.post("/gradio_api/upload", content=(b"x" for _ in range(2))).status_code == 411
 
 
+# ------------------------------------------------------------ what browsers are told
+
+
+@pytest.mark.parametrize(
+    ("names", "framed_by", "elsewhere"),
+    [
+        ((), "frame-ancestors 'self'", "SAMEORIGIN"),
+        (("docs.example.org", "hf.space.example.org"), "frame-ancestors 'self'", "SAMEORIGIN"),
+        (("me-it.hf.space",), "frame-ancestors 'self' https://huggingface.co https://*.hf.space", None),
+    ],
+)
+def test_every_answer_says_what_the_page_may_load_and_who_may_frame_it(
+    names: tuple[str, ...], framed_by: str, elsewhere: str | None
+):
+    page = client(Middleware(SafeHeaders, names=names), Middleware(Gate, listening="127.0.0.1"))
+    for answer in (page.get("/", headers={"Host": "localhost"}), page.get("/", headers={"Host": "evil.example"})):
+        policy = answer.headers["content-security-policy"].split("; ")
+        assert {"default-src 'self'", "object-src 'none'", "base-uri 'self'", "form-action 'self'"} <= set(policy)
+        assert policy[-1] == framed_by
+        assert answer.headers.get("x-frame-options") == elsewhere
+        assert answer.headers["referrer-policy"] == "same-origin"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
 # ------------------------------------------------------------ /healthz
 
 
@@ -229,10 +230,9 @@ def test_health_is_told_without_anything_else():
 
 
 def test_only_the_password_opens_and_nothing_shows_it():
-    sign_in = SignIn("correct horse")
-    assert [sign_in("anyone", word) for word in ("correct horse", "Correct horse", "", "\ud800")] == [
-        True, False, False, False,
-    ]  # fmt: skip
+    sign_in = SignIn("correct horse", Tries())
+    words = ("correct horse", "Correct horse", "", "\ud800", "x" * 100_000)
+    assert [run_apart(sign_in.check("anyone", word)) for word in words] == [True, False, False, False, False]
     assert "horse" not in f"{sign_in!r}{vars(sign_in)}"
 
 

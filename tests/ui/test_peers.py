@@ -12,7 +12,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from pdfqa_core.ui.peers import COOKIE, GONE, PASSED_ON, Peers, home_of
-from pdfqa_core.ui.proxies import Proxies
+from pdfqa_core.ui.proxies import Believed, Proxies
 from tests.ui.serving import run_apart
 
 TOKEN = {"Authorization": "Bearer pdfqa_abc"}
@@ -45,14 +45,12 @@ def asked(
     **more: Any,
 ) -> httpx.Response:  # fmt: skip
     """Ask a process whose other one answers what `heard` says."""
-    peers = Peers(
-        here, processes=known or Known("me", other="http://other"), proxies=Proxies(["10.0.0.1"] if believed else []),
-        header="X-User",
-    )  # fmt: skip
+    peers = Peers(here, processes=known or Known("me", other="http://other"))
+    proxies = Proxies(["10.0.0.1"] if believed else [])
 
     async def ask() -> httpx.Response:
         peers._client = httpx.AsyncClient(transport=httpx.MockTransport(heard))
-        transport = httpx.ASGITransport(peers, client=("10.0.0.1", 1))
+        transport = httpx.ASGITransport(Believed(peers, proxies=proxies, header="X-User"), client=("10.0.0.1", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://docs.example") as client:
             return await client.request(method, "/a%2Fb?x=1", headers=headers, **more)
 
@@ -121,7 +119,7 @@ def test_who_leaves_ends_the_answer_of_the_other_process_too():
         finally:
             ended.append(True)
 
-    peers = Peers(here, processes=Known("me", other="http://other"), proxies=Proxies())
+    peers = Peers(here, processes=Known("me", other="http://other"))
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"cookie", f"{COOKIE}=other".encode())]}
     sent: list[Any] = []
 
@@ -137,7 +135,7 @@ def test_who_leaves_ends_the_answer_of_the_other_process_too():
         answering = httpx.MockTransport(lambda _request: httpx.Response(200, content=without_end()))
         peers._client = httpx.AsyncClient(transport=answering)
         with anyio.fail_after(20):
-            await peers(scope, receive, send)
+            await Believed(peers, proxies=Proxies())(scope, receive, send)
 
     run_apart(ask())
     assert ended == [True]

@@ -14,7 +14,8 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.ui.serving import ROOT, SAMPLE, App, clean_environment, open_page, open_tab, serve_command
+from pdfqa_core.ui import TABS
+from tests.ui.serving import ROOT, SAMPLE, App, Record, clean_environment, open_page, open_tab, serve_command
 
 TIMEOUT = 60  # seconds
 OPEN_DOCUMENTS = "documents-table"
@@ -55,6 +56,28 @@ def test_the_page_loads_nothing_from_elsewhere_and_reports_to_nobody(app: App):
     assert config["analytics_enabled"] is False
     assert config["run_history"] is False
     assert re.findall(r"url\([^)]*//[^)]*\)|@import", config["css"]) == []
+
+
+BLOCKED = """
+(address) => new Promise((done) => {
+  document.addEventListener("securitypolicyviolation", (event) => done(event.violatedDirective));
+  Object.assign(new Image(), { src: address, onerror: () => setTimeout(done, 5000, "nothing") });
+})
+"""
+
+
+@pytest.mark.browser
+def test_all_tabs_keep_to_the_policy_of_the_page_and_nothing_comes_from_elsewhere(app: App, browser: Browser):
+    with open_page(browser, app.url) as page:  # at its end there is no violation in the console
+        for name in TABS:
+            open_tab(page, name)
+    record, context = Record(), browser.new_context()
+    record.watch(context)
+    page = context.new_page()
+    page.goto(app.url)
+    assert page.evaluate(BLOCKED, "http://127.0.0.1:9/elsewhere.png") == "img-src"
+    assert any("Content Security Policy" in error for error in record.errors)
+    context.close()
 
 
 def test_it_listens_on_this_computer_only(app: App):

@@ -212,7 +212,6 @@ def modules() -> dict[str, Path]:
     return found
 
 
-LONGEST_FILE = 450  # lines
 MODULES = modules()
 
 
@@ -378,13 +377,3 @@ def test_importing_loads_no_more_than_it_needs(imported, absent):
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
-
-
-def test_no_file_is_long():
-    folders = (ROOT / name for name in (PACKAGE, "tests", "benchmarks", "scripts"))
-    lengths = {
-        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
-        for folder in folders
-        for path in folder.rglob("*.py")
-    }
-    assert {path: lines for path, lines in lengths.items() if lines > LONGEST_FILE} == {}

@@ -170,9 +170,9 @@ def test_only_owners_have_the_server_open_a_folder_or_fetch_a_model(
         for setting in ("embedding_model", "late_model", "reranker")
         for named in ("/srv/models/mine", "somebody/model", "a + /srv/b")
     ]
-    note(request(AccountRole.OWNER))
+    note(request(AccountRole.OWNER).request.scope)
     check_models(services, recipes, ["somebody/base"])
-    note(request(role) if role else request(AccountRole.OWNER))
+    note(request(role or AccountRole.OWNER).request.scope)
     for recipe in recipes:
         with pytest.raises(UsageError, match="belong to its owner"):
             check_models(services, [recipe], of_program=role is None)
@@ -184,9 +184,9 @@ def test_only_owners_have_the_server_open_a_folder_or_fetch_a_model(
 
 def test_a_page_of_one_account_is_not_used_by_another_one():
     pages = OwnPages()
-    note(request(AccountRole.MEMBER))
+    note(request(AccountRole.MEMBER).request.scope)
     pages.check("a page")
-    note(request(AccountRole.ANNOTATOR))
+    note(request(AccountRole.ANNOTATOR).request.scope)
     with pytest.raises(UsageError, match="opened by another account"):
         pages.check("a page")
     note(None)

@@ -82,3 +82,14 @@ def test_three_files_are_enough_and_all_but_the_new_ones_are_there(section):
     assert 1 <= len(files) <= 3
     assert all(file.parent.is_dir() for file in files)
     assert all(file.is_file() for file in files[1:] if file.suffix != ".html")
+
+
+def test_the_tests_that_hold_the_promises_of_the_page_on_safety_are_there():
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 20
+    missing = [
+        f"{file}::{test}" for file, test in named
+        if not re.search(rf"^(?:async )?def {test}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    ]  # fmt: skip
+    assert missing == []

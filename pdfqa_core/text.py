@@ -29,6 +29,19 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?", re.UNICODE)
 _TABLE_ROW = re.compile(r"^\|.*\|(?= ?$)", re.MULTILINE)
 _BLANK_LINE = re.compile(r"(?:\u2029|[\n\u2028][ \t]*[\n\u2028])\s*")
 _NON_SPACE = re.compile(r"\S+")
+# What a browser, a mail program or an assistant may make a link of: with a scheme, www., of mail, the name of a host
+# (with small letters behind its first, as "end.The" lacks a space only).
+_ADDRESS = re.compile(
+    r"(?i:\b[a-z][a-z0-9+.-]{0,20}://|\bwww\.|\b(?:mailto|tel):)[^\s<>\"“”«»`|]+"
+    r"|(?<![\w.+%-])[\w.+%-]{1,64}@\w[\w-]*(?:\.\w[\w-]*)+"
+    r"|(?<![\w.@/-])[^\W_](?:[^\W_A-Z]|-)*(?:\.(?:[^\W_A-Z]|-)+)*\.[^\W\d_A-Z]{2,}(?![\w@-])(?:[/?#][^\s<>\"“”«»`|]*)?"
+)
+_BEHIND_ADDRESS = ".,;:!?*_'’)]}"  # belongs to the sentence around it
+# Marks by which chat templates part messages.
+_CONTROL = re.compile(
+    r"<[|｜][^<>|｜\n]{1,40}[|｜]>|</?s>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|<(?:bos|eos|pad|unk)>|</?think>",
+    re.IGNORECASE,
+)
 
 
 class _Unseen(dict[str, int]):
@@ -133,3 +146,16 @@ def compared_terms(text: str, language: str = ENGLISH) -> list[str]:
     """Return what two texts are compared by: content terms, English ones without possessive, others by stem."""
     found = content_terms(text, language)
     return [bare(term) for term in found] if language == ENGLISH else [snowball_stem(language, term) for term in found]
+
+
+def addresses(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each address of the web or of mail that programs may turn into a link."""
+    found = ((place.start(), len(place[0].rstrip(_BEHIND_ADDRESS))) for place in _ADDRESS.finditer(text))
+    return [(start, start + length) for start, length in found if length]
+
+
+def without_control_tokens(text: str) -> str:
+    """Return a text without what chat templates part messages by, so that it cannot end its own and begin another."""
+    while (cleaned := _CONTROL.sub(" ", text)) != text:
+        text = cleaned
+    return text

@@ -9,7 +9,7 @@ from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from punkt import load_model
 
 from pdfqa_core.languages import STOP_WORDS
-from pdfqa_core.text import ABBREVIATIONS, content_terms, sentences, terms, words
+from pdfqa_core.text import ABBREVIATIONS, addresses, content_terms, sentences, terms, words
 
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "sample" / "harbour-heat.md"
 
@@ -90,3 +90,27 @@ def test_content_terms_leave_stop_words_out_unless_nothing_else_is_there():
     assert content_terms("What is the?") == ["what", "is", "the"]
     assert content_terms("") == []
     assert {word.casefold() for word in STOP_WORDS} == STOP_WORDS
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Visit https://a.test/x?y=1. Now", ["https://a.test/x?y=1"]),
+        ("![t](HTTP://pix.test/t.png?q=a)", ["HTTP://pix.test/t.png?q=a"]),
+        ("(see www.a-b.de), über.de or a.b.com/now!", ["www.a-b.de", "über.de", "a.b.com/now"]),
+        ("Example.com, or WWW.X.COM", ["Example.com", "WWW.X.COM"]),
+        ("write to x.y@z.co.uk!", ["x.y@z.co.uk"]),
+        ("tel:+49123 and mailto:a@b.test", ["tel:+49123", "mailto:a@b.test"]),
+        ("It costs 3.5 kg, e.g. 2.00 a.m. (i.e. z.B.) in the U.S., Fig.3, v1.2, end.The 4.20euros", []),
+        ("https:// www.", []),
+    ],
+)
+def test_addresses(text, expected):
+    assert pieces(text, addresses(text)) == expected
+
+
+@given(st.text(alphabet="aA1.-@:/w \n)", max_size=60))
+def test_addresses_stand_apart_and_end_in_no_mark(text):
+    found = addresses(text)
+    assert all(a[1] <= b[0] for a, b in pairwise(found))
+    assert all(one and one[-1] not in ".)" and not re.search(r"\s", one) for one in pieces(text, found))

@@ -18,6 +18,7 @@ from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, shares_of_first_tokens
 from pdfqa_core.llm.server import RETRIES, Server, ServerError, StatusError
 from pdfqa_core.streaming import is_set, result_of
+from pdfqa_core.text import without_control_tokens
 from pdfqa_core.types import Progress
 
 TOP_TOKENS = 20  # servers give no more
@@ -344,7 +345,7 @@ def _counted(told: Any) -> Usage | None:
 
 
 def _rows(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
+    return [{"role": message.role, "content": without_control_tokens(message.content)} for message in messages]
 
 
 def _estimate(messages: Sequence[Message]) -> int:

@@ -6,8 +6,11 @@ The clean text of an answer holds no markers; `Citation.end` is the place after 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
-from pdfqa_core.types import Answer
+from pdfqa_core.reading.matching import quotes
+from pdfqa_core.text import addresses
+from pdfqa_core.types import Answer, Hit, Span
 
 # Citations that the model itself writes: "[1]", "[1, 2]", "[Passage 1]", "(Passage 2)" behind what they are for, and
 # before it "The passage 1: ".
@@ -35,3 +38,23 @@ def with_markers(answer: Answer) -> str:
     for end, number in sorted({(citation.end, citation.number) for citation in answer.citations}, reverse=True):
         text = f"{text[:end]} [{number}]{text[end:]}"
     return text
+
+
+def foreign_addresses(answer: Answer, questions: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
+    """Yield each address of an answer that stands in no question, with its place in the passages; None: in none."""
+    asked = _unbroken(" ".join(questions))
+    for address in dict.fromkeys(answer.text[start:end] for start, end in addresses(answer.text)):
+        if _unbroken(address) not in asked:
+            yield address, next((span for hit in answer.hits if (span := _place(address, hit)) is not None), None)
+
+
+def _place(address: str, hit: Hit) -> Span | None:
+    """Return the sentence of a hit with an address, which may go on in the next line; the hit's first page at least."""
+    wanted = _unbroken(address)
+    if wanted not in _unbroken(hit.passage.text):
+        return None
+    return next((one.span for one in quotes(hit) if wanted in _unbroken(one.text)), hit.passage.spans[0])
+
+
+def _unbroken(text: str) -> str:
+    return "".join(text.split()).casefold()

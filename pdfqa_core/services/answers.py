@@ -36,7 +36,7 @@ from pdfqa_core.reading.summary import SummaryReader
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services import kinds
-from pdfqa_core.services.asked import Asked, Draft
+from pdfqa_core.services.asked import Asked, Draft, with_sources
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -391,7 +391,8 @@ class AnswerService:
                 _log.warning("an answer waits to be stored: %s", error.what)
 
     def _stored(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:
-        turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, draft.noted(answer))
+        said = with_sources(draft.noted(answer), asked.questions, self._documents.filenames(asked.owner))
+        turn = Turn(uuid.uuid4().hex, 1, asked.question, draft.searched, said)
         conversation_id = asked.conversation_id
         if not conversation_id:
             conversation_id = uuid.uuid4().hex

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pdfqa_core.reading.citations import foreign_addresses
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Answer, Event, Hit, Retrieved, Rewritten, Stored, Token
+
+IN_NONE = "stands in none of the passages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,11 @@ class Asked:
     replaces: str = ""
     anyway: bool = False
     began: float = field(default_factory=time.perf_counter, compare=False)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The question and those before it in its conversation."""
+        return (*(asked for asked, _ in self.history), self.question)
 
 
 @dataclass(slots=True)
@@ -69,3 +78,15 @@ class Draft:
             self.text.strip(), hits=self.hits, stopped=True, reader=self.reader, model=self.model,
             settings_fingerprint=self.settings_fingerprint, notes=notes,
         )  # fmt: skip
+
+
+def with_sources(answer: Answer, questions: Sequence[str], names: Mapping[str, str]) -> Answer:
+    """Return an answer that says of each address which nobody asked with where it comes from; `names` are of files.
+
+    A PDF can name any address and have it named: whoever reads it must know that neither they nor the program did.
+    """
+    notes = []
+    for address, span in foreign_addresses(answer, questions):
+        source = f"comes from {names.get(span.document_id, 'a document')}, p. {span.page}" if span else IN_NONE
+        notes.append(f"“{address}” {source}; where it leads was not checked.")
+    return replace(answer, notes=(*answer.notes, *notes)) if notes else answer

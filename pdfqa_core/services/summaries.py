@@ -11,6 +11,7 @@ from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import rules_of
 from pdfqa_core.reading.summary import ABSTRACT
 from pdfqa_core.services.answers import AnswerService
+from pdfqa_core.services.asked import with_sources
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
@@ -80,6 +81,7 @@ class SummaryService:
                 written.take(event)
                 continue
             answer = replace(event.answer, notes=(*notes, *event.answer.notes))
+            answer = with_sources(answer, (), {document.id: document.filename})
             finished = not answer.stopped or self._kept.get(written.owner, reading) is None
             if answer.text and not answer.refused and finished:
                 self._kept.put(written.owner, reading, answer)

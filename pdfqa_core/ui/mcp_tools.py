@@ -17,6 +17,7 @@ from pdfqa_core.reading.citations import with_markers
 from pdfqa_core.reading.declining import refusal_words
 from pdfqa_core.services import Services
 from pdfqa_core.services.finding import visible_text
+from pdfqa_core.text import addresses
 from pdfqa_core.types import Document, Stored, Turn
 from pdfqa_core.ui.api import Api
 from pdfqa_core.ui.api_access import Access
@@ -102,7 +103,7 @@ class Tools:
         hits, by_id = self._api.hits(owner, question, k, documents), self._api.by_id(owner)
         found = [
             f"[{hit.rank}] {filename_of(hit.passage.document_id, by_id)}, p. {_pages(hit.passage.pages)}\n"
-            f"{hit.passage.text.strip()}"
+            f"{_unlinked(hit.passage.text.strip())}"
             for hit in hits
         ]
         return "\n\n".join(found) or "Nothing was found."
@@ -116,7 +117,8 @@ class Tools:
         """
         found, read = self._api.page(owner, document, page)
         label = f" (printed: {read.label})" if read.label and read.label != str(read.number) else ""
-        return f"{found.filename}, p. {read.number} of {found.page_count}{label}\n\n{visible_text(read).strip()}"
+        said = _unlinked(visible_text(read).strip())
+        return f"{found.filename}, p. {read.number} of {found.page_count}{label}\n\n{said}"
 
     def ask(self, owner: str, question: str, documents: list[str] | None = None) -> str:
         """Have a question answered from the PDF documents by the local language model; each sentence has its sources.
@@ -144,13 +146,26 @@ def _pages(numbers: tuple[int, ...]) -> str:
 def _answer(turn: Turn, by_id: dict[str, Document]) -> str:
     """Return an answer with its sources, a refusal with the nearest sentence."""
     answer = turn.answer
-    lines = [refusal_words(answer) if answer.refused else with_markers(answer)]
+    lines = [refusal_words(answer) if answer.refused else _unlinked(with_markers(answer), turn.question)]
     quoted = [*answer.citations, *([answer.nearest] if answer.refused and answer.nearest else [])]
     if quoted:
         lines.append("Nearest sentence:" if answer.refused else "Sources:")
     for one in quoted:
-        name, said = filename_of(one.span.document_id, by_id), " ".join(one.quote.split())
+        name, said = filename_of(one.span.document_id, by_id), _unlinked(" ".join(one.quote.split()), turn.question)
         mark = "" if answer.refused else f"[{one.number}] "
         sure = "" if one.verified or answer.refused else " (the passage may not say exactly this)"
         lines.append(f"{mark}{name}, p. {one.span.page}: “{said}”{sure}")
-    return "\n".join([*lines, *answer.notes])
+    return "\n".join([*lines, *(_unlinked(note, turn.question) for note in answer.notes)])
+
+
+def _unlinked(text: str, question: str = "") -> str:
+    """Return a text that has its addresses as code, but for those in the question.
+
+    Assistants show texts as Markdown, which would make links and pictures of what any PDF says.
+    """
+    places = [place for place in addresses(text) if text[slice(*place)] not in question]
+    if places:
+        text = text.replace("`", "'")  # that no other code begins before them
+    for start, end in reversed(places):
+        text = f"{text[:start]}` {text[start:end]} `{text[end:]}"
+    return text

@@ -24,6 +24,7 @@ SCRIPTS = (  # in this order
     "rating.js", "unsaved.js",
 )  # fmt: skip
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
+NO_LINKS = '<meta name="format-detection" content="telephone=no, email=no, address=no, date=no">'  # phones make them
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")
 
 
@@ -122,7 +123,7 @@ class FirstPaint:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._script = f"<head><script>{_asset('scheme.js')}</script>".encode()
+        self._head = f"<head>{NO_LINKS}<script>{_asset('scheme.js')}</script>".encode()
         colours = _asset("app.css").partition("html, body")[0]
         self._colours = f"<style>{colours}</style>".encode()  # of Gradio's page to sign in, which has none of our style
 
@@ -143,7 +144,7 @@ class FirstPaint:
             if message.get("more_body", False):
                 return
             asks = b'"auth_required":true' in body.replace(b": ", b":")
-            whole = body.replace(b"<head>", self._script + (self._colours if asks else b""), 1)
+            whole = body.replace(b"<head>", self._head + (self._colours if asks else b""), 1)
             headers = MutableHeaders(raw=start["headers"])
             headers["content-length"] = str(len(whole))
             await send(start)

@@ -276,15 +276,25 @@ class CheckedSentence:
     numbers: tuple[tuple[int, int], ...] = ()
 
 
+class Outcome(StrEnum):
+    """What came of a question: an answer, lines that may hold one with the reader's words, or nothing."""
+
+    ANSWER = "answer"
+    PERHAPS = "perhaps"
+    NOTHING = "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a reader made of a question and its hits.
 
-    `refused`: the evidence does not answer the question. `stopped`: a person stopped the generation, `text` is what
+    `refused`: nothing that answers the question was found. `perhaps`: it is not sure that `text` answers it, so the
+    lines that match the question best (`nearest`) stand before the text; they are the text where the reader wrote none.
+    `stopped`: a person stopped the generation, `text` is what
     had been written. `confidence` is the confidence in 0..1 that the threshold was compared with, `signals` what it was
     made of ("retrieval", "model"). `rewriting` says what the rewriter did that the user should know. `sentences` says
-    of each sentence of the text how well the passages support it. `nearest` is the sentence nearest to the question,
-    of a refusal only. `seconds` are by phase ("rewrite", "retrieve", "judge", "first_token", "write", "read", "check",
+    of each sentence of the text how well the passages support it. `nearest` are the lines nearest to the question, one
+    piece of a page of at most about 60 words; None of an answer that is sure. `seconds` are by phase ("rewrite", "retrieve", "judge", "first_token", "write", "read", "check",
     "total"). `notes` are sentences for the user. `read` are the ranks of the hits that the reader was shown a part of.
     """
 
@@ -306,6 +316,12 @@ class Answer:
     rewriting: str = ""
     read: tuple[int, ...] = ()
     nearest: Citation | None = None
+    perhaps: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came of the question."""
+        return Outcome.NOTHING if self.refused else Outcome.PERHAPS if self.perhaps else Outcome.ANSWER
 
 
 class Thumb(StrEnum):

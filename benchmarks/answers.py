@@ -5,16 +5,19 @@ four 10-Q filings, numbers compared as numbers), `sample` (the 15 of the sample 
 `natural` (32 as a person would ask them on the six PDFs and one filing, written before any was asked and never used to
 choose anything, right or wrong by the words that an answer must and must not have), `everyday` (80 in 24 conversations
 about four PDFs in `benchmarks/everyday/`, a manual, a trial, a lease and a town's report, made up and asked by somebody
-who had not seen the program, 14 of which they do not answer; the same rule) and `clapnq` (answerable questions over the
-600 passages of its dev set). The documents of the others come from the folder of --data, which is not part of the
+who had not seen the program, 14 of which they do not answer; the same rule), `strangers` and `strangers-odd` (144 in
+conversations about six PDFs of other people's making, hard on purpose; the even conversations are for choosing, the odd
+ones for one report at the end) and `clapnq` (answerable questions over the 600 passages of its dev set). The documents of the others come from the folder of --data, which is not part of the
 project; those of `sample` and `everyday` are.
 
 Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
 the default, refusal and checking included. On `northwind` also `recorded`: another system's answers, which come with
 the questions. Measures, each with its 95 % bootstrap interval and n: ROUGE-L F and token F1 against the reference,
 share of questions with a gold page among the passages read (a refused question reads none), precision and recall of the
-cited pages, recall of the reference's numbers, share of right answers and of wrong ones with a tick on any and on all
-of their sentences (sample), of refused ones, of sentences that the passages are said to say, seconds to the first token
+cited pages, recall of the reference's numbers; where answers are right or wrong by rule, of the answerable questions
+the share of *useful* ones (the right answer, sure or not, or lines before it that hold the answer), of sure and right
+answers, of sure and wrong ones, of those where nothing was found, and of these the ones beside the right lines, and of
+the others the share of sure answers; the share of wrong ones with a tick on any and on all of their sentences, of sentences that the passages are said to say, seconds to the first token
 and of the whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are
 kept and an interrupted run goes on. With --gold-pages the search finds passages of the pages that the reference names
 and no others (`northwind` and `sample`): what the reader would do if the search were perfect.
@@ -63,8 +66,9 @@ CLAPNQ = 120
 NEGATED = re.compile(r"\b(?:not|no|never|short of|without)\b|n[’']t\b", re.IGNORECASE)
 SOURCE = "SOURCE(S):"
 MEASURES = (
-    "ROUGE-L F", "token F1", "gold page read", "citation P", "citation R", "numbers R", "right", "wrong with ✓",
-    "wrong, all ✓", "refused", "supported", "first token s", "seconds",
+    "ROUGE-L F", "token F1", "gold page read", "citation P", "citation R", "numbers R", "useful", "sure, right",
+    "sure, wrong", "nothing", "beside", "others, sure", "wrong with ✓", "wrong, all ✓", "refused", "supported",
+    "first token s", "seconds",
 )  # fmt: skip
 
 
@@ -152,6 +156,15 @@ def everyday(folder: Path) -> DataSet:
     return DataSet("everyday", tuple(sorted(own.glob("*.pdf"))), _by_rule(own / "questions.jsonl"), by_rule=True)
 
 
+def strangers(folder: Path, odd: bool = False) -> DataSet:
+    """Return the questions of every second conversation: those for choosing, or the ones for the report."""
+    own = folder / "strangers"
+    items = tuple(
+        item for item in _by_rule(own / "questions.jsonl") if int(item.id.split("-")[1].removeprefix("c")) % 2 == odd
+    )
+    return DataSet("strangers-odd" if odd else "strangers", tuple(sorted(own.glob("*.pdf"))), items, by_rule=True)
+
+
 def _by_rule(file: Path) -> tuple[Item, ...]:
     """Return questions that have the words of a right answer; "c01-2" is asked behind "c01-1"."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
@@ -197,6 +210,7 @@ def _printed(passages: Sequence[Mapping[str, Any]]) -> Path:
 
 SETS: Mapping[str, Callable[[Path], DataSet]] = {
     "northwind": northwind, "aapl": aapl, "sample": sample, "natural": natural, "everyday": everyday, "clapnq": clapnq,
+    "strangers": strangers, "strangers-odd": lambda folder: strangers(folder, odd=True),
 }  # fmt: skip
 
 
@@ -255,6 +269,10 @@ def as_row(answer: Answer, names: Mapping[str, str], seconds: float) -> dict[str
     return {
         "answer": answer.text,
         "refused": answer.refused,
+        "outcome": str(answer.outcome),
+        "quote": " ".join(answer.nearest.quote.split()) if answer.nearest is not None else "",
+        "confidence": answer.confidence,
+        "signals": dict(answer.signals),
         "cited": sorted({(names[c.span.document_id], c.span.page) for c in answer.citations}),
         "supports": [str(sentence.support) for sentence in answer.sentences],
         "first token s": answer.seconds.get("first_token"),
@@ -278,12 +296,12 @@ def as_row(answer: Answer, names: Mapping[str, str], seconds: float) -> dict[str
 def right(row: Mapping[str, Any], item: Item) -> bool:
     """Return whether an answer is right, by rule.
 
-    An unanswerable question has to be refused, any other answered: with the words that are given; else with yes or no
+    An unanswerable question must have no sure answer, any other has to be answered: with the words that are given; else with yes or no
     as the reference says, or neither of them and a negation for no, and its first number; without a number with half of
     its content terms.
     """
     if row["refused"] or not item.answerable:
-        return bool(row["refused"]) and not item.answerable
+        return not item.answerable and row.get("outcome") != "answer"
     if item.must:
         has = [re.search(words, row["answer"], re.IGNORECASE) is not None for words in (*item.must, *item.must_not)]
         return all(has[: len(item.must)]) and not any(has[len(item.must) :])
@@ -295,6 +313,14 @@ def right(row: Mapping[str, Any], item: Item) -> bool:
         return wanted[0] in stated(row["answer"])
     terms = set(content_terms(item.reference))
     return len(terms & set(content_terms(row["answer"]))) >= len(terms) / 2
+
+
+def quoted_right(row: Mapping[str, Any], item: Item) -> bool:
+    """Return whether the lines that are quoted hold the answer; what a wrong answer has may stand beside it there."""
+    lines = row.get("quote", "")
+    if item.must:
+        return all(re.search(words, lines, re.IGNORECASE) for words in item.must)
+    return bool(lines) and right({"refused": False, "answer": lines}, item)
 
 
 def verdict(text: str) -> str:
@@ -309,6 +335,9 @@ def measured(row: Mapping[str, Any], item: Item, by_rule: bool) -> dict[str, flo
     supports = row["supports"]
     answered = item.answerable
     good = right(row, item)
+    outcome = row.get("outcome", "nothing" if row["refused"] else "answer")
+    sure, nothing, ruled = outcome == "answer", outcome == "nothing", by_rule and answered
+    lines = quoted_right(row, item)
     read = {(name, int(page)) for name, page in row["read"]} if "read" in row else None
     return {
         "ROUGE-L F": (rouge_l(row["answer"], [item.reference]) or 0.0) if answered else None,
@@ -317,7 +346,12 @@ def measured(row: Mapping[str, Any], item: Item, by_rule: bool) -> dict[str, flo
         "citation P": (len(cited & item.pages) / len(cited) if cited else 0.0) if item.pages else None,
         "citation R": len(cited & item.pages) / len(item.pages) if item.pages else None,
         "numbers R": len(numbers & stated(row["answer"])) / len(numbers) if numbers and answered else None,
-        "right": float(good) if by_rule else None,
+        "useful": float(not nothing and (good or (not sure and lines))) if ruled else None,
+        "sure, right": float(sure and good) if ruled else None,
+        "sure, wrong": float(sure and not good) if ruled else None,
+        "nothing": float(nothing) if ruled else None,
+        "beside": float(nothing and lines) if ruled else None,
+        "others, sure": float(sure) if by_rule and not answered else None,
         "wrong with ✓": float(not good and Support.SUPPORTED in supports) if by_rule else None,
         "wrong, all ✓": float(not good and set(supports) == {Support.SUPPORTED}) if by_rule else None,
         "refused": float(row["refused"]) if answered else None,

@@ -1,49 +1,26 @@
-"""One question from start to end: rewrite, retrieve, read and cite, as a stream of events. Knows no user interface."""
+"""One question from start to end: rewrite, retrieve, judge, read, decide. Knows no user interface."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import History, Reader, Rewriter, StopSignal
+from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.answerability import Answerability, Judge
-from pdfqa_core.reading.declining import NOT_SURE
+from pdfqa_core.reading.outcome import decided
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, Citation, Done, Event, Hit, Progress, Query, Retrieved, Rewritten
 
 LONGEST_QUESTION = 2000  # words
 NOTHING_TO_SEARCH = "There is no text to search in these documents. Choose others, or read them with OCR."
 NOTHING_FOUND = "No passage has a word in common with the question. Try other words."
-ANSWERED_ANYWAY = "Answered because you asked for it: these passages may not hold the answer."
-SURE = 0.35  # confidence below which an answer says that it may be none; see docs/refusal.md
-UNSURE = f"{NOT_SURE} Look at the passage before you rely on it."
 
-Retrieve = Callable[[Query, int], list[Hit]]
-Nearest = Callable[[str, Sequence[Hit]], Citation | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What was found for a question that one search does not answer, and who reads it.
-
-    `judged`: whether the passages may turn out not to answer it. `notes` are for the user: what was searched for.
-    `called` is what the document is called, where the question names one. `parts` are questions that all have to be
-    answered for the whole one to be.
-    """
-
-    hits: tuple[Hit, ...]
-    reader: Reader
-    judged: bool = True
-    notes: tuple[str, ...] = ()
-    called: str = ""
-    parts: tuple[str, ...] = ()
-
-
-Plan = Callable[[str, Query, int], Planned | None]
+Retrieve = Callable[[Query, int], Sequence[Hit]]
+Lines = Callable[[str, Sequence[Hit], History], Citation | None]
 
 
 def ask(
@@ -54,28 +31,25 @@ def ask(
     retrieve: Retrieve,
     reader: Reader,
     k: int = 5,
-    plan: Plan | None = None,
     judge: Judge | None = None,
     threshold: float = 0.0,
-    anyway: Reader | None = None,
-    nearest: Nearest | None = None,
+    sure_from: float = 0.0,
+    lines: Lines | None = None,
     stop: StopSignal | None = None,
     settings_fingerprint: str = "",
     passages: int | None = None,
-    note: str = "",
+    note: Callable[[], str] = str,
     began: float | None = None,
 ) -> Generator[Event, None, None]:
     """Yield Progress, Rewritten, Retrieved (before the first Token), Tokens and, last, one Done.
 
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
-    how many are searched (None: not known), `note` a sentence for the user on what is searched for; `plan(question,
-    query, k)` what is read instead where the question asks for more than one search, else None. A confidence of `judge`
-    below `threshold` means a refusal without asking the reader, an answer of one below SURE notes that it may be none.
-    With a reader `anyway` nothing is judged, and that one answers where `reader` declines. A refusal carries the
-    sentence that is `nearest` to the question. A `stop` in any phase ends in a Done with the answer so far and
-    `stopped` set.
-    The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
-    the turn before where the question leans on it.
+    how many are searched (None: not known), `note` gives a sentence for the user on what was searched, or "". A
+    confidence of `judge` (None: nothing is judged) below `threshold` means that nothing was found: the reader is not
+    asked. An answer that is right with less than a probability of `sure_from` is only perhaps one (see `outcome`).
+    `lines` gives what fits the question best: it stands with every answer that is not sure. A `stop` in any phase ends
+    in a Done with the answer so far and `stopped` set. The rewriter's note becomes the answer's `rewriting`; without a
+    history it is not asked at all. The judge and the reader are given the turn before.
     `seconds` of the answer: "prepare" (before this call, where `began`, a time of `perf_counter`, says since when),
     "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from there on), "read", "check",
     "total".
@@ -84,18 +58,13 @@ def ask(
     _check(question)
     entered, began = time.perf_counter(), time.perf_counter() if began is None else began
     seconds = {"prepare": entered - began}
-
-    planned: Planned | None = None
+    before = history[-1:]
 
     def done(answer: Answer) -> Done:
-        if answer.refused and nearest is not None:
-            answer = replace(answer, nearest=nearest(standalone, answer.hits))
         return Done(
             replace(
                 answer,
-                rewriting=" ".join(
-                    filter(None, (rewritten.note, note, *(planned.notes if planned is not None else ())))
-                ),
+                rewriting=" ".join(filter(None, (rewritten.note, note()))),
                 stopped=answer.stopped or is_set(stop),
                 settings_fingerprint=settings_fingerprint,
                 seconds={**answer.seconds, **seconds, "total": time.perf_counter() - began},
@@ -109,7 +78,6 @@ def ask(
     seconds["rewrite"] = time.perf_counter() - entered
     yield rewritten
     standalone = rewritten.question
-    before = history[-1:] if rewritten.leans else ()
     if is_set(stop):
         yield done(Answer(""))
         return
@@ -117,41 +85,37 @@ def ask(
     if history:
         yield searching
     since = time.perf_counter()
-    planned = plan(question, rewritten.query, k) if plan is not None else None
-    planned = planned or Planned(tuple(retrieve(rewritten.query, k)), reader)
-    hits = planned.hits
+    hits = tuple(retrieve(rewritten.query, k))
     seconds["retrieve"] = time.perf_counter() - since
     yield Retrieved(hits)
     since = time.perf_counter()
     found = None
-    asked = judge if anyway is None and planned.judged else None
-    if asked is not None and hits and not is_set(stop):
-        found = yield from asked.judge(
-            standalone, hits, before, called=planned.called, parts=planned.parts, stop=stop
-        )  # fmt: skip
+    if judge is not None and hits and not is_set(stop):
+        found = yield from judge.judge(standalone, hits, before, stop=stop)
         seconds["judge"] = time.perf_counter() - since
     if is_set(stop):
         yield done(_judged(Answer(""), hits, found))
         return
+    nearest = lines(standalone, hits, before) if lines is not None and hits else None
     if not hits or (found is not None and found.confidence < threshold):
         why = found.reason(threshold) if found is not None else _nothing(passages)
-        yield done(_judged(Answer(INSUFFICIENT_CONTEXT, refused=True, notes=(why,)), hits, found))
+        nothing = Answer(INSUFFICIENT_CONTEXT, refused=True, notes=(why,), nearest=nearest)
+        yield done(_judged(nothing, hits, found))
         return
 
     since = time.perf_counter()
-    with closing(_events(planned.reader, standalone, hits, before, stop, anyway)) as events:
-        for event in events:
-            if not isinstance(event, Done):
-                yield event
-                continue
-            answer = _judged(event.answer, hits, found)
-            if anyway is not None and not answer.stopped:
-                answer = _anyway(answer, standalone, nearest)
-            seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
-            if "first_token" in answer.seconds:
-                seconds["write"] = answer.seconds["read"] - answer.seconds["first_token"]
-                seconds["first_token"] = since - began + answer.seconds["first_token"]
-            yield done(answer)
+    language = hits[0].passage.language or ENGLISH
+    last = history[-1][1] if history else ""
+    for event in reader.read(standalone, hits, before, stop=stop):
+        if not isinstance(event, Done):
+            yield event
+            continue
+        answer = decided(_judged(event.answer, hits, found), nearest, sure_from, language, last)
+        seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
+        if "first_token" in answer.seconds:
+            seconds["write"] = answer.seconds["read"] - answer.seconds["first_token"]
+            seconds["first_token"] = since - began + answer.seconds["first_token"]
+        yield done(answer)
 
 
 def _nothing(passages: int | None) -> str:
@@ -159,38 +123,12 @@ def _nothing(passages: int | None) -> str:
     return NOTHING_TO_SEARCH if passages == 0 else NOTHING_FOUND
 
 
-def _anyway(answer: Answer, question: str, nearest: Nearest | None) -> Answer:
-    """Return the answer with a note that it was asked for; in the place of a refusal stands the nearest sentence."""
-    answer = replace(answer, notes=(ANSWERED_ANYWAY, *answer.notes))
-    near = nearest(question, answer.hits) if answer.refused and nearest is not None else None
-    if near is None:
-        return answer
-    text = " ".join(near.quote.split())
-    return replace(answer, text=text, refused=False, citations=(replace(near, verified=True, end=len(text)),))
-
-
 def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) -> Answer:
-    """Return the answer with its hits and what was judged of them; a judgement that was stopped says nothing.
-
-    An answer of little confidence says that it may be none.
-    """
+    """Return the answer with its hits and what was judged of them; a judgement that was stopped says nothing."""
     if found is None or not found.signals:
         return replace(answer, hits=hits)
-    unsure = found.confidence < SURE and bool(answer.text) and not answer.refused
-    notes = (*((UNSURE,) if unsure else ()), *found.notes, *answer.notes)
+    notes = (*found.notes, *answer.notes)
     return replace(answer, hits=hits, confidence=found.confidence, signals=found.signals, notes=notes)
-
-
-def _events(
-    reader: Reader, question: str, hits: Sequence[Hit], history: History, stop: StopSignal | None,
-    anyway: Reader | None,
-) -> Generator[Event, None, None]:  # fmt: skip
-    """Yield the events of the reader; where it declines, the other one's Done takes the place of its own."""
-    for event in reader.read(question, hits, history, stop=stop):
-        if anyway is not None and isinstance(event, Done) and event.answer.refused:
-            yield from (other for other in anyway.read(question, hits, history, stop=stop) if isinstance(other, Done))
-        else:
-            yield event
 
 
 def _check(question: str) -> None:

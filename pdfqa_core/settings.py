@@ -219,14 +219,6 @@ class ReadingSettings(SettingsGroup):
         BY_MODEL, "Makes an answer of passages; auto: the one that suits the language model.",
         Looks("Reader", group=ANSWERING, of="reader", also=(BY_MODEL, "auto", "own words; quotes with a tiny model")),
     )  # fmt: skip
-    kinds: bool = setting(
-        True, "Recognise requests for summaries, comparisons and lists, and search for what they need.",
-        Looks("Summaries, comparisons, lists", "Recognised by the words of a question", ANSWERING),
-    )  # fmt: skip
-    second_search: bool = setting(
-        True, "Search a second time with names that the best sentence found adds to an English question.",
-        Looks("Second search", "For questions in two steps: with names from the best sentence found", ANSWERING),
-    )  # fmt: skip
     passages: int = setting(
         0, "Passages that go into the prompt; 0: as many as suit the model.",
         Looks(
@@ -248,9 +240,17 @@ class ReadingSettings(SettingsGroup):
         ),
     )  # fmt: skip
     confidence_threshold: float = setting(
-        0.35, "Confidence of that judgement below which evidence is missing; 0: never.",
+        0.05, "Confidence of that judgement below which nothing was found; 0: never.",
         Looks(
             "Evidence needed", "Below this nothing is answered; 0: always answer", ANSWERING,
+            slider=(0, 1, 0.01),
+        ),
+        ge=0, le=1,
+    )  # fmt: skip
+    sure_threshold: float = setting(
+        0.5, "Probability that an answer is right below which it is given with a caution, behind the lines themselves.",
+        Looks(
+            "Sure from", "How likely an answer must be right to be given without a caution; 0: always", ANSWERING,
             slider=(0, 1, 0.01),
         ),
         ge=0, le=1,
@@ -280,23 +280,9 @@ class ReadingSettings(SettingsGroup):
         ),
         ge=0, le=131072,
     )  # fmt: skip
-    unsupported: Literal["marked", "quoted"] = setting(
-        "marked", "What becomes of a sentence of an answer that no passage supports.",
-        Looks(
-            "Unsupported sentences", group=ANSWERING, order=1,
-            words={"marked": "are marked", "quoted": "give way to the nearest sentence of a passage"},
-        ),
-    )  # fmt: skip
-    question_type: Literal["auto", "extractive", "abstractive", "boolean"] = setting(
-        "auto", "Kind of answer asked for; auto: by the words of the question.",
-        Looks(
-            "Questions", "What kind of answer the prompt asks for: a fact, a description, yes or no; auto: by the "
-            "question", ANSWERING, 1, parameter="type_of",
-        ),
-    )  # fmt: skip
     instruction: str = setting(
-        "", "Own end of the prompt; empty: by type of question.",
-        Looks("Instruction", "The end of the prompt", ANSWERING, 1, placeholder="by the type of the question"),
+        "", "Own end of the prompt; empty: that of the model's family.",
+        Looks("Instruction", "The end of the prompt", ANSWERING, 1, placeholder="as suits the model"),
         max_length=2000,
     )  # fmt: skip
 
@@ -388,7 +374,10 @@ class Settings(SettingsGroup):
 
 
 # Settings of earlier versions. They stand in stored runs and in people's files, and are passed over.
-RETIRED: Mapping[str, frozenset[str]] = {"llm": frozenset({"adapter"})}
+RETIRED: Mapping[str, frozenset[str]] = {
+    "llm": frozenset({"adapter"}),
+    "reading": frozenset({"kinds", "second_search", "unsupported", "question_type"}),
+}
 
 
 def load(data: Mapping[str, Any]) -> Settings:

@@ -1,31 +1,30 @@
 """Whether the passages answer a question at all, decided before anything is written: search, model, or both.
 
-The texts that a model writes when it declines are recognised in `declining`.
+The texts that a model writes when it declines are recognised in `declining`; how sure an answer is, once it is written,
+is decided in `outcome`.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import LLM, History, Message, StopSignal
 from pdfqa_core.reading.declining import CONFIDENCE
-from pdfqa_core.reading.document_names import unnamed
 from pdfqa_core.reading.evidence import Evidence
-from pdfqa_core.reading.unmentioned import no_page_mentions
-from pdfqa_core.reading.yes_or_no import LEAST, log_odds
 from pdfqa_core.types import Hit, Progress
 
 RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
 CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes or No."
+YES, NO = "Yes", "No"
+LEAST = 1e-12  # probabilities below count as this
 CALIBRATIONS = Path(__file__).with_name("refusal_weights.json")
 
 
@@ -33,22 +32,18 @@ CALIBRATIONS = Path(__file__).with_name("refusal_weights.json")
 class Answerability:
     """`confidence` in 0..1 that the passages answer the question, made of `signals`; `notes` are for the user.
 
-    Without signals the notes say why it is 0. `about` is the part of the question that was judged, where it has parts.
+    Without signals nothing was judged.
     """
 
     confidence: float
     signals: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    about: str = ""
 
     def reason(self, threshold: float) -> str:
-        """Return the numbers behind a refusal, or what stands in their place, in words."""
-        if not self.signals and self.notes:
-            return " ".join(self.notes)
+        """Return the numbers behind a refusal in words."""
         parts = [f"{words} {self.signals[name]:.2f}" for name, words in _SIGNALS.items() if name in self.signals]
         made_of = f", from {' and '.join(parts)}" if len(parts) > 1 else ""
-        about = f" Least is found for “{self.about}”" if self.about else ""
-        return f"{CONFIDENCE} {self.confidence:.2f}{made_of}; {threshold:.2f} was needed.{about}"
+        return f"{CONFIDENCE} {self.confidence:.2f}{made_of}; {threshold:.2f} was needed."
 
 
 _SIGNALS = {RETRIEVAL: "the search's", MODEL: "the model's yes"}
@@ -68,7 +63,7 @@ class Calibration:
 
     def confidence(self, retrieval: float, log_odds: float) -> float:
         """Return the confidence in 0..1."""
-        return probability(self.constant + self.search * _logit(retrieval) + self.model * log_odds)
+        return probability(self.constant + self.search * logit(retrieval) + self.model * log_odds)
 
 
 @cache
@@ -96,14 +91,15 @@ class Asking(Protocol):
     """What of a generative reader is needed to ask its model about the same passages that it would read."""
 
     llm: LLM
-    instruction: str
 
     def fitting(self, question: str, hits: Sequence[Hit], history: History = ()) -> Evidence:
         """Return the evidence that goes into the prompt."""
         ...
 
-    def messages(self, question: str, evidence: Evidence | None, history: History = ()) -> list[Message]:
-        """Return the prompt."""
+    def messages(
+        self, question: str, evidence: Evidence | None, history: History = (), instruction: str = ""
+    ) -> list[Message]:
+        """Return the prompt with an instruction."""
         ...
 
 
@@ -112,16 +108,15 @@ def model_log_odds(
 ) -> Generator[Progress, None, float]:
     """Return the log-odds of yes against no when the model is asked whether the passages hold the answer.
 
-    Passages, the turn before (`history`, where the question leans on it) and question stand before CAN_ANSWER as in the
-    `reader`'s own prompt, so that their keys and values are evaluated once for both. Raises ModelError if the engine
-    gives no probabilities, StoppedError.
+    Its own words mostly say yes, its probabilities say more. Passages, the turn before and question stand before
+    CAN_ANSWER as in the `reader`'s own prompt, so that their keys and values are evaluated once for both. Raises
+    ModelError if the engine gives no probabilities, StoppedError.
     """
     yield from reader.llm.prepare(stop)
-    asker = copy.copy(reader)
-    asker.instruction = CAN_ANSWER
-    prompt = asker.messages(question, asker.fitting(question, hits, history), history)
-    doing = "asking the model whether the passages answer it"
-    return (yield from log_odds(reader.llm, prompt, doing, stop=stop))
+    prompt = reader.messages(question, reader.fitting(question, hits, history), history, CAN_ANSWER)
+    yield Progress("asking the model whether the passages answer it")
+    shares = reader.llm.choose(prompt, (YES, NO), stop=stop)
+    return math.log(max(shares[YES], LEAST)) - math.log(max(shares[NO], LEAST))
 
 
 def probability(log_odds: float) -> float:
@@ -129,58 +124,31 @@ def probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-max(-700.0, log_odds)))
 
 
-Unmentioned: TypeAlias = Callable[[str], Sequence[str]]
-
-
-def all_mentioned(question: str) -> Sequence[str]:
-    """Return no name, as of a question all of whose names some page mentions."""
-    return ()
+def logit(p: float) -> float:
+    """Return a probability in 0..1 as log-odds."""
+    p = min(1 - LEAST, max(LEAST, p))
+    return math.log(p / (1 - p))
 
 
 class Judge:
     """Judges by `refusal`: "retrieval", "model" or "combined".
 
     `retrieval` gives the retrieval confidence in 0..1. It counts alone where the `reader` has no model, where the model
-    cannot tell (see `Calibration`), and where its engine gives no probabilities. `unmentioned` gives the names of a
-    question that no page mentions: where there are some, nothing answers it.
+    cannot tell (see `Calibration`), and where its engine gives no probabilities.
     """
 
     def __init__(
-        self, refusal: str, retrieval: Callable[[str, Sequence[Hit]], float], reader: Asking | None = None,
-        unmentioned: Unmentioned = all_mentioned,
-    ) -> None:  # fmt: skip
+        self, refusal: str, retrieval: Callable[[str, Sequence[Hit]], float], reader: Asking | None = None
+    ) -> None:
         self.refusal = refusal
         self.retrieval = retrieval
         self.reader = reader if refusal != RETRIEVAL else None
-        self.unmentioned = unmentioned
 
     def judge(
-        self, question: str, hits: Sequence[Hit], history: History = (), *, called: str = "",
-        parts: Sequence[str] = (), stop: StopSignal | None = None,
-    ) -> Generator[Progress, None, Answerability]:  # fmt: skip
-        """Yield Progress, return the judgement; one that was stopped has no signals.
-
-        Where the question names its document, which is `called` so, the search is judged with and without the words for
-        it, which the document's pages need not have; the better of both counts. A question of `parts`, as a comparison
-        is, is worth what the least answered of them is: no sentence is near to the whole, and half of it is not enough.
-        """
-        if names := self.unmentioned(question):
-            return Answerability(0.0, notes=(no_page_mentions(names),))
-        worst: Answerability | None = None
-        for part in parts or (question,):
-            found = yield from self._alone(part, hits, history, called, stop)
-            if not found.signals:
-                return found
-            found = replace(found, about=part) if parts else found
-            worst = found if worst is None or found.confidence < worst.confidence else worst
-        assert worst is not None
-        return worst
-
-    def _alone(
-        self, question: str, hits: Sequence[Hit], history: History, called: str, stop: StopSignal | None
+        self, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
     ) -> Generator[Progress, None, Answerability]:
-        """Judge a question that has no parts."""
-        found = max(self.retrieval(one, hits) for one in {question, unnamed(question, called) if called else question})
+        """Yield Progress, return the judgement; one that was stopped has no signals."""
+        found = self.retrieval(question, hits)
         alone = Answerability(found, {RETRIEVAL: found})
         if self.reader is None:
             return alone
@@ -196,8 +164,3 @@ class Judge:
             return Answerability(found, alone.signals, (note,))
         signals = {RETRIEVAL: found} if weights.search else {}
         return Answerability(weights.confidence(found, said), {**signals, MODEL: probability(said)})
-
-
-def _logit(p: float) -> float:
-    p = min(1 - LEAST, max(LEAST, p))
-    return math.log(p / (1 - p))

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from pdfqa_core.reading.matching import Quote, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
-from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.types import Citation, Hit
 
-WORDS = 4  # from here on a text is a sentence, if it ends like one
 LEAST = 0.3  # score (0..1) below which no sentence is said to match
 
 
@@ -37,24 +35,3 @@ def best_quote(text: str, hits: Sequence[Hit], meaning: Meaning | None = None) -
     found = [match(text, quote, cosine) for quote, cosine in zip(candidates, cosines, strict=True)]
     best = max(found, key=lambda one: (one.score, -one.quote.hit.rank))
     return best.quote if best.score >= LEAST else None
-
-
-def nearest_sentence(question: str, hits: Sequence[Hit], meaning: Meaning | None = None) -> Citation | None:
-    """Return the most relevant sentence of the hits, as `relevance` scores them; None where they hold no text.
-
-    Headings and rows of tables count only where there is no whole sentence. It is shown where no answer is given, so it
-    is never `verified`. Raises what the encoder raises.
-    """
-    found = [quote for hit in hits for quote in quotes(hit, longest=1)]
-    candidates = [quote for quote in found if _is_sentence(quote.text)] or found
-    if not candidates:
-        return None
-    scores = relevance(question, candidates, meaning)
-    quote = candidates[max(range(len(candidates)), key=scores.__getitem__)]
-    return Citation(quote.hit.rank, quote.hit.passage.id, quote.span, quote.text, verified=False)
-
-
-def _is_sentence(text: str) -> bool:
-    """Return whether it is neither a heading nor a row of a table."""
-    words = text.split()
-    return len(words) >= WORDS and words[0] != "|" and words[-1].rstrip("\"'”’)]")[-1:] in tuple(".!?")

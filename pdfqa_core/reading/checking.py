@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading.alignment import Aligned, align, stem, stems
-from pdfqa_core.reading.comparing import Compared, first_compared
-from pdfqa_core.reading.facts import Fact, name_words, scales
+from pdfqa_core.reading.facts import scales
 from pdfqa_core.reading.matching import Match, Quote, language_of, match, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.numbers import claimed, stated
@@ -84,17 +83,13 @@ class Checker:
 
     `supported` is the probability (0..1) that a careful reader of the passages agrees with a sentence, from which on it
     counts as supported; `partly` the match (0..1) with a quote from which on it is cited. `meaning` adds the similarity
-    of vectors to that of words. `called` are words for the one document that all passages are of ("Q2 2023", "latest
-    report"), which its pages need not have.
+    of vectors to that of words.
     """
 
-    def __init__(
-        self, *, meaning: Meaning | None = None, supported: float = SUPPORTED, partly: float = PARTLY, called: str = ""
-    ) -> None:
+    def __init__(self, *, meaning: Meaning | None = None, supported: float = SUPPORTED, partly: float = PARTLY) -> None:
         self.meaning = meaning
         self.supported = supported
         self.partly = partly
-        self.called = called.replace("_", " ")
 
     def check(
         self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = (), question: str = "", *,
@@ -116,33 +111,22 @@ class Checker:
                 sentences=tuple(CheckedSentence(a, b, Support.NOT_FOUND, _places(text, a, b)) for a, b in bounds)
             )
         passages = [(hit.passage.text, hit.passage.heading) for hit in hits]
-        cell = first_compared(question, [hit.passage for hit in hits]) if english else None
         claims = [_claim(text[a:b], question, language) for a, b in bounds]
         compared = self._matches(claims, candidates)
-        citations, supports, computed = [], [], []
+        citations, supports = [], []
         for (start, end), claim, matches in zip(bounds, claims, compared, strict=True):
             sentence = text[start:end]
             named = frozenset(number for place, number in markers if start < place <= end)
             short = claim != sentence
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
             own = _own(sentence)
-            known_too = [(cell[1].words, "")] if cell is not None and cell[1].said_by(own) else []
-            aligned = align(own, [*passages, *known_too], question, short=short) if english else []
-            aligned = [one for one in aligned if one.own is not None or not self._names_document(one.fact, passages)]
-            computed.append(frozenset[tuple[float, bool]]().union(*(stated(words) for words, _ in known_too)))
-            if cell is not None and known_too and cell[1].has_numbers_of(own):
-                aligned = [one for one in aligned if one.fact.kind == "name"]
+            aligned = align(own, passages, question, short=short) if english else []
             fitting = [_in_row(found, hits, aligned, own) for found in (single if short else matches)]
-            if known_too:
-                fitting = [replace(found, row=1.0) if _of_row(found, hits, cell) else found for found in fitting]
             news = frozenset[str]()
             if question and not short:
                 news = frozenset(stems(own, language)) - frozenset(stems(question, language))
             for place, found in enumerate(self._best(fitting, named, news)):
-                seen = _of_row(found, hits, cell) if known_too else None
-                support = self._support(own, found, aligned, passages, question, seen)
-                if cell is not None and support is Support.SUPPORTED and cell[1].denied_by(own, short=short):
-                    support = Support.PARTLY
+                support = self._support(own, found, aligned, passages, question)
                 if short and support is Support.SUPPORTED and not _says(own, found.quote):
                     support = Support.PARTLY
                 if is_set(stop) and support is Support.SUPPORTED:
@@ -158,8 +142,8 @@ class Checker:
             *(_stated(hit.passage.text) for hit in hits if hit.passage.id in cited)
         )
         checked = tuple(
-            CheckedSentence(start, end, support, _places(text, start, end, known | own))
-            for (start, end), support, own in zip(bounds, supports, computed, strict=True)
+            CheckedSentence(start, end, support, _places(text, start, end, known))
+            for (start, end), support in zip(bounds, supports, strict=True)
         )
         return Checked(tuple(citations), checked)
 
@@ -170,12 +154,8 @@ class Checker:
         aligned: Sequence[Aligned],
         passages: Sequence[tuple[str, str]],
         question: str,
-        cell: Compared | None = None,
     ) -> Support:
-        """Return how far the passages support a sentence whose best match is given; each fact must stand in them.
-
-        `cell` is the one of the quote's row that was asked for as the largest or smallest: the quote then says that.
-        """
+        """Return how far the passages support a sentence whose best match is given; each fact must stand in them."""
         if best.score < self.partly:
             return Support.NOT_FOUND
         if (language := best.quote.language) != ENGLISH:
@@ -192,20 +172,10 @@ class Checker:
         told_otherwise = told_otherwise or says_otherwise(sentence, best.quote.text, aligned, passages)
         if rivalled or misordered(sentence) or sets_against(sentence) or told_otherwise:
             return Support.PARTLY
-        said, quote = [*passages, (self.called, "")], best.quote.text
-        if cell is not None:
-            said, quote = [*said, (cell.words, "")], f"{quote} {cell.words}"
-        if cell is None and claimed(sentence) and _asked_else(sentence, said, question):
+        if claimed(sentence) and _asked_else(sentence, passages, question):
             return Support.PARTLY
-        found = signs(sentence, quote, aligned, said, question)
+        found = signs(sentence, best.quote.text, aligned, passages, question)
         return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
-
-    def _names_document(self, fact: Fact, passages: Sequence[tuple[str, str]]) -> bool:
-        """Return whether a name has a word for the document, and none that neither it nor the passages have."""
-        called = name_words(self.called)
-        if fact.kind != "name" or not fact.words & called:
-            return False
-        return fact.words <= called.union(*(name_words(f"{heading} {text}") for text, heading in passages))
 
     @staticmethod
     def _best(matches: Sequence[Match], named: frozenset[int], news: frozenset[str]) -> list[Match]:
@@ -311,13 +281,6 @@ def _in_row(found: Match, hits: Sequence[Hit], aligned: Sequence[Aligned], sente
     if cells and not fits and label and label <= set(stems(sentence)):
         fits = [LABELLED]
     return replace(found, row=max(fits)) if fits else found
-
-
-def _of_row(found: Match, hits: Sequence[Hit], cell: tuple[int, Compared] | None) -> Compared | None:
-    """Return the cell if the match is with its row."""
-    if cell is None or found.quote.hit is not hits[cell[0]] or found.quote.start != cell[1].start:
-        return None
-    return cell[1]
 
 
 def _says(sentence: str, quote: Quote) -> bool:

@@ -9,7 +9,7 @@ from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopS
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
-from pdfqa_core.reading.prompts import EARLIER, EARLIER_WORDS, READ, quoted
+from pdfqa_core.reading.prompts import READ, earlier, quoted
 from pdfqa_core.reading.writing import write
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, Done, Event, Hit
@@ -28,11 +28,7 @@ class ClosedBookReader:
 
     def messages(self, question: str, history: History = ()) -> list[Message]:
         """Return the prompt."""
-        earlier = "".join(
-            EARLIER.fill(question=quoted(asked), answer=quoted(" ".join(answer.split()[:EARLIER_WORDS])))
-            for asked, answer in history[-1:]
-        )
-        text = READ.fill(passages="", earlier=earlier, question=quoted(question), instruction=self.instruction)
+        text = READ.fill(passages="", earlier=earlier(history), question=quoted(question), instruction=self.instruction)
         return [Message("user", text.strip())]
 
     def read(

@@ -17,12 +17,11 @@ import numpy.typing as npt
 from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopSignal
 from pdfqa_core.languages import stop_words
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
-from pdfqa_core.reading.checking import Checked, Checker
+from pdfqa_core.reading.checking import Checker
 from pdfqa_core.reading.citations import strip_markers
-from pdfqa_core.reading.guard import flaw, plainly
 from pdfqa_core.reading.matching import Quote, quotes, vectors_of
 from pdfqa_core.reading.meaning import Meaning
-from pdfqa_core.reading.prompts import PASSAGE, Prompt, quoted
+from pdfqa_core.reading.prompts import DATA, Prompt, passages, quoted
 from pdfqa_core.reading.quoted_answer import QuotedAnswer
 from pdfqa_core.reading.writing import write
 from pdfqa_core.streaming import is_set
@@ -43,9 +42,9 @@ _LEANS = re.compile(
 NOTHING_SUPPORTED = "What the model wrote says nothing that the document says. These are sentences of its own."
 
 SUMMARY = Prompt(
-    '{passages}\n\nThe passages above are from the document "{title}", in its order. Write a summary of the document '
-    "for somebody who has not read it: four to six full sentences, the most important facts and numbers first. Use "
-    "only the passages above. Write no list, no heading and no preface.",
+    f'{{passages}}\n\n{DATA} The passages above are from the document "{{title}}", in its order. Write a summary of '
+    "the document for somebody who has not read it: four to six full sentences, the most important facts and numbers "
+    "first. Use only the passages above. Write no list, no heading and no preface.",
     "passages", "title",
 )  # fmt: skip
 
@@ -83,9 +82,8 @@ class SummaryReader:
             self.llm, prompt, max_tokens=self.max_tokens, sampling=self.sampling, stop=stop,
             reading=f"reading {len(shown)} passages",
         )  # fmt: skip
-        text = strip_markers(plainly(reply.strip()))[0].strip()
-        wrong = flaw(text, self.title)
-        checked = Checked() if wrong else (yield from self.checker.check(text, shown, stop=stop))
+        text = strip_markers(reply.strip())[0].strip()
+        checked = yield from self.checker.check(text, shown, stop=stop)
         if not is_set(stop) and all(one.support is Support.NOT_FOUND for one in checked.sentences):
             yield Done((yield from self._quoted(hits, began, NOTHING_SUPPORTED)))
             return
@@ -107,11 +105,8 @@ class SummaryReader:
         room = self.llm.context_size - min(self.max_tokens, self.llm.context_size // 2)
         for count in range(len(hits), 0, -1):
             shown = hits[:count]
-            passages = "\n\n".join(
-                PASSAGE.fill(number=str(number), text=quoted(" ".join(hit.passage.text.split())))
-                for number, hit in enumerate(shown, start=1)
-            )
-            prompt = [Message("user", SUMMARY.fill(passages=passages, title=quoted(self.title)))]
+            texts = [" ".join(hit.passage.text.split()) for hit in shown]
+            prompt = [Message("user", SUMMARY.fill(passages=passages(texts), title=quoted(self.title)))]
             if self.llm.count_tokens(prompt) <= room:
                 break
         return prompt, shown

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,26 +17,25 @@ from pdfqa_core.characters import clean
 from pdfqa_core.conversation import rewriters
 from pdfqa_core.errors import LockedError, ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.full_disk import keeping
-from pdfqa_core.interfaces import LLM, Reader, Rewriter, Sampling, StopSignal
+from pdfqa_core.interfaces import LLM, History, Reader, Rewriter, Sampling, StopSignal
 from pdfqa_core.languages import ENGLISH, rules_of
 from pdfqa_core.llm.catalogue import OWN_WORDS, entry, is_path
 from pdfqa_core.llm.hardware import physical_cores
 from pdfqa_core.llm.profile import profile
 from pdfqa_core.models import LanguageModel
-from pdfqa_core.pipeline import Plan, ask
-from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability, readers
-from pdfqa_core.reading.alignment import surroundings
-from pdfqa_core.reading.best_sentence import best_sentence, nearest_sentence
+from pdfqa_core.pipeline import ask
+from pdfqa_core.reading import Checker, Meaning, answerability, readers
+from pdfqa_core.reading.best_sentence import best_sentence
 from pdfqa_core.reading.closed_book import ClosedBookReader
-from pdfqa_core.reading.kinds import Kind
+from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.prompts import FORMS
 from pdfqa_core.reading.summary import SummaryReader
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
-from pdfqa_core.services import kinds
 from pdfqa_core.services.asked import Asked, Draft, with_sources
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.hits import Hits
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
@@ -47,9 +44,6 @@ from pdfqa_core.storage import Store
 from pdfqa_core.types import Answer, Citation, Conversation, Done, Event, Hit, Query, Stored, Turn
 
 Find = Callable[[Query, int], list[Hit]]
-_THIS_ONE = re.compile(
-    r"\bthis (?:document|paper|report|article|file|pdf|study|book|handbook|policy|filing)\b", re.IGNORECASE
-)
 _log = logging.getLogger(__name__)
 KEPT = "The conversation is kept as it was before the question; this answer is not."
 LONGEST_LOCK = 300.0  # seconds that a finished answer waits for a locked database
@@ -61,11 +55,9 @@ class _Source:
     """What finds the passages of a question, and what is known about it; see `pipeline.ask`."""
 
     find: Find
-    plan: Plan | None = None
     language: str = ENGLISH
     passages: int | None = None
-    note: str = ""
-    unmentioned: answerability.Unmentioned = answerability.all_mentioned
+    note: Callable[[], str] = str
 
 
 def _sampling(llm: LLMSettings) -> Sampling:
@@ -101,7 +93,6 @@ class AnswerService:
             known = list(self._meanings.values())
         for one in known:
             one.forget()
-        surroundings.cache_clear()
 
     # ------------------------------------------------------------ readers and rewriters
 
@@ -139,39 +130,24 @@ class AnswerService:
         known = llm.engine != "openai" and not is_path(llm.model)
         return entry(llm.model).reader if known else OWN_WORDS
 
-    def _reader(
-        self, settings: Settings, kind: Kind = Kind.ORDINARY, titles: Mapping[str, str] | None = None, called: str = ""
-    ) -> tuple[Reader, str, tuple[str, ...]]:
-        """Return the reader for a kind of question about documents of these titles, and the name of the chosen reader.
-
-        `called` is what the one document is called that the question names. Where there is no model the reader is the
-        extractive one, and a note says why.
-        """
+    def _reader(self, settings: Settings) -> tuple[Reader, str, tuple[str, ...]]:
+        """Return the reader and its name. Where there is no model it is the extractive one, and a note says why."""
         reading, llm = settings.reading, settings.llm
         suited = profile(llm.engine, llm.model, llm.threads or physical_cores(), llm.gpu_layers)
         offered = {
             "passages": reading.passages or suited.passages, "prompt_tokens": reading.prompt_tokens or suited.tokens,
-            "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "unsupported": reading.unsupported,
-            "sampling": _sampling(llm), "type_of": None if reading.question_type == "auto" else reading.question_type,
-            "instruction": reading.instruction, "checker": self._checker(settings, called),
+            "max_tokens": llm.max_tokens, "form": FORMS[suited.prompts], "sampling": _sampling(llm),
+            "instruction": reading.instruction, "checker": self._checker(settings),
         }  # fmt: skip
-        reader, name, why = self._made(
-            readers, self.reader_name(settings), kinds.parameters(kind, offered), "extractive"
-        )
-        reader = kinds.reader_for(kind, reader, offered, titles or {})
+        reader, name, why = self._made(readers, self.reader_name(settings), offered, "extractive")
         note = f"Answered word for word from the passages, because there is no language model: {why}"
         return reader, name, (note,) if why else ()
 
-    def _checker(self, settings: Settings, called: str = "") -> Checker:
-        """Return what compares answers with passages: by meaning too where the retriever has an encoder.
-
-        `called`: words for the document that they are all of.
-        """
+    def _checker(self, settings: Settings) -> Checker:
+        """Return what compares answers with passages: by meaning too where the retriever has an encoder."""
         reading = settings.reading
         meaning = self._meaning(settings) if reading.check_meaning else None
-        return Checker(
-            meaning=meaning, supported=reading.citation_threshold, partly=reading.partly_threshold, called=called
-        )
+        return Checker(meaning=meaning, supported=reading.citation_threshold, partly=reading.partly_threshold)
 
     def _meaning(self, settings: Settings) -> Meaning | None:
         """Return the vectors of texts that questions and answers share; None where the retriever has no encoder."""
@@ -182,9 +158,7 @@ class AnswerService:
         with self._lock:
             return self._meanings.setdefault(key, Meaning(encoder.encode))
 
-    def _judge(
-        self, settings: Settings, reader: Reader, unmentioned: answerability.Unmentioned = answerability.all_mentioned
-    ) -> answerability.Judge | None:
+    def _judge(self, settings: Settings, reader: Reader) -> answerability.Judge | None:
         """Return what decides before reading whether the evidence answers the question; None: nothing does.
 
         Sentences are compared by meaning with the bundled encoder only: the confidence is calibrated on its cosines.
@@ -197,7 +171,7 @@ class AnswerService:
         vectors = meaning.vectors if meaning is not None else None
         retrieval = partial(confidence, vectors=vectors, language=settings.retrieval.language)
         asked: Any = reader if reader.llm is not None else None
-        return answerability.Judge(refusal, retrieval, asked, unmentioned)
+        return answerability.Judge(refusal, retrieval, asked)
 
     def rewriter(self, settings: Settings, language: str = ENGLISH) -> tuple[Rewriter, str]:
         """Return the rewriter of the settings for a language; where there is no model the concatenation one and why."""
@@ -251,8 +225,7 @@ class AnswerService:
             self._documents.require_documents(owner)
             scope = self._collections.searched(owner, asked.scope)
             asked = replace(asked, scope=scope.chosen, document_ids=scope.document_ids)
-            asked, about = self._about_this_one(asked)
-            draft = Draft(question, asked.settings.fingerprint(), notes=(*scope.notes, *about))
+            draft = Draft(question, asked.settings.fingerprint(), notes=scope.notes)
             try:
                 with (
                     self._preparation.answering(owner, asked.document_ids),
@@ -284,9 +257,9 @@ class AnswerService:
             return Asked(owner, question, settings)
         turns = turns[:-1] if replaces else turns
         history = tuple((turn.question, "" if turn.answer.refused else turn.answer.text) for turn in turns)
-        about, shown = conversation.document_ids, _cited(turns[-1].answer) if turns else ""
+        about = conversation.document_ids
         return Asked(
-            owner, question, settings, history, shown, scope=about, conversation_id=conversation_id, replaces=replaces
+            owner, question, settings, history, scope=about, conversation_id=conversation_id, replaces=replaces
         )
 
     def answer(self, asked: Asked, stop: StopSignal, find: Find | None = None) -> Iterator[Event]:
@@ -299,15 +272,6 @@ class AnswerService:
             for event in events:
                 draft.take(event)
                 yield replace(event, answer=draft.noted(event.answer)) if isinstance(event, Done) else event
-
-    def _about_this_one(self, asked: Asked) -> tuple[Asked, tuple[str, ...]]:
-        """Return a question about "this document" as one about the document that the last answer cites, and a note."""
-        names = self._documents.filenames(asked.owner)
-        others = asked.document_ids or tuple(names)
-        if asked.shown not in others or len(others) < 2 or not _THIS_ONE.search(asked.question):
-            return asked, ()
-        note = f"Searched in “{names[asked.shown]}” alone, which the last answer is about."
-        return replace(asked, document_ids=(asked.shown,)), (note,)
 
     def _answered(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, None]:
         """Ask, and yield what happens; the finished answer is stored before it is yielded."""
@@ -337,14 +301,14 @@ class AnswerService:
         rewriter, missing = self.rewriter(settings, source.language)
         draft.rewriter_missing = missing if asked.history else ""
         turns = settings.conversation.turns
+        meaning = checker.meaning
         yield from ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=source.find, plan=source.plan, judge=self._judge(settings, reader, source.unmentioned),
-            k=settings.retrieval.k,
-            threshold=settings.reading.confidence_threshold,
-            anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
-            nearest=partial(nearest_sentence, meaning=checker.meaning), passages=source.passages, note=source.note,
-            settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,
+            retrieve=source.find, judge=None if asked.anyway else self._judge(settings, reader),
+            k=settings.retrieval.k, threshold=settings.reading.confidence_threshold,
+            sure_from=settings.reading.sure_threshold,
+            lines=lambda question, hits, before: _lines(question, hits, before, meaning), passages=source.passages,
+            note=source.note, settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,
         )  # fmt: skip
 
     def _in_documents(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, _Source]:
@@ -354,19 +318,13 @@ class AnswerService:
         if by_words:
             self._preparation.want(asked.owner, settings, asked.document_ids)
             draft.notes += (by_words,)
-        corpus = kinds.Scope(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
-
-        def reader(kind: Kind, called: str) -> Reader:
-            return self._reader(settings, kind, corpus.titles, called)[0]
-
-        planner = kinds.Planner(corpus, settings, reader, self._meaning(settings))
+        hits = Hits(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
         words = self._indexes.respelt(index, asked.question, settings)
+        respelt = f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else ""
         return _Source(
-            planner.retrieve, planner.plan,
-            self._indexes.language(index, asked.question, settings, asked.document_ids),
+            hits.retrieve, self._indexes.language(index, asked.question, settings, asked.document_ids),
             len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None)),
-            f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else "",
-            lambda question: self._indexes.unmentioned(index, question, settings, corpus.names.values()),
+            lambda: " ".join(filter(None, (respelt, hits.searched))),
         )  # fmt: skip
 
     def _store(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:
@@ -425,12 +383,9 @@ def _not_empty(question: str) -> str:
     return clean(question.strip())
 
 
-def _cited(answer: Answer) -> str:
-    """Return the document that most citations of an answer lead to, "" where it has none or no one has most."""
-    of = {hit.rank: hit.passage.document_id for hit in answer.hits}
-    cited = Counter(of[citation.number] for citation in answer.citations if citation.number in of)
-    ((most, times),) = cited.most_common(1) or (("", 0),)
-    return most if 2 * times > cited.total() else ""
+def _lines(question: str, hits: Sequence[Hit], before: History, meaning: Meaning | None) -> Citation | None:
+    """Return the lines of the hits that fit a question best."""
+    return gather(question, hits, meaning, before=before[-1][0] if before else "").lines()
 
 
 def _title(question: str) -> str:

@@ -18,17 +18,15 @@ class Asked:
     """A question as it was asked, with the conversation it belongs to.
 
     `document_ids` limits the search (empty: all documents), `scope` is what was chosen to that end, collections
-    included; `history` are the (question, answer) pairs before it, the oldest first; `shown` is the document that the
-    last answer cites most, "" where there is none; `conversation_id` is empty for the first question of a
-    conversation, `replaces` the id of the turn whose place the new one takes. `anyway`: it is answered even if the
-    evidence does not seem to. `began`: since when somebody waits, by `time.perf_counter`.
+    included; `history` are the (question, answer) pairs before it, the oldest first; `conversation_id` is empty for the
+    first question of a conversation, `replaces` the id of the turn whose place the new one takes. `anyway`: it is
+    answered even if the evidence does not seem to. `began`: since when somebody waits, by `time.perf_counter`.
     """
 
     owner: str
     question: str
     settings: Settings
     history: tuple[tuple[str, str], ...] = ()
-    shown: str = ""
     document_ids: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     conversation_id: str = ""

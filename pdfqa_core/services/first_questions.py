@@ -20,11 +20,13 @@ from pdfqa_core.storage import Outcome, Reading, SyntheticQuestion
 from pdfqa_core.storage.synthetic_questions import SyntheticQuestions
 from pdfqa_core.types import Document, Page
 
+SURE = 0.35  # confidence of the search from which on the documents are taken to answer a question
 MOST = 3
 CANDIDATES = 10  # questions that are tried, each by one search
 LEAST_WORDS = 30  # of a section that answers a question
 MOST_KEPT = 200  # documents whose questions are kept in memory
 
+SURE = 0.35  # confidence of the search from which on the documents are taken to answer a question
 # What a question leans on that does not say itself what it is about.
 _POINTS = re.compile(
     r"\b(?:this|these|those|that|it|its|they|them|we|us|our|he|she|tips?|exceptions?)\b", re.IGNORECASE
@@ -97,7 +99,7 @@ class FirstQuestions:
             hits = self._indexes.search_in(index, question, by_words, (), settings.retrieval.k)
             sure = confidence(question, hits, language=settings.retrieval.language)
             inside = {span.page for span in part.spans}
-            if hits and inside & set(hits[0].passage.pages) and sure >= settings.reading.confidence_threshold:
+            if hits and inside & set(hits[0].passage.pages) and sure >= SURE:
                 found.append((part.pieces[0].page.number, question))
             if len(found) == MOST:
                 break

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from pdfqa_core.chunking import Chunking, with_headings
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.models import Encoders, PassageEncoder
-from pdfqa_core.reading.unmentioned import unmentioned
 from pdfqa_core.retrieval import (
     AUTO_LANGUAGE,
     Embedding,
@@ -46,7 +45,6 @@ from pdfqa_core.services.index_files import IndexFiles
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
-from pdfqa_core.text import terms
 from pdfqa_core.types import Document, Hit, Passage, Progress, Query
 
 PASSAGES_PER_SECOND = 27.0  # MiniLM with torch on two cores: what is expected before anything was encoded
@@ -370,15 +368,6 @@ class IndexService:
             return spelling.corrections(text)
         except ModelError:  # no bundled encoder, and so nothing that tells words from misspelt ones
             return {}
-
-    def unmentioned(
-        self, index: SearchIndex, question: str, settings: Settings, titles: Iterable[str]
-    ) -> tuple[str, ...]:
-        """Return the names of an English question that no passage of the index and no title has, in any spelling."""
-        if self.language(index, question, settings) != languages.ENGLISH:
-            return ()
-        known = index.passages_by_term.keys() | {term for title in titles for term in terms(title.replace("_", " "))}
-        return unmentioned(question, known, self.respelt(index, question, settings))
 
     def search_in(
         self, index: SearchIndex, question: str | Query, settings: Settings, document_ids: Sequence[str], k: int,

@@ -74,8 +74,8 @@ def ask(
     With a reader `anyway` nothing is judged, and that one answers where `reader` declines. A refusal carries the
     sentence that is `nearest` to the question. A `stop` in any phase ends in a Done with the answer so far and
     `stopped` set.
-    The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The reader is given
-    the turn before where the question leans on it.
+    The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The judge and the
+    reader are given the turn before.
     `seconds` of the answer: "prepare" (before this call, where `began`, a time of `perf_counter`, says since when),
     "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from there on), "read", "check",
     "total".
@@ -109,7 +109,7 @@ def ask(
     seconds["rewrite"] = time.perf_counter() - entered
     yield rewritten
     standalone = rewritten.question
-    before = history[-1:] if rewritten.leans else ()
+    before = history[-1:]
     if is_set(stop):
         yield done(Answer(""))
         return

@@ -60,15 +60,23 @@ def test_the_answer_carries_everything(fake_llm):
     assert answer.citations[0].verified
 
 
-def test_a_follow_up_is_searched_and_read_in_its_rewritten_form(fake_llm):
+def test_a_follow_up_is_searched_with_the_turns_before_and_read_as_typed_behind_the_last_one(fake_llm):
     fake_llm.enqueue(["x"])
     search = Search()
     reader = GenerativeReader(fake_llm, checker=Agreeing())
     events = run("How much is it?", HISTORY, search, rewriter=Concatenation(), reader=reader, k=1)
     rewritten = next(event for event in events if isinstance(event, Rewritten))
-    assert rewritten.question == "How much is it? (Standard plan cost)"
+    assert rewritten.question == "How much is it?"
     assert search.asked == [(rewritten.query, 1)]
-    assert rewritten.question in fake_llm.history[0][0].content
+    assert HISTORY[-1][0] in dict(rewritten.lexical)
+    for shown in ("How much is it?\n", *HISTORY[-1]):
+        assert shown in fake_llm.history[0][0].content
+
+
+def test_the_turn_before_is_read_with_every_question_that_has_one(fake_llm):
+    fake_llm.enqueue(["x"])
+    reader = GenerativeReader(fake_llm, checker=Agreeing())
+    run("How many days of parental leave do employees get?", HISTORY, reader=reader)
     assert HISTORY[-1][1] in fake_llm.history[0][0].content
 
 
@@ -85,11 +93,11 @@ def test_without_a_history_no_rewriter_is_asked():
 def test_the_note_of_the_rewriter_is_kept_with_the_answer():
     class Noting:
         def rewrite(self, question, history, *, stop=None):
-            return Rewritten(question, "Taken as a new topic.")
+            return Rewritten(question, "Rewritten.")
 
     refused = {"judge": sure(0.2), "threshold": 0.35}
     for answer in (run(history=HISTORY, rewriter=Noting(), **more)[-1].answer for more in ({}, refused)):
-        assert answer.rewriting == "Taken as a new topic."
+        assert answer.rewriting == "Rewritten."
         assert answer.rewriting not in answer.notes
 
 

@@ -202,12 +202,12 @@ class AnswerService:
     def rewriter(self, settings: Settings, language: str = ENGLISH) -> tuple[Rewriter, str]:
         """Return the rewriter of the settings for a language; where there is no model the concatenation one and why."""
         chosen = settings.conversation
-        offered: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic, "language": rules_of(language)}
+        offered: dict[str, Any] = {"turns": chosen.turns, "language": rules_of(language)}
         if self._indexes.needs_embeddings(settings):
             encoder = self._indexes.encoder(settings)
             offered["encode"] = partial(encoder.encode, question=True)
         rewriter, _, why = self._made(rewriters, chosen.rewriter, offered, "concatenation")
-        note = f"Completed with words of the questions before, because there is no language model: {why}"
+        note = f"Searched for as typed, with the questions before, because there is no language model: {why}"
         return rewriter, note if why else ""
 
     # ------------------------------------------------------------ questions

@@ -141,9 +141,9 @@ def test_ask_goes_on_in_a_conversation(workspace, run):
     first = run("ask", QUESTIONS["q05"]["question"], *LITERAL, "--json").data
     second = run("ask", "Who cleaned it before?", *LITERAL, "--conversation", first["conversation_id"], "--json").data
     assert second["conversation_id"] == first["conversation_id"]
-    assert "drum screen" in second["standalone_question"]
-    plain = run("ask", "Who cleaned it before?", *LITERAL, "--conversation", first["conversation_id"]).out
-    assert plain.startswith('(searched for: "Who cleaned it before? (')
+    assert second["standalone_question"] == "Who cleaned it before?"
+    alone = run("ask", "Who cleaned it before?", *LITERAL, "--json").data
+    assert second["hits"] != alone["hits"]
 
 
 def test_a_refusal_shows_the_nearest_passages(workspace, run):
@@ -173,7 +173,7 @@ def test_chat_reads_questions_from_standard_input(workspace, run, monkeypatch):
     assert done.status == 0
     assert [turn["question"] for turn in done.data["turns"]] == [QUESTIONS["q05"]["question"], "Who cleaned it before?"]
     assert "August 2023" in done.data["turns"][0]["answer"]
-    assert "drum screen" in done.data["turns"][1]["standalone_question"]
+    assert done.data["turns"][1]["standalone_question"] == "Who cleaned it before?"
     with Store.open(workspace) as store:
         assert len(store.conversations.get(LOCAL_OWNER, done.data["conversation_id"]).turns) == 2
 

@@ -119,7 +119,7 @@ def test_a_search_without_text_says_that_and_offers_nothing():
 
 
 def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):
-    fake_llm.enqueue(["a", ""])
+    fake_llm.enqueue(["a"])
     history = [("What does the Standard plan cost?", "It costs $5.")]
     rewritten = LLMRewriter(fake_llm).rewrite("And what does it cover?", history)
     answer = Answer("A.", notes=("Cut.",), rewriting=rewritten.note)

@@ -15,7 +15,8 @@ Then the follow-ups of `benchmarks/everyday` and of the conversations with odd n
 program's own search over all documents of the set, with the gold answers as the history. Found is the first hit on the
 gold page, or with which all words of a right answer have been seen (everyday).
 
-Last line: the share of the way from raw to human that the default rewriter goes with the default retriever.
+Last line: the share of the way from raw to human, in recall@5, that the default rewriter goes with the default
+retriever.
 
     python benchmarks/rewriting_cast2021.py [--quick] [--model NAME_OR_PATH] [--no-llm]
 """
@@ -147,7 +148,8 @@ def reciprocal_ranks(search: Any, turns: Sequence[Turn], ask: Ask) -> list[float
 
 
 def report(name: str, found: Mapping[str, Sequence[float]], clusters: Sequence[Any]) -> dict[str, Summary]:
-    """Print recall@5 and MRR of each system's reciprocal ranks, and what concatenation gains; return the MRR."""
+    """Print recall@5 and MRR of each system's reciprocal ranks, and what concatenation gains; return recall@5."""
+    recall = {system: [float(rank >= 1 / 5) for rank in ranks] for system, ranks in found.items()}
 
     def shown(values: Sequence[float]) -> str:
         whole = summarise(values, clusters=clusters)
@@ -155,10 +157,11 @@ def report(name: str, found: Mapping[str, Sequence[float]], clusters: Sequence[A
 
     print(f"{name}, n {len(clusters)}")
     for system, ranks in found.items():
-        print(f"  {system:<24} recall@5 {shown([float(r >= 1 / 5) for r in ranks])}  MRR {shown(ranks)}", flush=True)
-    gained = [a - b for a, b in zip(found["concatenation"], found["raw"], strict=True)]
-    print(f"  concatenation - raw: MRR {shown(gained)}", flush=True)
-    return {system: summarise(ranks, clusters=clusters) for system, ranks in found.items()}
+        print(f"  {system:<24} recall@5 {shown(recall[system])}  MRR {shown(ranks)}", flush=True)
+    for measure, values in (("recall@5", recall), ("MRR", found)):
+        gained = [a - b for a, b in zip(values["concatenation"], values["raw"], strict=True)]
+        print(f"  concatenation - raw: {measure} {shown(gained)}", flush=True)
+    return {system: summarise(values, clusters=clusters) for system, values in recall.items()}
 
 
 def between(turns: Sequence[Turn]) -> list[Turn]:
@@ -175,7 +178,7 @@ def between(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def table(name: str, turns: Sequence[Turn], systems: Mapping[str, Ask], index: Index) -> dict[tuple[str, str], Summary]:
-    """Print what each system finds with each retriever; return the MRR."""
+    """Print what each system finds with each retriever; return recall@5."""
     found = {}
     for retriever in RETRIEVERS:
         search = retrievers.get(retriever)(index)
@@ -287,7 +290,7 @@ def measure(chosen: argparse.Namespace) -> None:
             print(f"of the way from raw to human, {name.strip()}: {ways}")
     rewriter, retriever = default.rewriter, Settings().retrieval.retriever
     print(
-        f"(MRR of {rewriter} - raw) / (human - raw), {retriever}, {len(turns)} turns: "
+        f"(recall@5 of {rewriter} - raw) / (human - raw), {retriever}, {len(turns)} turns: "
         f"{share(found, rewriter, retriever):.2f}"
     )
 

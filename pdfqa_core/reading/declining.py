@@ -1,16 +1,13 @@
-"""Whether a model's reply says that the passages do not answer the question, and the words shown in its place then."""
+"""Whether a model's reply says that the passages do not answer the question, and how that is told."""
 
 from __future__ import annotations
 
 import re
 
-from pdfqa_core.reading.unmentioned import UNMENTIONED
 from pdfqa_core.text import sentences
-from pdfqa_core.types import Answer
 
 NOT_ANSWERED = "I found nothing in these pages that answers this."
 NOT_SURE = "I am not sure that these pages answer this."
-SLIGHT = 0.1  # confidence from which it may well be that they do: its sentence is often the answer
 CONFIDENCE = "Confidence that these passages answer the question:"
 DECLINED = "The model declined:"
 
@@ -40,20 +37,3 @@ def declines(reply: str) -> bool:
     """Return whether the reply's first sentence declines to answer."""
     line = reply.strip().replace("’", "'").partition("\n")[0]
     return any(_DECLINE.search(line[start:end]) for start, end in sentences(line)[:1])
-
-
-def refusal_words(answer: Answer) -> str:
-    """Return what is shown instead of an answer: that none was found, what no page mentions, or why none was sought.
-
-    Beside a closest sentence that may be the answer "I found nothing" would read as a mistake.
-    """
-    if not answer.hits:
-        return " ".join(answer.notes) or NOT_ANSWERED
-    nothing = NOT_ANSWERED if answer.confidence is None or answer.confidence < SLIGHT else NOT_SURE
-    return " ".join((nothing, *(one for one in answer.notes if one.startswith(UNMENTIONED))))
-
-
-def told_with_refusal(answer: Answer) -> tuple[str, ...]:
-    """Return the notes of a refusal on what was searched; the others are its reasons, or its words already."""
-    reasons = (UNMENTIONED, CONFIDENCE, DECLINED)
-    return tuple(one for one in answer.notes if not one.startswith(reasons)) if answer.hits else ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.reading.declining import NOT_ANSWERED, refusal_words
+from pdfqa_core.reading.declining import CONFIDENCE, NOT_ANSWERED
+from pdfqa_core.reading.outcomes import nothing_words
 from pdfqa_core.reading.unmentioned import no_page_mentions, unmentioned
 from pdfqa_core.types import Answer
 from tests.reading.helpers import hits
@@ -41,5 +42,5 @@ def test_a_misspelt_name_is_mentioned():
 def test_the_refusal_says_which():
     note = no_page_mentions(("Tesla", "Sony"))
     assert note == "No page mentions “Tesla” or “Sony”."
-    refused = Answer("", refused=True, hits=tuple(hits("Apple sells phones.")), notes=(note, "Confidence 0.1"))
-    assert refusal_words(refused) == f"{NOT_ANSWERED} {note}"
+    refused = Answer("", refused=True, hits=tuple(hits("Apple sells phones.")), notes=(note, f"{CONFIDENCE} 0.10"))
+    assert nothing_words(refused) == (NOT_ANSWERED, note)

@@ -11,16 +11,15 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import History, Reader, Rewriter, StopSignal
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.answerability import Answerability, Judge
-from pdfqa_core.reading.declining import NOT_SURE
 from pdfqa_core.streaming import is_set
+from pdfqa_core.text import terms
 from pdfqa_core.types import Answer, Citation, Done, Event, Hit, Progress, Query, Retrieved, Rewritten
 
 LONGEST_QUESTION = 2000  # words
 NOTHING_TO_SEARCH = "There is no text to search in these documents. Choose others, or read them with OCR."
 NOTHING_FOUND = "No passage has a word in common with the question. Try other words."
 ANSWERED_ANYWAY = "Answered because you asked for it: these passages may not hold the answer."
-SURE = 0.35  # confidence below which an answer says that it may be none; see docs/refusal.md
-UNSURE = f"{NOT_SURE} Look at the passage before you rely on it."
+SURE = 0.35  # confidence below which an answer is only perhaps one; see docs/refusal.md
 
 Retrieve = Callable[[Query, int], list[Hit]]
 Nearest = Callable[[str, Sequence[Hit]], Citation | None]
@@ -70,9 +69,10 @@ def ask(
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
     how many are searched (None: not known), `note` a sentence for the user on what is searched for; `plan(question,
     query, k)` what is read instead where the question asks for more than one search, else None. A confidence of `judge`
-    below `threshold` means a refusal without asking the reader, an answer of one below SURE notes that it may be none.
-    With a reader `anyway` nothing is judged, and that one answers where `reader` declines. A refusal carries the
-    sentence that is `nearest` to the question. A `stop` in any phase ends in a Done with the answer so far and
+    below `threshold` means that nothing was found: the reader is not asked. An answer of one below SURE, one that
+    repeats the last answer, and what the reader declined to answer are only perhaps an answer. With a reader `anyway`
+    nothing is judged, and that one answers where `reader` declines. All that is not sure carries the sentence that is
+    `nearest` to the question. A `stop` in any phase ends in a Done with the answer so far and
     `stopped` set.
     The rewriter's note becomes the answer's `rewriting`; without a history it is not asked at all. The judge and the
     reader are given the turn before.
@@ -88,7 +88,7 @@ def ask(
     planned: Planned | None = None
 
     def done(answer: Answer) -> Done:
-        if answer.refused and nearest is not None:
+        if (answer.refused or answer.perhaps) and nearest is not None:
             answer = replace(answer, nearest=nearest(standalone, answer.hits))
         return Done(
             replace(
@@ -145,8 +145,7 @@ def ask(
                 yield event
                 continue
             answer = _judged(event.answer, hits, found)
-            if anyway is not None and not answer.stopped:
-                answer = _anyway(answer, standalone, nearest)
+            answer = _decided(answer, standalone, nearest, history, anyway=anyway is not None)
             seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
             if "first_token" in answer.seconds:
                 seconds["write"] = answer.seconds["read"] - answer.seconds["first_token"]
@@ -159,14 +158,23 @@ def _nothing(passages: int | None) -> str:
     return NOTHING_TO_SEARCH if passages == 0 else NOTHING_FOUND
 
 
-def _anyway(answer: Answer, question: str, nearest: Nearest | None) -> Answer:
-    """Return the answer with a note that it was asked for; in the place of a refusal stands the nearest sentence."""
-    answer = replace(answer, notes=(ANSWERED_ANYWAY, *answer.notes))
-    near = nearest(question, answer.hits) if answer.refused and nearest is not None else None
-    if near is None:
+def _decided(answer: Answer, question: str, nearest: Nearest | None, history: History, *, anyway: bool) -> Answer:
+    """Return the answer as what it is: where the reader wrote none the nearest lines are its text.
+
+    They are perhaps an answer, unless one was asked for `anyway`; so is an answer that repeats the last one.
+    """
+    if answer.stopped:
         return answer
-    text = " ".join(near.quote.split())
-    return replace(answer, text=text, refused=False, citations=(replace(near, verified=True, end=len(text)),))
+    if anyway:
+        answer = replace(answer, notes=(ANSWERED_ANYWAY, *answer.notes))
+    if answer.refused:
+        near = nearest(question, answer.hits) if nearest is not None else None
+        if near is None:
+            return answer
+        quoted = replace(near, verified=anyway, end=len(near.quote))
+        return replace(answer, text=near.quote, refused=False, perhaps=not anyway, citations=(quoted,))
+    said = terms(answer.text)
+    return replace(answer, perhaps=True) if history and said and said == terms(history[-1][1]) else answer
 
 
 def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) -> Answer:
@@ -176,9 +184,11 @@ def _judged(answer: Answer, hits: tuple[Hit, ...], found: Answerability | None) 
     """
     if found is None or not found.signals:
         return replace(answer, hits=hits)
-    unsure = found.confidence < SURE and bool(answer.text) and not answer.refused
-    notes = (*((UNSURE,) if unsure else ()), *found.notes, *answer.notes)
-    return replace(answer, hits=hits, confidence=found.confidence, signals=found.signals, notes=notes)
+    perhaps = found.confidence < SURE and bool(answer.text) and not answer.refused
+    notes = (*found.notes, *answer.notes)
+    return replace(
+        answer, hits=hits, confidence=found.confidence, signals=found.signals, notes=notes, perhaps=perhaps
+    )  # fmt: skip
 
 
 def _events(

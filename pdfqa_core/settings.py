@@ -248,7 +248,7 @@ class ReadingSettings(SettingsGroup):
         ),
     )  # fmt: skip
     confidence_threshold: float = setting(
-        0.35, "Confidence of that judgement below which evidence is missing; 0: never.",
+        0.20, "Confidence of that judgement below which nothing was found; 0: never.",
         Looks(
             "Evidence needed", "Below this nothing is answered; 0: always answer", ANSWERING,
             slider=(0, 1, 0.01),

@@ -7,7 +7,6 @@ import re
 from pdfqa_core.text import sentences
 
 NOT_ANSWERED = "I found nothing in these pages that answers this."
-NOT_SURE = "I am not sure that these pages answer this."
 CONFIDENCE = "Confidence that these passages answer the question:"
 DECLINED = "The model declined:"
 

@@ -283,7 +283,7 @@ class GenerativeReader:
     def _depends(self, question: str, evidence: Evidence) -> bool:
         """Return whether the sentence nearest to a question has a condition: a flat no would hide when it is so."""
         nearest = nearest_sentence(question, evidence.hits, self.checker.meaning)
-        return nearest is not None and _CONDITION.search(nearest.quote) is not None
+        return nearest is not None and _CONDITION.search(nearest.text) is not None
 
     def _attempt(
         self, question: str, evidence: Evidence, messages: list[Message], reading: str, stop: StopSignal | None

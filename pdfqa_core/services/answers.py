@@ -28,7 +28,7 @@ from pdfqa_core.models import LanguageModel
 from pdfqa_core.pipeline import Plan, ask
 from pdfqa_core.reading import Checker, ExtractiveReader, Meaning, answerability, readers
 from pdfqa_core.reading.alignment import surroundings
-from pdfqa_core.reading.best_sentence import best_sentence, nearest_sentence
+from pdfqa_core.reading.best_sentence import best_sentence, nearest_lines
 from pdfqa_core.reading.closed_book import ClosedBookReader
 from pdfqa_core.reading.kinds import Kind
 from pdfqa_core.reading.prompts import FORMS
@@ -343,7 +343,7 @@ class AnswerService:
             k=settings.retrieval.k,
             threshold=settings.reading.confidence_threshold,
             anyway=ExtractiveReader(checker=checker) if asked.anyway else None,
-            nearest=partial(nearest_sentence, meaning=checker.meaning), passages=source.passages, note=source.note,
+            nearest=partial(nearest_lines, meaning=checker.meaning), passages=source.passages, note=source.note,
             settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,
         )  # fmt: skip
 

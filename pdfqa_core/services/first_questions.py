@@ -10,6 +10,7 @@ from pdfqa_core.chunking.sections import Section as Part
 from pdfqa_core.chunking.sections import outline, sections
 from pdfqa_core.chunking.spread import is_aside
 from pdfqa_core.conversation.follow_ups import ASKED_IN, Section, follow_ups
+from pdfqa_core.pipeline import SURE
 from pdfqa_core.retrieval import Index, confidence
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
@@ -97,7 +98,7 @@ class FirstQuestions:
             hits = self._indexes.search_in(index, question, by_words, (), settings.retrieval.k)
             sure = confidence(question, hits, language=settings.retrieval.language)
             inside = {span.page for span in part.spans}
-            if hits and inside & set(hits[0].passage.pages) and sure >= settings.reading.confidence_threshold:
+            if hits and inside & set(hits[0].passage.pages) and sure >= SURE:
                 found.append((part.pieces[0].page.number, question))
             if len(found) == MOST:
                 break

@@ -2,7 +2,7 @@
 
 northwind   50 questions of the set, 45 that are related and not answered by the files
 clapnq      questions of its dev files; all 600 passages are one corpus, as a user searches a corpus
-mtrag       turns of MT-RAG labelled ANSWERABLE and UNANSWERABLE, completed by the concatenation rewriter; the corpus
+mtrag       turns of MT-RAG labelled ANSWERABLE and UNANSWERABLE, searched with the turns before them; the corpus
             are the passages of all 507 tasks
 aapl_10q    37 questions about four filings that they answer; 41 that they do not (refusal_aapl.json, written for this:
             about another company, about a period without a filing, about what no 10-Q tells; one of the set itself says

@@ -1,35 +1,38 @@
-"""How much of what a person's rewriting of follow-up questions gains in retrieval each rewriter gains.
+"""What the search gains from the turns before a question, with each rewriter.
 
 TREC CAsT 2021: every turn's question as it was typed (raw), with each rewriter, and as a person rewrote it (human),
 searched among the gold passages of all turns; "a person in its place" is the llm rewriter, if its model wrote what the
-person did. The history of a turn are the raw questions before it, with the passages
-that the conversation showed for them as the answers. MRR with its 95 % bootstrap interval; then for the halves of the
-conversations with even and odd places (the weights of `concatenation` were searched for on the even ones and picked
-with all results in view, so neither half is untouched; the odd one is the more cautious estimate). "between": the
-human form of each question put after the turns of another conversation, where nothing is to be gained and what is lost
-shows a search polluted by its history. Then how often a new topic is recognised: the next turn of a conversation
-against the opening question, and any human form, of another. The same for MT-RAG, which has no human rewritings: its
-tasks with gold passages, from their second turn on.
+person did. The history of a turn are the raw questions before it, with the passages that the conversation showed for
+them as the answers. Recall@5 and MRR with their 95 % bootstrap intervals, and what concatenation gains over raw.
+"between": the human form of each question put after the turns of another conversation, where nothing is to be gained
+and what is lost shows a search polluted by its history. The same for MT-RAG, which has no human rewritings: its tasks
+with gold passages, from their second turn on.
 
-Settings of the llm rewriter are chosen on CAsT 2019 (every second conversation) and 2020, whose passages are not here:
-the follow-ups search for their own human form among all human forms, an easy task for the question as typed.
+The weights of `concatenation` are chosen on CAsT 2019 (every second conversation) and 2020, whose passages are not
+here: the follow-ups search for their own human form among all human forms, an easy task for the question as typed.
 
-The model's replies are kept in a file (--keep); a run that was interrupted goes on. Last line: the share of the way
-from raw to human that the default rewriter goes with the default retriever.
+Then the follow-ups of `benchmarks/everyday` and of the conversations with odd numbers of `strangers`, through the
+program's own search over all documents of the set, with the gold answers as the history. Found is the first hit on the
+gold page, or with which all words of a right answer have been seen (everyday).
 
-    python benchmarks/rewriting_cast2021.py [--quick] [--keep FOLDER] [--minutes M] [--model NAME_OR_PATH] [--no-llm]
+Last line: the share of the way from raw to human, in recall@5, that the default rewriter goes with the default
+retriever.
+
+    python benchmarks/rewriting_cast2021.py [--quick] [--model NAME_OR_PATH] [--no-llm]
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
+import re
 import sys
+import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,22 +44,21 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from pdfqa_core.conversation import Concatenation, LLMRewriter  # noqa: E402
-from pdfqa_core.conversation.llm import CHOSEN_NOTE, beside  # noqa: E402
-from pdfqa_core.conversation.relation import Relation, relation  # noqa: E402
-from pdfqa_core.interfaces import GREEDY, LLM, Message, Sampling, StopSignal, Stream, Usage  # noqa: E402
+from pdfqa_core.conversation.llm import beside  # noqa: E402
+from pdfqa_core.llm import LlamaCpp  # noqa: E402
+from pdfqa_core.llm.catalogue import resolve  # noqa: E402
 from pdfqa_core.metrics.statistics import Summary, summarise  # noqa: E402
 from pdfqa_core.retrieval import Encoder, Index, retrievers  # noqa: E402
+from pdfqa_core.services import LOCAL_OWNER, Services  # noqa: E402
+from pdfqa_core.services.asked import Asked  # noqa: E402
 from pdfqa_core.settings import Settings  # noqa: E402
 from pdfqa_core.settings_sources import models_path  # noqa: E402
-from pdfqa_core.streaming import complete  # noqa: E402
-from pdfqa_core.types import Passage, Progress, Query, Rewritten, Span  # noqa: E402
+from pdfqa_core.types import Hit, Passage, Query, Retrieved, Rewritten, Span  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data" / "conversations"
 TUNING = DATA.parent / "rewriting"
-KEEP = ROOT / "data" / "benchmarks"
 RETRIEVERS = ("hybrid", "bm25", "dense")
 QUICK = 4  # conversations
-CHOSEN = CHOSEN_NOTE.split("{", 1)[0]
 
 History = tuple[tuple[str, str], ...]
 Ask = Callable[["Turn"], str | Query]
@@ -86,74 +88,6 @@ class Remembering(Encoder):
         for text, vector in zip(new, super().encode(new, question=question, **options), strict=True):
             self._known[text, question] = vector
         return np.stack([self._known[text, question] for text in texts])
-
-
-class Kept:
-    """A language model whose replies are written to a file and read from there the next time.
-
-    Ends the program when `until` (time.monotonic) is reached.
-    """
-
-    parallel = 1
-
-    def __init__(self, file: Path, load: Callable[[], LLM], until: float) -> None:
-        self.name, self.file, self.until = file.stem, file, until
-        lines = file.read_text("utf-8").splitlines() if file.exists() else []
-        self.replies: dict[str, dict[str, Any]] = {row["key"]: row for row in map(json.loads, lines)}
-        self.used: dict[str, dict[str, Any]] = {}
-        self.load, self._llm = load, None
-
-    @property
-    def llm(self) -> Any:
-        """The model, loaded when it is first needed."""
-        self._llm = self._llm or self.load()
-        return self._llm
-
-    @property
-    def context_size(self) -> int:
-        """The context of the settings."""
-        return int(Settings().llm.context_size)
-
-    def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Return the length of a prompt; of one that was answered before 0."""
-        return 0 if _key(messages) in self.replies else int(self.llm.count_tokens(messages))
-
-    def prepare(self, stop: StopSignal | None = None) -> Iterator[Progress]:
-        """Load nothing before it is needed."""
-        return iter(())
-
-    def stream(
-        self, messages: Sequence[Message], *, max_tokens: int, stop: StopSignal | None = None,
-        schema: Mapping[str, Any] | None = None, sampling: Sampling = GREEDY,
-    ) -> Stream:  # fmt: skip
-        """Yield the first line of the reply."""
-        key = _key(messages, schema)
-        if key not in self.replies:
-            if time.monotonic() > self.until:
-                sys.exit("Not finished: run it again with the same --keep.")
-            began, text = time.perf_counter(), ""
-            for piece in complete(self.llm, messages, max_tokens=max_tokens, schema=schema):
-                text += piece
-                if "\n" in text.strip():
-                    break
-            row = {"key": key, "reply": text, "seconds": time.perf_counter() - began}
-            self.replies[key] = row
-            with self.file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-        self.used[key] = self.replies[key]
-        yield self.replies[key]["reply"]
-        yield Usage()
-
-    def choose(
-        self, messages: Sequence[Message], choices: Sequence[str], *, stop: StopSignal | None = None
-    ) -> Mapping[str, float]:
-        """Return the model's choice."""
-        return dict(self.llm.choose(messages, choices, stop=stop))
-
-
-def _key(messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> str:
-    asked = "\n".join(f"{m.role}: {m.content}" for m in messages) + json.dumps(schema)
-    return hashlib.sha256(asked.encode()).hexdigest()[:24]
 
 
 # ------------------------------------------------------------------ data
@@ -213,6 +147,23 @@ def reciprocal_ranks(search: Any, turns: Sequence[Turn], ask: Ask) -> list[float
     return found
 
 
+def report(name: str, found: Mapping[str, Sequence[float]], clusters: Sequence[Any]) -> dict[str, Summary]:
+    """Print recall@5 and MRR of each system's reciprocal ranks, and what concatenation gains; return recall@5."""
+    recall = {system: [float(rank >= 1 / 5) for rank in ranks] for system, ranks in found.items()}
+
+    def shown(values: Sequence[float]) -> str:
+        whole = summarise(values, clusters=clusters)
+        return f"{whole.mean:.3f} [{whole.low:.3f}, {whole.high:.3f}]"
+
+    print(f"{name}, n {len(clusters)}")
+    for system, ranks in found.items():
+        print(f"  {system:<24} recall@5 {shown(recall[system])}  MRR {shown(ranks)}", flush=True)
+    for measure, values in (("recall@5", recall), ("MRR", found)):
+        gained = [a - b for a, b in zip(values["concatenation"], values["raw"], strict=True)]
+        print(f"  concatenation - raw: {measure} {shown(gained)}", flush=True)
+    return {system: summarise(values, clusters=clusters) for system, values in recall.items()}
+
+
 def between(turns: Sequence[Turn]) -> list[Turn]:
     """Return the questions in their human form, each after the turns of another conversation."""
     choose = random.Random(0)
@@ -227,21 +178,13 @@ def between(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def table(name: str, turns: Sequence[Turn], systems: Mapping[str, Ask], index: Index) -> dict[tuple[str, str], Summary]:
-    """Print MRR by system and retriever; return it."""
-    searches = {retriever: retrievers.get(retriever)(index) for retriever in RETRIEVERS}
-    print(f"\n{name}: {len(turns)} turns, {len(index.passages)} passages. MRR [95 % interval], then even / odd half")
+    """Print what each system finds with each retriever; return recall@5."""
     found = {}
-    for system, ask in systems.items():
-        cells = []
-        for retriever, search in searches.items():
-            values = reciprocal_ranks(search, turns, ask)
-            found[system, retriever] = whole = summarise(values, clusters=[turn.conversation for turn in turns])
-            halves = [
-                summarise([v for v, turn in zip(values, turns, strict=True) if turn.conversation % 2 == half]).mean
-                for half in (0, 1)
-            ]
-            cells.append(f"{whole.mean:.3f} [{whole.low:.3f}, {whole.high:.3f}] {halves[0]:.3f}/{halves[1]:.3f}")
-        print(f"  {system:<24}" + "  ".join(f"{r}: {c}" for r, c in zip(searches, cells, strict=True)), flush=True)
+    for retriever in RETRIEVERS:
+        search = retrievers.get(retriever)(index)
+        ranks = {system: reciprocal_ranks(search, turns, ask) for system, ask in systems.items()}
+        means = report(f"\n{name}, {retriever}", ranks, [turn.conversation for turn in turns])
+        found |= {(system, retriever): mean for system, mean in means.items()}
     return found
 
 
@@ -251,38 +194,56 @@ def share(found: Mapping[tuple[str, str], Summary], system: str, retriever: str)
     return (own - raw) / (human - raw)
 
 
-def new_topics(name: str, turns: Sequence[Turn], encode: Any, forms: Mapping[str, Callable[[Turn], str]]) -> None:
-    """Print how often turns of a conversation, and questions of others put in between, are taken for new topics."""
-    choose = random.Random(0)
-    kept = Settings().conversation.turns
-    for kind, judge in (("embeddings", encode), ("words alone", None)):
-        rates = Counter[str]()
-        asked = [turn for turn in turns if turn.history]
-        for turn in asked:
-            past = turn.history[-kept:]
-            other = choose.choice([t for t in turns if t.conversation != turn.conversation])
-            questions = {"next turn": turn.raw, **{form: text(other) for form, text in forms.items()}}
-            for form, question in questions.items():
-                rates[form] += relation(question, past, encode=judge) is Relation.NEW_TOPIC
-        wrong = rates["next turn"] / len(asked)
-        right = sum(rates[form] for form in forms) / len(forms) / len(asked)
-        by_form = ", ".join(f"{form} {rates[form] / len(asked):.2f}" for form in forms)
-        print(
-            f"{name}, new topic by {kind}: next turn of the conversation {wrong:.2f}; of another: {by_form}; "
-            f"balanced accuracy {(1 - wrong + right) / 2:.2f}"
-        )
+# ------------------------------------------------------------------ through the program
 
 
-def opening(turn: Turn) -> str:
-    return turn.history[0][0] if turn.history else turn.raw
+def documents(name: str, folder: Path, numbers: str) -> None:
+    """Print what the program finds for the follow-ups of a folder's conversations whose numbers end in `numbers`."""
+    rows = [json.loads(line) for line in (folder / "questions.jsonl").read_text("utf-8").splitlines()]
+    said: dict[str, History] = {}
+    follow_ups = []
+    for row in rows:
+        conversation = row["id"].rpartition("-")[0]
+        history = said.get(conversation, ())
+        said[conversation] = (*history, (row["question"], row["answer"] if row["answerable"] else ""))
+        if history and row["answerable"] and conversation[-1] in numbers:
+            follow_ups.append((conversation, row, history))
+    plain = Settings().changed("reading", reader="extractive", refusal="none")
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as workspace, Services.open(Path(workspace), plain) as services:
+        for _ in services.documents.ingest(LOCAL_OWNER, sorted(folder.glob("*.pdf"))):
+            pass
+        for _ in services.indexes.build(LOCAL_OWNER, plain):
+            pass
+        names = services.documents.filenames(LOCAL_OWNER)
+        for system, rewriter in (("raw", "none"), ("concatenation", "concatenation")):
+            chosen = plain.changed("conversation", rewriter=rewriter)
+            for _, row, history in follow_ups:
+                asked = Asked(LOCAL_OWNER, row["question"], chosen, history)
+                events = services.answers.answer(asked, threading.Event())
+                hits = next(event.hits for event in events if isinstance(event, Retrieved))
+                found.setdefault(system, []).append(reciprocal_rank(hits[:5], row, names))
+    report(f"\n{name}, five hits", found, [conversation for conversation, _, _ in follow_ups])
+
+
+def reciprocal_rank(hits: Sequence[Hit], row: Mapping[str, Any], names: Mapping[str, str]) -> float:
+    """Return 1 / rank of the hit on the gold page, or with which all words of a right answer have been seen."""
+    seen = ""
+    for hit in hits:
+        seen += f"\n{hit.passage.text}"
+        if "page" not in row:
+            right = all(re.search(words, seen, re.IGNORECASE | re.MULTILINE) for words in row["must"])
+        else:
+            right = (row["document"], row["page"]) in {(names[s.document_id], s.page) for s in hit.passage.spans}
+        if right:
+            return 1 / hit.rank
+    return 0.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} conversations, no model, no MT-RAG")
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--keep", type=Path, default=KEEP, help="folder for the model's replies")
-    parser.add_argument("--minutes", type=float, default=0, help="end after so many; go on with the same --keep")
     parser.add_argument("--model", default=Settings().llm.model)
     parser.add_argument("--models-dir", type=Path, default=models_path(Settings().llm))
     parser.add_argument("--threads", type=int, default=0)
@@ -298,34 +259,30 @@ def measure(chosen: argparse.Namespace) -> None:
     encode = partial(encoder.encode, question=True)
     turns = read_cast(chosen.data / "cast2021_manual.json", QUICK if chosen.quick else None)
     default = Settings().conversation
-    with_meaning = Concatenation(turns=default.turns, encode=encode, new_topic=default.new_topic)
-    by_words = Concatenation(turns=default.turns)
+    concatenation = Concatenation(turns=default.turns, encode=encode)
     systems: dict[str, Ask] = {
         "raw": lambda turn: turn.raw,
-        "concatenation": lambda turn: with_meaning.rewrite(turn.raw, turn.history).query,
-        "  new topic by words": lambda turn: by_words.rewrite(turn.raw, turn.history).query,
+        "concatenation": lambda turn: concatenation.rewrite(turn.raw, turn.history).query,
     }
-    rewritten: dict[Turn, Rewritten] = {}
+    own = dict(systems)
     if not chosen.quick and not chosen.no_llm:
         rewritten = ask_model(chosen, turns, encode)
         systems["llm"] = lambda turn: rewritten[turn].query
-    systems["  a person in its place"] = lambda turn: by_hand(turn, with_meaning, encode).query
+    systems["  a person in its place"] = lambda turn: by_hand(turn, concatenation).query
     systems["human"] = lambda turn: turn.human
-    if rewritten:
+    if not chosen.quick:
         tuning = read_tuning(TUNING)
-        asked = [turn for turn in tuning if turn.history and relation_of(turn, encode) is Relation.FOLLOW_UP]
-        rewritten |= ask_model(chosen, asked, encode)
-        table("CAsT 2019, 2020, follow-ups", asked, systems, index_of(tuning, encoder))
+        asked = [turn for turn in tuning if turn.history]
+        table("CAsT 2019, 2020, follow-ups", asked, own, index_of(tuning, encoder))
     index = index_of(turns, encoder)
     found = table("CAsT 2021", turns, systems, index)
-    mixed = between(turns)
-    table("CAsT 2021, between", mixed, {name: systems[name] for name in ("raw", "concatenation")}, index)
-    new_topics("CAsT 2021", turns, encode, {"opening": opening, "any, human": lambda turn: turn.human})
+    table("CAsT 2021, between", between(turns), own, index)
     if not chosen.quick:
         asked = read_mtrag(chosen.data / "mtrag_un_reference.jsonl")
         with_gold = [turn for turn in asked if turn.gold]
-        table("MT-RAG", with_gold, {name: systems[name] for name in list(systems)[:3]}, index_of(with_gold, encoder))
-        new_topics("MT-RAG", asked, encode, {"opening": opening})
+        table("MT-RAG", with_gold, own, index_of(with_gold, encoder))
+        documents("everyday", ROOT / "benchmarks" / "everyday", "0123456789")
+        documents("strangers, odd", chosen.data.parent / "strangers", "13579")
     print()
     for name in systems:
         if name not in ("raw", "human"):
@@ -333,52 +290,36 @@ def measure(chosen: argparse.Namespace) -> None:
             print(f"of the way from raw to human, {name.strip()}: {ways}")
     rewriter, retriever = default.rewriter, Settings().retrieval.retriever
     print(
-        f"(MRR of {rewriter} - raw) / (human - raw), {retriever}, {len(turns)} turns: "
+        f"(recall@5 of {rewriter} - raw) / (human - raw), {retriever}, {len(turns)} turns: "
         f"{share(found, rewriter, retriever):.2f}"
     )
 
 
 def ask_model(chosen: argparse.Namespace, turns: Sequence[Turn], encode: Any) -> dict[Turn, Rewritten]:
     """Return what the llm rewriter makes of every turn; prints how often it fell back, and why."""
-
-    def load() -> LLM:
-        from pdfqa_core.llm import LlamaCpp
-        from pdfqa_core.llm.catalogue import resolve
-
-        return LlamaCpp(resolve(chosen.model, chosen.models_dir), name=chosen.model, threads=chosen.threads)
-
-    chosen.keep.mkdir(parents=True, exist_ok=True)
-    until = time.monotonic() + 60 * chosen.minutes if chosen.minutes else float("inf")
-    llm = Kept(chosen.keep / f"rewriting-{Path(chosen.model).stem}.jsonl", load, until)
+    file = resolve(chosen.model, chosen.models_dir)
+    llm = LlamaCpp(file, name=chosen.model, threads=chosen.threads)
     rewriter = LLMRewriter(llm, turns=Settings().conversation.turns, encode=encode)
+    since = time.perf_counter()
     made = {turn: rewriter.rewrite(turn.raw, turn.history) for turn in turns}
-    asked = [turn for turn in turns if turn.history and relation_of(turn, encode) is Relation.FOLLOW_UP]
-    notes = [made[turn].note for turn in asked]
-    picked = sum(note.startswith(CHOSEN) for note in notes)
-    fell_back = [note for note in notes if note and not note.startswith(CHOSEN)]
-    seconds = sum(row["seconds"] for row in llm.used.values())
+    seconds = time.perf_counter() - since
+    asked = [turn for turn in turns if turn.history]
+    fell_back = [made[turn].note for turn in asked if made[turn].note]
+    alone = sum(not made[turn].note and made[turn].question == turn.raw for turn in asked)
     print(
-        f"llm ({chosen.model}): {len(asked)} of {len(turns)} turns are follow-ups; written by the model "
-        f"{notes.count('')}, chosen by it {picked}, fell back {len(fell_back)} ({len(fell_back) / len(asked):.0%}); "
+        f"llm ({chosen.model}): {len(asked)} follow-ups; rewritten {len(asked) - alone - len(fell_back)}, left as they "
+        f"were {alone}, fell back {len(fell_back)} ({len(fell_back) / len(asked):.0%}); "
         f"{seconds / len(asked):.1f} s per follow-up"
     )
-    why = Counter(reason(note) for note in notes if note).most_common()
-    print("  why what it wrote was not used: " + ", ".join(f"{verb} {count}" for verb, count in why))
     why = Counter(reason(note) for note in fell_back).most_common()
-    print("  of these fell back: " + (", ".join(f"{verb} {count}" for verb, count in why) or "none"))
+    print("  why: " + (", ".join(f"{verb} {count}" for verb, count in why) or "none"))
     return made
 
 
-def by_hand(turn: Turn, rewriter: Concatenation, encode: Any) -> Rewritten:
-    """Return what the llm rewriter would make of a model that rewrites follow-ups as a person did."""
+def by_hand(turn: Turn, rewriter: Concatenation) -> Rewritten:
+    """Return what the llm rewriter would make of a model that rewrites questions as a person did."""
     made = rewriter.rewrite(turn.raw, turn.history)
-    follow_up = turn.history and relation_of(turn, encode) is Relation.FOLLOW_UP
-    return beside(made, turn.human) if follow_up else made
-
-
-def relation_of(turn: Turn, encode: Any) -> Relation:
-    default = Settings().conversation
-    return relation(turn.raw, turn.history[-default.turns :], encode=encode, new_topic=default.new_topic)
+    return beside(made, turn.human) if turn.history and turn.human != turn.raw else made
 
 
 def reason(note: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from pdfqa_core.types import Question, Span
+from pdfqa_core.types import Answer, Outcome, Question, Span
 
 OTHER_THAN_SOURCE = "(--profile seed)"  # ends a note that a number is computed in another way than in its source
 
@@ -213,8 +213,8 @@ class Prediction:
     """What a system made of a question. `error` says why nothing came of it; `hint` what to do about that.
 
     `asked` is the question that was searched for. `found` are the places of each passage found for it, best first, as
-    citations name them; None where nothing was searched. `seconds` is None where a reply was remembered from an earlier
-    run instead of written.
+    citations name them; None where nothing was searched. `refused` and `perhaps` are as in `Answer`, `quote` is its
+    `nearest`. `seconds` is None where a reply was remembered from an earlier run instead of written.
     """
 
     item_id: str
@@ -229,6 +229,13 @@ class Prediction:
     error: str = ""
     hint: str = ""
     found: tuple[tuple[str, ...], ...] | None = None
+    perhaps: bool = False
+    quote: CitedPlace | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came of the question."""
+        return Answer("", refused=self.refused, perhaps=self.perhaps).outcome
 
     @property
     def failed(self) -> bool:

@@ -295,10 +295,6 @@ class ConversationSettings(SettingsGroup):
         Looks("Follow-up questions", group=ANSWERING, of="rewriter"),
     )  # fmt: skip
     turns: int = Field(5, ge=0, le=20, description="Earlier turns that are taken into account.")
-    new_topic: float = Field(
-        0.2, ge=0, le=1,
-        description="A question less similar (cosine) to all earlier ones opens a new topic; 0: no question does.",
-    )  # fmt: skip
 
 
 class ServerSettings(SettingsGroup):
@@ -375,9 +371,9 @@ class Settings(SettingsGroup):
 
 # Settings of earlier versions. They stand in stored runs and in people's files, and are passed over.
 RETIRED: Mapping[str, frozenset[str]] = {
-    "llm": frozenset({"adapter"}),
+    "llm": frozenset({"adapter"}), "conversation": frozenset({"new_topic"}),
     "reading": frozenset({"kinds", "second_search", "unsupported", "question_type"}),
-}
+}  # fmt: skip
 
 
 def load(data: Mapping[str, Any]) -> Settings:

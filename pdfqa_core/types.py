@@ -381,15 +381,13 @@ class Progress:
 class Rewritten:
     """The standalone question that is searched for, as people and the reader see it.
 
-    `note` is a sentence for the user on how it came about. `lexical` and `dense` are as in `Query`. `leans`: it leaves
-    something unsaid that the turn before says, so that a reader needs that turn too.
+    `note` is a sentence for the user on how it came about. `lexical` and `dense` are as in `Query`.
     """
 
     question: str
     note: str = ""
     lexical: WeightedTexts = ()
     dense: WeightedTexts = ()
-    leans: bool = False
 
     @property
     def query(self) -> Query:

@@ -4,10 +4,10 @@ import pytest
 
 from pdfqa_core.conversation import Concatenation, NoRewriting
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
-from pdfqa_core.pipeline import ANSWERED_ANYWAY, UNSURE, ask
+from pdfqa_core.pipeline import ANSWERED_ANYWAY, ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
 from pdfqa_core.reading.answerability import Judge
-from pdfqa_core.reading.best_sentence import nearest_sentence
+from pdfqa_core.reading.best_sentence import nearest_lines
 from pdfqa_core.types import Done, Progress, Query, Retrieved, Rewritten, Token
 from tests.reading.helpers import Agreeing, hits
 
@@ -60,15 +60,23 @@ def test_the_answer_carries_everything(fake_llm):
     assert answer.citations[0].verified
 
 
-def test_a_follow_up_is_searched_and_read_in_its_rewritten_form(fake_llm):
+def test_a_follow_up_is_searched_with_the_turns_before_and_read_as_typed_behind_the_last_one(fake_llm):
     fake_llm.enqueue(["x"])
     search = Search()
     reader = GenerativeReader(fake_llm, checker=Agreeing())
     events = run("How much is it?", HISTORY, search, rewriter=Concatenation(), reader=reader, k=1)
     rewritten = next(event for event in events if isinstance(event, Rewritten))
-    assert rewritten.question == "How much is it? (Standard plan cost)"
+    assert rewritten.question == "How much is it?"
     assert search.asked == [(rewritten.query, 1)]
-    assert rewritten.question in fake_llm.history[0][0].content
+    assert HISTORY[-1][0] in dict(rewritten.lexical)
+    for shown in ("How much is it?\n", *HISTORY[-1]):
+        assert shown in fake_llm.history[0][0].content
+
+
+def test_the_turn_before_is_read_with_every_question_that_has_one(fake_llm):
+    fake_llm.enqueue(["x"])
+    reader = GenerativeReader(fake_llm, checker=Agreeing())
+    run("How many days of parental leave do employees get?", HISTORY, reader=reader)
     assert HISTORY[-1][1] in fake_llm.history[0][0].content
 
 
@@ -85,20 +93,38 @@ def test_without_a_history_no_rewriter_is_asked():
 def test_the_note_of_the_rewriter_is_kept_with_the_answer():
     class Noting:
         def rewrite(self, question, history, *, stop=None):
-            return Rewritten(question, "Taken as a new topic.")
+            return Rewritten(question, "Rewritten.")
 
     refused = {"judge": sure(0.2), "threshold": 0.35}
     for answer in (run(history=HISTORY, rewriter=Noting(), **more)[-1].answer for more in ({}, refused)):
-        assert answer.rewriting == "Taken as a new topic."
+        assert answer.rewriting == "Rewritten."
         assert answer.rewriting not in answer.notes
 
 
-@pytest.mark.parametrize(("confidence", "notes"), [(0.3, (UNSURE,)), (0.4, ())])
-def test_an_answer_of_low_confidence_says_so(confidence, notes, fake_llm):
+@pytest.mark.parametrize(("confidence", "outcome"), [(0.3, "perhaps"), (0.4, "answer")])
+def test_an_answer_of_low_confidence_is_perhaps_one_behind_its_lines(confidence, outcome, fake_llm):
     fake_llm.enqueue(["The deductible is $2,000 per year."])
-    answer = run(reader=GenerativeReader(fake_llm), judge=sure(confidence), threshold=0.2)[-1].answer
-    assert not answer.refused
-    assert answer.notes == notes
+    answer = run(
+        reader=GenerativeReader(fake_llm), judge=sure(confidence), threshold=0.2, nearest=nearest_lines
+    )[-1].answer  # fmt: skip
+    assert answer.outcome == outcome
+    assert answer.text == "The deductible is $2,000 per year."
+    assert (answer.nearest is not None) == (outcome == "perhaps")
+
+
+def test_what_the_reader_declines_is_perhaps_answered_by_the_lines(fake_llm):
+    fake_llm.enqueue(["The passages do not mention that."])
+    answer = run(reader=GenerativeReader(fake_llm), nearest=nearest_lines)[-1].answer
+    assert answer.outcome == "perhaps"
+    assert answer.text == answer.nearest.quote
+    assert not any(citation.verified for citation in answer.citations)
+
+
+def test_an_answer_that_repeats_the_last_one_is_never_sure(fake_llm):
+    said = "The deductible is $2,000 per year."
+    fake_llm.enqueue([said])
+    answer = run(reader=GenerativeReader(fake_llm), history=[("What?", said)], nearest=nearest_lines)[-1].answer
+    assert answer.outcome == "perhaps"
 
 
 def test_low_confidence_refuses_without_asking_the_model(fake_llm):
@@ -145,14 +171,10 @@ def test_no_hits_is_a_refusal_that_says_why(fake_llm, passages, words):
         assert events[-1].answer.notes[0].startswith(words)
 
 
-def test_a_refusal_carries_the_nearest_sentence_and_an_answer_none(fake_llm):
-    for confidence, text in ((0.2, "The deductible is $2,000 per year."), (0.8, None)):
-        answer = run(judge=sure(confidence), threshold=0.5, nearest=nearest_sentence)[-1].answer
+def test_a_refusal_carries_the_nearest_lines_and_an_answer_none():
+    for confidence, text in ((0.2, "The plan began in 2010. The deductible is $2,000 per year."), (0.8, None)):
+        answer = run(judge=sure(confidence), threshold=0.5, nearest=nearest_lines)[-1].answer
         assert (answer.nearest.quote if answer.nearest else None) == text
-    fake_llm.enqueue(["The passages do not mention it."])
-    declined = run(reader=GenerativeReader(fake_llm), nearest=nearest_sentence)[-1].answer
-    assert declined.refused
-    assert declined.nearest.number == 1
 
 
 def test_anyway_judges_nothing_and_quotes_where_the_model_declines(fake_llm):
@@ -231,8 +253,8 @@ def test_closing_the_stream_closes_the_engines_stream(fake_llm):
     assert closed == [True]
 
 
-def test_anyway_gives_the_nearest_sentence_where_nobody_answers():
-    options = {"anyway": ExtractiveReader(), "nearest": nearest_sentence}
+def test_anyway_gives_the_nearest_lines_where_nobody_answers():
+    options = {"anyway": ExtractiveReader(), "nearest": nearest_lines}
     answer = run("What of zebras?", **options)[-1].answer
     assert not answer.refused
     assert answer.nearest is None

@@ -114,7 +114,7 @@ OTHER = {  # another valid value for every setting
         "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77,
         "question_type": "boolean", "instruction": "x", "kinds": False, "second_search": False,
     },
-    "conversation": {"rewriter": "none", "turns": 7, "new_topic": 0.7},
+    "conversation": {"rewriter": "none", "turns": 7},
     "server": {
         "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7,
         "visitor_pages": 7, "visitor_seconds": 77, "total_mb": 7, "per_minute": 7, "proxied": True,
@@ -291,7 +291,7 @@ def test_model_files_lie_where_every_workspace_of_the_user_finds_them(monkeypatc
 
 
 def test_settings_of_earlier_versions_are_passed_over_in_files_and_stored_runs():
-    told = {"llm": {"adapter": False, "max_tokens": 77}}
-    assert load(told) == load({"llm": {"max_tokens": 77}})
+    told = {"llm": {"adapter": False, "max_tokens": 77}, "conversation": {"new_topic": 0.7, "turns": 7}}
+    assert load(told) == load({"llm": {"max_tokens": 77}, "conversation": {"turns": 7}})
     with pytest.raises(UsageError, match=r"llm\.adaptor"):
         load({"llm": {"adaptor": False}})

@@ -11,10 +11,10 @@ from pdfqa_core.cli.interrupt import stopping
 from pdfqa_core.cli.options import add_common, add_questions, add_settings, scope_of, settings_of, workspace_of
 from pdfqa_core.errors import PdfQAError, StoppedError
 from pdfqa_core.exports.answer_rows import filename_of, turn_row
-from pdfqa_core.reading.citations import with_markers
-from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.exports.conversations import paragraphs
+from pdfqa_core.reading.outcomes import notes_below, own_words
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Answer, Document, Progress, Stored, Turn
+from pdfqa_core.types import Document, Progress, Stored, Turn
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -77,25 +77,17 @@ def answered(
 def plain_turn(turn: Turn, documents: Mapping[str, Document]) -> str:
     """Return an answer for a terminal: text with markers, then the passages it cites.
 
-    A refusal says in words that there is no answer, with the nearest sentence and all passages that were found.
+    One that is not sure stands behind the lines that match the question best. Where nothing was found, the nearest
+    lines and all passages that were found are shown.
     """
     answer = turn.answer
-    cited = {citation.number for citation in answer.citations}
-    lines = _refusal(answer, documents) if answer.refused else [with_markers(answer)]
-    if turn.standalone_question != turn.question:
-        lines.insert(0, f'(searched for: "{turn.standalone_question}")')
-    if answer.rewriting:
-        lines.insert(-1, f"({answer.rewriting})")
+    shown = {hit.rank for hit in answer.hits} if answer.refused else {one.number for one in answer.citations}
+    lines = [f'(searched for: "{turn.standalone_question}")'] if turn.standalone_question != turn.question else []
+    lines += [f"({answer.rewriting})"] if answer.rewriting else []
+    lines += paragraphs(answer, {one.id: one.filename for one in documents.values()})
+    lines += ["The nearest passages:"] if answer.refused and answer.hits else []
     for hit in answer.hits:
-        if hit.rank in cited or answer.refused:
+        if hit.rank in shown and (answer.refused or own_words(answer)):
             pages = ", ".join(map(str, hit.passage.pages))
             lines.append(f"[{hit.rank}] {filename_of(hit.passage.document_id, documents)}, p. {pages}")
-    return "\n".join([*lines, *(answer.notes if answer.hits else ())])
-
-
-def _refusal(answer: Answer, documents: Mapping[str, Document]) -> list[str]:
-    lines = [refusal_words(answer)]
-    if near := answer.nearest:
-        place = f"{filename_of(near.span.document_id, documents)}, p. {near.span.page}"
-        lines.append(f"Closest: “{' '.join(near.quote.split())}” ({place})")
-    return [*lines, "The nearest passages:"] if answer.hits else lines
+    return "\n".join([*lines, *notes_below(answer)])

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pdfqa_core.types import Citation, Document, Hit, Turn
+from pdfqa_core.json_codec import plain
+from pdfqa_core.reading.outcomes import lines_of
+from pdfqa_core.types import Answer, Citation, Conversation, Document, Hit, Turn
 
 
 def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
     """Return an answered question as it appears in JSON."""
-    answer = turn.answer
+    answer, names = turn.answer, {one.id: one.filename for one in documents.values()}
     return {
         "question": turn.question,
         "answer": answer.text,
         "refused": answer.refused,
+        **outcome_row(answer, names),
         "standalone_question": turn.standalone_question,
-        "citations": [citation_row(citation, documents) for citation in answer.citations],
-        "nearest": citation_row(answer.nearest, documents) if answer.nearest else None,
+        "citations": [
+            {**place_row(one, names), "verified": one.verified, "number": one.number} for one in answer.citations
+        ],
         "sentences": [
             {
                 "text": answer.text[one.start : one.end],
@@ -39,15 +43,24 @@ def turn_row(turn: Turn, documents: Mapping[str, Document]) -> dict[str, Any]:
     }
 
 
-def citation_row(citation: Citation, documents: Mapping[str, Document]) -> dict[str, Any]:
-    """Return a citation as it appears in JSON."""
-    return {
-        "filename": filename_of(citation.span.document_id, documents),
-        "page": citation.span.page,
-        "quote": citation.quote,
-        "verified": citation.verified,
-        "number": citation.number,
-    }
+def conversation_row(conversation: Conversation, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a conversation as `json_codec` writes it, with `outcome_row` in each answer; `names` are file names."""
+    row: dict[str, Any] = plain(conversation)
+    for turn, told in zip(conversation.turns, row["turns"], strict=True):
+        told["answer"] |= outcome_row(turn.answer, names)
+    return row
+
+
+def outcome_row(answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what came of a question, and the lines that stand first in an answer that is not sure, or are nearest."""
+    lines = lines_of(answer)
+    return {"outcome": answer.outcome.value, "quote": place_row(lines, names) if lines else None}
+
+
+def place_row(citation: Citation, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is quoted, with its place, as it appears in JSON; no name if the document has been removed."""
+    span = citation.span
+    return {"filename": names.get(span.document_id, ""), "page": span.page, "quote": citation.quote}
 
 
 def hit_row(hit: Hit, documents: Mapping[str, Document]) -> dict[str, Any]:

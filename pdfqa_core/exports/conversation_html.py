@@ -11,14 +11,15 @@ from pdfqa_core.exports.conversations import (
     Names,
     PagePicture,
     Pictures,
+    around,
     facts,
     footnotes,
     marked_text,
-    refused_to,
     summary,
     thumb_words,
 )
 from pdfqa_core.exports.html import html_page
+from pdfqa_core.reading.outcomes import notes_below
 from pdfqa_core.types import Conversation, Turn
 
 
@@ -41,13 +42,16 @@ def conversations_html(
 def _turn(turn: Turn, names: Names, pictures: Pictures) -> dict[str, object]:
     answer = turn.answer
     notes = footnotes(answer, names)
+    before, behind = around(answer, names)
     first = {note.number: note for note in reversed(notes)}  # the one that a marker leads to
     return {
         "turn": turn,
         "searched": turn.standalone_question if turn.standalone_question != turn.question else "",
-        "pieces": marked_text(answer) or (("No answer.", ()),),
+        "pieces": marked_text(answer) or (() if before else (("No answer.", ()),)),
         "notes": [(note, note is first[note.number]) for note in notes],
-        "closest": refused_to(answer, names),
+        "before": before,
+        "behind": behind,
+        "below": notes_below(answer),
         "summary": summary(answer),
         "thumb": thumb_words(turn),
         "pictures": [(one, _data(one)) for one in pictures.get(turn.id, ())],

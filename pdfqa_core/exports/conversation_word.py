@@ -14,13 +14,14 @@ from pdfqa_core.exports.conversations import (
     Names,
     PagePicture,
     Pictures,
+    around,
     facts,
     footnotes,
     marked_text,
-    refused_to,
     summary,
     thumb_words,
 )
+from pdfqa_core.reading.outcomes import notes_below
 from pdfqa_core.types import Conversation, Turn
 
 if TYPE_CHECKING:
@@ -81,23 +82,31 @@ def _add_turn(document: Document, turn: Turn, names: Names, pictures: Sequence[P
         _small(document.add_paragraph(), f"Searched for: “{turn.standalone_question}”")
     if answer.rewriting:
         _small(document.add_paragraph(), answer.rewriting)
-    said = document.add_paragraph()
-    if answer.refused:
-        said.add_run("Not answered. ").bold = True
-    for text, numbers in marked_text(answer) or (("No answer.", ()),):
-        said.add_run(_clean(text))
-        for number in numbers:
-            said.add_run(f"[{number}]").font.superscript = True
-    if closest := refused_to(answer, names):
-        document.add_paragraph(_clean(f"Closest: {closest}"))
+    before, behind = around(answer, names)
+    for words in before:
+        document.add_paragraph(_clean(words))
+    if pieces := marked_text(answer) or (() if before else (("No answer.", ()),)):
+        _add_said(document.add_paragraph("Not answered. " if answer.refused else ""), pieces)
+    for words in behind:
+        document.add_paragraph(_clean(words))
     if notes := footnotes(answer, names):
         _small(document.add_paragraph(), "The nearest passages" if answer.refused else "Sources")
         for note in notes:
             _add_note(document.add_paragraph(), note)
     _add_pictures(document, pictures)
-    for line in (summary(answer), thumb_words(turn), *answer.notes):
+    for line in (summary(answer), thumb_words(turn), *notes_below(answer)):
         if line:
             _small(document.add_paragraph(), line)
+
+
+def _add_said(paragraph: Paragraph, pieces: Sequence[tuple[str, tuple[int, ...]]]) -> None:
+    """Add an answer with its markers; what stands in the paragraph already becomes bold."""
+    for run in paragraph.runs:
+        run.bold = True
+    for text, numbers in pieces:
+        paragraph.add_run(_clean(text))
+        for number in numbers:
+            paragraph.add_run(f"[{number}]").font.superscript = True
 
 
 def _add_note(paragraph: Paragraph, note: Footnote) -> None:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from pdfqa_core.exports.citing import Source, bibtex, csl
 from pdfqa_core.reading.citations import with_markers
-from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.reading.outcomes import CAUTION, IN_WORDS, MAY_STAND, lines_of, notes_below, nothing_words, own_words
 from pdfqa_core.reading.tables import tables
-from pdfqa_core.types import Answer, Citation, Conversation, Support, Thumb, Turn
+from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Outcome, Support, Thumb, Turn
 
 Names = Mapping[str, str]  # file names by document id
 
@@ -33,17 +33,9 @@ _ROW = re.compile(r"\|(.*)\|")
 _BORDER = re.compile(r"(?<!\\)\|")
 _EMPTY = re.compile(r"\s*(?:-{3,})?\s*")  # a cell without words, or below the names of the columns
 
-VERDICTS = {
-    Support.SUPPORTED: "the passage says this",
-    Support.PARTLY: "partly in the passages",
-    Support.NOT_FOUND: "not found in the passages",
-}
+VERDICTS = {Support.SUPPORTED: "the passage says this", Support.NOT_FOUND: "not found in the passages"}
 THUMBS = {Thumb.UP: "The one who asked found this answer good.", Thumb.DOWN: "The one who asked found this answer bad."}
-_SEVERAL = {
-    Support.SUPPORTED: "the passages say {}",
-    Support.PARTLY: "{} partly",
-    Support.NOT_FOUND: "{} not found in the passages",
-}
+_SEVERAL = {Support.SUPPORTED: "the passages say {}", Support.NOT_FOUND: "{} not found in the passages"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +52,19 @@ class Footnote:
     verdict: str = ""
     columns: str = ""
 
-    def source(self, escaped: Callable[[str], str] = str) -> str:
-        """Return file, page and quote: "report.pdf, p. 7: “quote”"; of a row "…: “Basic | $ 30” under “Plan | Fee”"."""
-        quote = f": {_quoted(self.quote, self.columns, escaped)}" if self.quote else ""
-        return f"{escaped(self.filename)}, p. {self.pages}{quote}"
+    @property
+    def place(self) -> str:
+        """File and page: "report.pdf, p. 7"."""
+        return f"{self.filename}, p. {self.pages}"
+
+    @property
+    def quoted(self) -> str:
+        """The quote in its marks; of a row of a table “Basic | $ 30” under “Plan | Fee”."""
+        return f"“{self.quote}”" + (f" under “{self.columns}”" if self.columns else "")
+
+    def source(self) -> str:
+        """Return place and quote: "report.pdf, p. 7: “quote”"."""
+        return f"{self.place}: {self.quoted}" if self.quote else self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ def facts(conversation: Conversation, names: Names, escaped: Callable[[str], str
 def turn_text(turn: Turn, names: Names) -> str:
     """Return an answer with its markers and, below it, "[1] report.pdf, p. 7: “quote”" for each.
 
-    A refusal has the sentence that is nearest to the question and the places of the nearest passages.
+    Where it is not sure, the lines that match the question best stand with it; where nothing was found, the places of
+    the nearest passages too.
     """
     return _with_references(turn.answer, names, str, "")
 
@@ -137,43 +139,72 @@ def turn_markdown(turn: Turn, names: Names) -> str:
 
 
 def _with_references(answer: Answer, names: Names, escaped: Callable[[str], str], bullet: str) -> str:
-    closest, listed = refused_to(answer, names), references(answer, names, escaped)
-    parts = [escaped(answer_text(answer)), f"Closest: {escaped(closest)}" if closest else ""]
+    parts, listed = [escaped(part) for part in paragraphs(answer, names)], references(answer, names)
     if answer.refused and listed:
         parts.append("The nearest passages:")
-    parts.append("\n".join(bullet + line for line in listed))
+    parts.append("\n".join(bullet + escaped(line) for line in listed))
     return "\n\n".join(part for part in parts if part)
 
 
+def paragraphs(answer: Answer, names: Names) -> list[str]:
+    """Return an answer with its markers, and with what stands before and behind it where it is not sure."""
+    before, behind = around(answer, names)
+    return [part for part in (*before, answer_text(answer), *behind) if part]
+
+
+def around(answer: Answer, names: Names) -> tuple[list[str], list[str]]:
+    """Return the paragraphs before and behind an answer's text: the lines that match best, and how to take them."""
+    note = lines_note(answer, names)
+    quoted = f"{note.quoted} ({note.place})" if note else ""
+    if answer.outcome is Outcome.PERHAPS:
+        before = [f"{MAY_STAND} {quoted}"] if quoted else []
+        return [*before, *([IN_WORDS] if before and own_words(answer) else [])], [CAUTION]
+    return [], [f"Closest: {quoted}"] if quoted else []
+
+
+def lines_note(answer: Answer, names: Names) -> Footnote | None:
+    """Return the lines that match a question best with their place; None of an answer that is sure."""
+    lines = lines_of(answer)
+    return footnote(lines, answer, names) if lines else None
+
+
 def answer_text(answer: Answer) -> str:
-    """Return the answer with its markers; for a refusal the words shown in its place."""
-    return refusal_words(answer) if answer.refused else with_markers(answer)
+    """Return the reader's words with their markers; where nothing was found, the words shown in their place."""
+    if answer.refused:
+        return nothing_words(answer)[0]
+    return with_markers(answer) if own_words(answer) else ""
 
 
-def references(answer: Answer, names: Names, escaped: Callable[[str], str]) -> list[str]:
-    """Return one line for each passage that is quoted, for a refusal one for each of the nearest passages."""
-    lines = [f"{escaped(f'[{note.number}] ')}{note.source(escaped)}" for note in footnotes(answer, names)]
-    return list(dict.fromkeys(lines))
+def references(answer: Answer, names: Names) -> list[str]:
+    """Return one line for each passage that is quoted; where nothing was found, for each of the nearest passages."""
+    return list(dict.fromkeys(f"[{note.number}] {note.source()}" for note in footnotes(answer, names)))
 
 
 def footnotes(answer: Answer, names: Names) -> tuple[Footnote, ...]:
-    """Return what stands behind each marker of an answer, for a refusal the places of the nearest passages."""
+    """Return what stands behind each marker of an answer; where nothing was found, the places of nearest passages."""
     if answer.refused:
         return tuple(
             Footnote(hit.rank, names.get(hit.passage.document_id, REMOVED), _pages(hit.passage.pages), "")
             for hit in answer.hits
         )
-    return tuple(dict.fromkeys(footnote(one, answer, names) for one in sorted(answer.citations, key=lambda c: c.end)))
+    cited = sorted(answer.citations, key=lambda c: c.end) if own_words(answer) else ()
+    return tuple(dict.fromkeys(footnote(one, answer, names) for one in cited))
 
 
 def footnote(citation: Citation, answer: Answer, names: Names) -> Footnote:
     """Return what stands behind the marker of one citation."""
-    support = next((one.support for one in answer.sentences if one.end == citation.end), None)
+    support = next((one.support for one in marked_sentences(answer) if one.end == citation.end), None)
     columns = _columns(citation, answer)
     return Footnote(
         citation.number, names.get(citation.span.document_id, REMOVED), str(citation.span.page),
-        quote_words(citation.quote, whole=bool(columns)), _verdict(citation, support), columns,
+        quote_words(citation.quote, whole=bool(columns)), VERDICTS.get(support, "") if support else "", columns,
     )  # fmt: skip
+
+
+def marked_sentences(answer: Answer) -> tuple[CheckedSentence, ...]:
+    """Return the sentences that carry a mark of how far the passages say them: not quotes, nor those said in part."""
+    sure = answer.reader != "extractive"
+    return tuple(one for one in answer.sentences if sure and one.support is not Support.PARTLY)
 
 
 def _columns(citation: Citation, answer: Answer) -> str:
@@ -189,18 +220,8 @@ def _columns(citation: Citation, answer: Answer) -> str:
     return ""
 
 
-def _quoted(quote: str, columns: str, escaped: Callable[[str], str]) -> str:
-    return f"“{escaped(quote)}”" + (f" under “{escaped(columns)}”" if columns else "")
-
-
 def _pages(pages: tuple[int, ...]) -> str:
     return f"{pages[0]}" if len(pages) == 1 else f"{pages[0]}–{pages[-1]}"
-
-
-def _verdict(citation: Citation, support: Support | None) -> str:
-    if support is not None:
-        return VERDICTS[support]
-    return "wording found" if citation.verified else "wording found in part"  # before sentences were compared
 
 
 def quote_words(quote: str, *, whole: bool = False) -> str:
@@ -214,16 +235,6 @@ def quote_words(quote: str, *, whole: bool = False) -> str:
             kept = [cell for cell in cells if whole or not _EMPTY.fullmatch(cell)]
             lines.append(" | ".join(kept).replace("\\|", "|"))
     return " ".join(" ".join(lines).split())
-
-
-def refused_to(answer: Answer, names: Names) -> str:
-    """Return the sentence nearest to a question that was refused, with its place; empty where there is none."""
-    near = answer.nearest
-    if near is None or not answer.refused:
-        return ""
-    columns = _columns(near, answer)
-    said = _quoted(quote_words(near.quote, whole=bool(columns)), columns, str)
-    return f"{said} ({names.get(near.span.document_id, REMOVED)}, p. {near.span.page})"
 
 
 def thumb_words(turn: Turn) -> str:
@@ -245,11 +256,12 @@ def summary(answer: Answer) -> str:
 
 
 def marked_text(answer: Answer) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return the answer in pieces, each with the numbers of the markers behind it."""
+    """Return what `answer_text` does in pieces, each with the numbers of the markers behind it."""
     if answer.refused:
-        return ((refusal_words(answer), ()),)
+        return ((answer_text(answer), ()),)
     pieces, start = [], 0
-    for end in sorted({*(citation.end for citation in answer.citations), len(answer.text)}):
+    text = own_words(answer)
+    for end in sorted({*(citation.end for citation in answer.citations), len(text)}) if text else ():
         numbers = sorted({citation.number for citation in answer.citations if citation.end == end})
         if answer.text[start:end] or numbers:
             pieces.append((answer.text[start:end], tuple(numbers)))
@@ -258,14 +270,18 @@ def marked_text(answer: Answer) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 
 def support_counts(answer: Answer) -> str:
-    """Return how many sentences the passages say, in words: "3 sentences: the passages say 2, 1 partly"."""
-    counts = Counter(sentence.support for sentence in answer.sentences)
-    if not counts:
+    """Return how many sentences the passages say, in words: "3 sentences: the passages say 2, 1 not found …".
+
+    Nothing of an answer that is not sure, whose lines are to be read first.
+    """
+    marked, count = marked_sentences(answer), len(answer.sentences)
+    if not marked or answer.outcome is not Outcome.ANSWER:
         return ""
-    if counts.total() == 1:
-        return f"1 sentence: {VERDICTS[answer.sentences[0].support]}"
+    if count == 1:
+        return f"1 sentence: {VERDICTS[marked[0].support]}"
+    counts = Counter(sentence.support for sentence in marked)
     parts = [words.format(counts[support]) for support, words in _SEVERAL.items() if counts[support]]
-    return f"{counts.total()} sentences: {', '.join(parts)}"
+    return f"{count} sentences: {', '.join(parts)}"
 
 
 def unfound_numbers(answer: Answer) -> str:
@@ -294,7 +310,7 @@ def _conversation(conversation: Conversation, names: Names, pictures: Pictures) 
 
 
 def _note(note: Footnote) -> str:
-    return note.source(escape) + (f" ({note.verdict})" if note.verdict else "")
+    return escape(note.source()) + (f" ({note.verdict})" if note.verdict else "")
 
 
 def _picture(picture: PagePicture) -> str:
@@ -310,10 +326,10 @@ def _turn(turn: Turn, names: Names, pictures: Sequence[PagePicture]) -> str:
         parts.append(f"Searched for: “{_one_line(turn.standalone_question)}”")
     if answer.rewriting:
         parts.append(f"*{_one_line(answer.rewriting)}*")
-    said = escape(answer_text(answer)) or "No answer."
-    parts.append(f"**Not answered.** {said}" if answer.refused else said)
-    if closest := refused_to(answer, names):
-        parts.append(f"Closest: {_one_line(closest)}")
+    before, behind = around(answer, names)
+    said = escape(answer_text(answer)) or ("" if before else "No answer.")
+    parts += [*map(_one_line, before), f"**Not answered.** {said}" if answer.refused else said]
+    parts += map(_one_line, behind)
     if listed := footnotes(answer, names):
         parts.append("The nearest passages:" if answer.refused else "Sources:")
         parts.append("\n".join(f"- {escape(f'[{note.number}] ')}{_note(note)}" for note in listed))
@@ -321,5 +337,5 @@ def _turn(turn: Turn, names: Names, pictures: Sequence[PagePicture]) -> str:
     if told := summary(answer):
         parts.append(f"*{_one_line(told)}*")
     parts += [f"*{words}*" for words in [thumb_words(turn)] if words]
-    parts += [f"*{_one_line(note)}*" for note in answer.notes]
-    return "\n\n".join(parts)
+    parts += [f"*{_one_line(note)}*" for note in notes_below(answer)]
+    return "\n\n".join(part for part in parts if part)

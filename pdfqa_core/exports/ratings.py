@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pdfqa_core.exports import frames
 from pdfqa_core.exports.frames import COUNT, MOMENT, NUMBER, TEXT, TRUTH, frame, row_blocks, write_frame
 from pdfqa_core.exports.jsonl import write_jsonl
+from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.study_types import MISSED, Adjudication, Rating, Study
 from pdfqa_core.types import Hit
@@ -25,10 +26,11 @@ FORMATS = {**frames.FORMATS, "jsonl": "jsonl", "wide": "wide.csv"}  # by name: h
 class RatingRow:
     """A rating with everything needed to understand it on its own; the fields are the columns, in this order.
 
-    `passages` and `pages` ("file p. 7", parted by "; ") are those shown with the answer; for the rating of one
-    passage, that one, also where it was `missed`. `thumb` is what the one who asked thought of the answer: "up",
-    "down" or nothing. `adjudicated` is the value agreed on later, empty without one; `revised` is what the
-    annotator changed theirs to after agreement could be seen. `kind` is "training" or "check" for an item that is
+    `outcome` is "answer", "perhaps" or "nothing"; `quote` are the lines before an answer that is not sure, or those
+    nearest to the question. `passages` and `pages` ("file p. 7", parted by "; ") are those shown with the answer; for
+    the rating of one passage, that one, also where it was `missed`. `thumb` is what the one who asked thought of the
+    answer: "up", "down" or nothing. `adjudicated` is the value agreed on later, empty without one; `revised` is what
+    the annotator changed theirs to after agreement could be seen. `kind` is "training" or "check" for an item that is
     no part of the results. `seconds` is the time the annotator looked at the item; `rated_at` is in UTC.
     """
 
@@ -47,6 +49,8 @@ class RatingRow:
     standalone_question: str
     answer: str
     refused: bool
+    outcome: str
+    quote: str
     passages: str
     pages: str
     reader: str
@@ -138,7 +142,7 @@ def _shown(one: StudyTurn, rank: str) -> tuple[str, str]:
 def _row(
     study: Study, one: StudyTurn, rating: Rating, adjudicated: str, revised: str, shown: tuple[str, str]
 ) -> RatingRow:
-    turn = one.turn
+    turn, lines = one.turn, lines_of(one.turn.answer)
     missed = rating.comment.partition("\n") if rating.criterion == MISSED else ("", "", "")
     return RatingRow(
         study=study.name,
@@ -156,6 +160,8 @@ def _row(
         standalone_question=turn.standalone_question,
         answer=turn.answer.text,
         refused=turn.answer.refused,
+        outcome=turn.answer.outcome.value,
+        quote=lines.quote if lines else "",
         passages=missed[2] or shown[0],
         pages=missed[0] or shown[1],
         reader=turn.answer.reader,

@@ -29,9 +29,12 @@ def with_answers(
 
 def _answer(prediction: Prediction) -> dict[str, Any]:
     failure = {"error": {"what": prediction.error, "hint": prediction.hint}} if prediction.failed else {}
+    lines = prediction.quote
     return {
         "answer": prediction.answer,
+        "outcome": prediction.outcome.value,
         "refused": prediction.refused,
+        "quote": lines and {"filename": lines.filename, "page": lines.page, "quote": lines.quote},
         "citations": [
             {"filename": one.filename, "page": one.page, "verified": one.verified, "id": one.id, "quote": one.quote}
             for one in prediction.citations

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pdfqa_core.metrics.base import Group, measure
 from pdfqa_core.metrics.normalisation import normalise_answer
+from pdfqa_core.types import Outcome
 
 PHRASE = "insufficient context"
 
@@ -48,3 +49,26 @@ def refusal_precision(refused: bool | None, answerable: bool) -> float | None:
 def answered(refused: bool | None, answerable: bool) -> float | None:
     """Return whether an answerable question was answered; None for others, and where `refused` is not known."""
     return None if refused is None or not answerable else float(not refused)
+
+
+@measure(
+    "answered_surely",
+    "Answered surely",
+    "answerable questions with an answer that is sure / answerable questions",
+    group=Group.MISSING,
+)
+def answered_surely(outcome: Outcome, answerable: bool) -> float | None:
+    """Return whether the answer to an answerable question is a sure one; None for others."""
+    return float(outcome is Outcome.ANSWER) if answerable else None
+
+
+@measure(
+    "wrongly_sure",
+    "Wrongly sure",
+    "unanswerable questions with an answer that is sure / unanswerable questions",
+    higher_is_better=False,
+    group=Group.MISSING,
+)
+def wrongly_sure(outcome: Outcome, answerable: bool) -> float | None:
+    """Return whether the answer to an unanswerable question is a sure one; None for others."""
+    return None if answerable else float(outcome is Outcome.ANSWER)

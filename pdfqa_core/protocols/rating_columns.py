@@ -14,6 +14,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.protocols.annotation import judged
 from pdfqa_core.protocols.gold.columns import Field
 from pdfqa_core.protocols.rating_tables import Columns, value_of
+from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.study_types import AppliesTo, Criterion
 
@@ -162,7 +163,7 @@ def template(turns: Sequence[StudyTurn], criteria: Sequence[Criterion], annotato
         texts = {one.turn.id: "", **{f"{one.turn.id}#{hit.rank}": hit.passage.text for hit in one.turn.answer.hits}}
         for item, text in texts.items():
             if any((item, criterion.name) in asked for criterion in criteria):
-                rows.append([item, one.turn.question, one.turn.answer.text, text, *[""] * len(heads)])
+                rows.append([item, one.turn.question, rated_text(one.turn.answer), text, *[""] * len(heads)])
     return write_csv(("item", "question", "answer", "passage", *(f"{one}: {name}" for one, name in heads)), rows)
 
 

@@ -1,11 +1,10 @@
-"""Whether a model's reply says that the passages do not answer the question, and the words shown in its place then."""
+"""Whether a model's reply says that the passages do not answer the question, and how that is told."""
 
 from __future__ import annotations
 
 import re
 
 from pdfqa_core.text import sentences
-from pdfqa_core.types import Answer
 
 NOT_ANSWERED = "I found nothing in these pages that answers this."
 CONFIDENCE = "Confidence that these passages answer the question:"
@@ -37,13 +36,3 @@ def declines(reply: str) -> bool:
     """Return whether the reply's first sentence declines to answer."""
     line = reply.strip().replace("’", "'").partition("\n")[0]
     return any(_DECLINE.search(line[start:end]) for start, end in sentences(line)[:1])
-
-
-def refusal_words(answer: Answer) -> str:
-    """Return what is shown instead of an answer: that none was found, or why none was sought."""
-    return NOT_ANSWERED if answer.hits else " ".join(answer.notes) or NOT_ANSWERED
-
-
-def told_with_refusal(answer: Answer) -> tuple[str, ...]:
-    """Return the notes of a refusal on what was searched; the others are its reasons, or its words already."""
-    return tuple(one for one in answer.notes if not one.startswith((CONFIDENCE, DECLINED))) if answer.hits else ()

@@ -22,8 +22,9 @@ from pdfqa_core.types import Query
 class LateInteraction(IndexRetriever):
     """MaxSim of ColBERT: score(q, p) = Σ over question tokens of the largest cosine with a passage token.
 
-    Over all passages, or, with a `first` retriever, over its `candidates` best. Source: Khattab and Zaharia 2020,
-    "ColBERT: Efficient and effective passage search via contextualized late interaction over BERT".
+    Where a query has several texts, the tokens of each count with its weight. Over all passages, or, with a `first`
+    retriever, over its `candidates` best. Source: Khattab and Zaharia 2020, "ColBERT: Efficient and effective passage
+    search via contextualized late interaction over BERT".
     """
 
     name: ClassVar[str] = "late_interaction"
@@ -63,7 +64,9 @@ class LateInteraction(IndexRetriever):
             rows = np.asarray(sorted(parts), dtype=np.int64)
             if len(rows) == 0:
                 return []
-        (vectors,) = self._encoder.encode_tokens([query.text], question=True)
+        texts = query.dense or ((query.text, 1.0),)
+        encoded = self._encoder.encode_tokens([text for text, _ in texts], question=True)
+        vectors = np.concatenate([weight * own for (_, weight), own in zip(texts, encoded, strict=True)])
         if len(vectors) == 0:
             return []
         try:

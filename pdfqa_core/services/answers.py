@@ -176,12 +176,12 @@ class AnswerService:
     def rewriter(self, settings: Settings, language: str = ENGLISH) -> tuple[Rewriter, str]:
         """Return the rewriter of the settings for a language; where there is no model the concatenation one and why."""
         chosen = settings.conversation
-        offered: dict[str, Any] = {"turns": chosen.turns, "new_topic": chosen.new_topic, "language": rules_of(language)}
+        offered: dict[str, Any] = {"turns": chosen.turns, "language": rules_of(language)}
         if self._indexes.needs_embeddings(settings):
             encoder = self._indexes.encoder(settings)
             offered["encode"] = partial(encoder.encode, question=True)
         rewriter, _, why = self._made(rewriters, chosen.rewriter, offered, "concatenation")
-        note = f"Completed with words of the questions before, because there is no language model: {why}"
+        note = f"Searched for as typed, with the questions before, because there is no language model: {why}"
         return rewriter, note if why else ""
 
     # ------------------------------------------------------------ questions
@@ -209,7 +209,7 @@ class AnswerService:
         Yields the progress of indexing, the events of `pipeline.ask`, and last Stored. `document_ids` limits the search
         to documents and collections (empty: all documents; None: those of the conversation). With `replace_turn`, the
         last turn, the new one takes its place, unless another turn was added meanwhile: then it stands behind that one.
-        With `anyway` the evidence is not judged, and where the reader declines the nearest sentences are the answer. A
+        With `anyway` the reader is asked however little the evidence speaks for an answer. A
         stopped answer is stored as far as it was written, an abandoned one if anything was written. Its seconds count
         from `began`, a time of `perf_counter` (None: now).
         Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, an
@@ -304,8 +304,8 @@ class AnswerService:
         meaning = checker.meaning
         yield from ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=source.find, judge=None if asked.anyway else self._judge(settings, reader),
-            k=settings.retrieval.k, threshold=settings.reading.confidence_threshold,
+            retrieve=source.find, judge=self._judge(settings, reader), k=settings.retrieval.k,
+            threshold=0.0 if asked.anyway else settings.reading.confidence_threshold,
             sure_from=settings.reading.sure_threshold,
             lines=lambda question, hits, before: _lines(question, hits, before, meaning), passages=source.passages,
             note=source.note, settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,

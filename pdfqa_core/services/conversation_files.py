@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.exports.answer_rows import conversation_row
 from pdfqa_core.exports.citing import Source, source_of
 from pdfqa_core.exports.conversation_html import conversations_html
 from pdfqa_core.exports.conversation_word import conversations_word
 from pdfqa_core.exports.conversations import REMOVED, PagePicture, conversations_markdown, markdown_zip
 from pdfqa_core.exports.jsonl import write_jsonl
+from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.services.collections import CollectionService
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.pages import PageService
@@ -67,7 +69,7 @@ class ConversationFileService:
         whole = whole if form == "jsonl" else [_headed(one) for one in whole]
         names = self._documents.names(owner, *(one.id for one in whole)) | self._collections.names(owner)
         if form == "jsonl":
-            data = write_jsonl(whole)
+            data = write_jsonl(conversation_row(one, names) for one in whole)
         elif not pictured:
             data = conversations_markdown(whole, names, sources=self._sources(owner, whole, names))
         else:
@@ -136,12 +138,12 @@ def _words(place: tuple[str, int], names: Mapping[str, str]) -> str:
 
 
 def _cited(turn: Turn) -> dict[tuple[str, int], list[Claim]]:
-    """Return the pages that an answer cites, as (document, page), each with what is quoted of it."""
+    """Return the pages that an answer quotes or cites, as (document, page), each with what is quoted of it."""
     found: dict[tuple[str, int], list[Claim]] = {}
-    if not turn.answer.refused:
-        for citation in turn.answer.citations:
-            claim = Claim(citation.span, citation.quote)
-            found.setdefault((citation.span.document_id, citation.span.page), []).append(claim)
+    lines = lines_of(turn.answer)
+    for citation in () if turn.answer.refused else (*([lines] if lines else []), *turn.answer.citations):
+        claim = Claim(citation.span, citation.quote)
+        found.setdefault((citation.span.document_id, citation.span.page), []).append(claim)
     return found
 
 

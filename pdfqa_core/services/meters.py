@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from pdfqa_core.types import Answer
+from pdfqa_core.types import Answer, Outcome
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -19,6 +19,7 @@ PHASES: Mapping[str, str] = {
     "rewrite": "rewrite", "retrieve": "search", "judge": "judge", "first_token": "first word", "write": "write",
     "read": "read", "check": "check", "total": "total",
 }  # fmt: skip
+OUTCOMES = {Outcome.ANSWER: "answered", Outcome.PERHAPS: "perhaps", Outcome.NOTHING: "refused"}
 _SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 Numbers = Callable[[], Mapping[str, float]]
 
@@ -48,7 +49,7 @@ class Meters:
         )
         for level in ("warning", "error"):
             self._logged.labels(level)
-        for outcome in ("answered", "refused", "stopped"):
+        for outcome in (*OUTCOMES.values(), "stopped"):
             self._answers.labels(outcome)
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
@@ -70,7 +71,7 @@ class Meters:
 
     def answered(self, answer: Answer) -> None:
         """Count an answer."""
-        outcome = "stopped" if answer.stopped else "refused" if answer.refused else "answered"
+        outcome = "stopped" if answer.stopped else OUTCOMES[answer.outcome]
         self._answers.labels(outcome).inc()
         for name, phase in PHASES.items():
             if name in answer.seconds:

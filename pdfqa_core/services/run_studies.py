@@ -8,6 +8,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import Prediction, ReadText
 from pdfqa_core.protocols.runs import Case, CaseFile
 from pdfqa_core.protocols.study_items import GeneratedItem
+from pdfqa_core.reading.outcomes import lines_and_words
 from pdfqa_core.services.runs import RunService
 from pdfqa_core.services.runs_together import RunsTogether
 from pdfqa_core.services.studies import PAIRWISE
@@ -69,7 +70,8 @@ def _item(
 ) -> GeneratedItem:
     gold = tuple(_gold(place, file) for place in case.gold_citations or ())
     document = next((one.filename for one in gold if one.filename), "")
-    answer = prediction.answer.strip() or (REFUSED if prediction.refused else "")
+    lines = prediction.quote.quote if prediction.perhaps and prediction.quote else ""
+    answer = lines_and_words(lines, prediction.answer.strip()) or (REFUSED if prediction.refused else "")
     hits = _hits(prediction.evidence)
     return GeneratedItem(
         case.id, case.question, answer or "(empty)",

@@ -15,6 +15,7 @@ from pdfqa_core.protocols.retrieval import covered
 from pdfqa_core.protocols.runs import GIVEN, NONE, PREDICTED, RECORDED, SEARCH, Case, CaseFile
 from pdfqa_core.protocols.runs.hotpotqa import HotpotCase
 from pdfqa_core.protocols.runs.reading import cited_id
+from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.retrieval import Index, SearchIndex
 from pdfqa_core.services.answers import AnswerService, Find
 from pdfqa_core.services.asked import Asked
@@ -156,9 +157,10 @@ class AskedSystem:
             for one in (hit.passage for hit in read)
         )
         found = tuple(self._places(hit.passage) for hit in answer.hits) if self.system.evidence == SEARCH else None
+        lines = lines_of(answer)
         return Prediction(
             case.id, answer.text, answer.refused, citations, evidence, searched, answer.confidence, answer.notes,
-            seconds, found=found,
+            seconds, found=found, perhaps=answer.perhaps, quote=self._cited(lines) if lines else None,
         )  # fmt: skip
 
     def _places(self, passage: Passage) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from pdfqa_core.protocols.annotation import Judged, judged, needed
 from pdfqa_core.protocols.study_definition import PASSAGE_KEYS
+from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import StudyTurn
 from pdfqa_core.services.rated_study import RatingItem, StudyResults
 from pdfqa_core.study_types import Criterion, ItemRole
@@ -54,10 +55,11 @@ def read_item_html(
         )
         for hit in turn.answer.hits
     ]
+    before = [(turn.question, rated_text(turn.answer)) for turn in earlier]
     golds = [(gold, passage_parts(gold.text, turn.question)) for gold in one.details.gold if gold.text or gold.page]
     return render(
         "annotate_item", item=turn_view(turn, filenames), cards=cards, chosen=chosen, finished=False, total=0, hint="",
-        golds=golds, details=one.details, earlier=earlier, guideline=guideline, role=one.details.role,
+        golds=golds, details=one.details, earlier=before, guideline=guideline, role=one.details.role,
     )  # fmt: skip
 
 

@@ -335,7 +335,7 @@ class Handlers:
     # ------------------------------------------------------------ clicks
 
     def transcript_clicked(self, state: ChatState, session: Session, request: gr.Request, event: gr.EventData) -> Steps:
-        """Show an answer's evidence, open a marker's page, ask a suggestion, ask the last question again or edit it."""
+        """Show an answer's evidence, open a marker's page, ask a suggestion, ask a question again or edit the last."""
         data = clicked(event)
         try:
             match data.get("action"):
@@ -366,7 +366,9 @@ class Handlers:
             case "retry":
                 yield from self._ask(turn.question, replace(state, editing=turn.id), session, request)
             case "anyway":
-                yield from self._ask(turn.question, replace(state, editing=turn.id), session, request, anyway=True)
+                last = self._turns(state, session)[-1].id == turn.id  # the last one gives way, one before it stays
+                state = replace(state, editing=turn.id if last else "")
+                yield from self._ask(turn.question, state, session, request, anyway=True)
             case "edit" if state.editing == turn.id:
                 yield {**self.show(replace(state, editing=""), session), self.parts.question: gr.Textbox(value="")}
             case "edit":

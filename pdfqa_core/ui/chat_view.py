@@ -8,20 +8,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import ClassVar
 
 from pdfqa_core.exports.conversations import (
     REMOVED,
     footnote,
+    lines_note,
+    marked_sentences,
     support_counts,
     turn_markdown,
     turn_text,
     unfound_numbers,
 )
-from pdfqa_core.reading.declining import refusal_words, told_with_refusal
+from pdfqa_core.reading.outcomes import CAUTION, IN_WORDS, MAY_STAND, notes_below, nothing_words, own_words, rated_text
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.conversation_files import FORMS
-from pdfqa_core.types import Answer, Citation, Hit, Support, Turn
+from pdfqa_core.types import Answer, Citation, Hit, Outcome, Support, Turn
 from pdfqa_core.ui.components import clock, day, render
 from pdfqa_core.ui.passage_text import PassagePart, passage_parts
 from pdfqa_core.ui.session import Added
@@ -78,15 +81,19 @@ class AnswerPart:
 class TurnView:
     """A turn with what the transcript makes of it: how well it is supported, its facts, and its text for copying.
 
-    Of a refusal: `nearest` are rank, place and text of the passages it points to, `closest` is the place of the
-    sentence that it quotes, `searched` says what was searched where that is not all.
+    `lines` are those that match best, of an answer that is not sure and where nothing was found, with their place.
+    Where nothing was found `told` says what was searched, and `nearest` are rank, place and text of the passages to
+    look at. `below` are the notes that come last.
     """
 
+    words: ClassVar = (MAY_STAND, IN_WORDS, CAUTION)
     turn: Turn
     parts: tuple[AnswerPart, ...]
+    lines: str = ""
+    place: str = ""
+    told: tuple[str, ...] = ()
     nearest: tuple[tuple[int, str, tuple[PassagePart, ...]], ...] = ()
-    closest: str = ""
-    searched: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
     support: str = ""
     all_supported: bool = False
     facts: tuple[str, ...] = ()
@@ -112,10 +119,9 @@ READERS = (
     ("extractive", "quotes", "Answers are sentences and rows of tables, word for word"),
     ("generative", "own words", "The language model writes the answers"),
 )
-NEAREST = 3  # passages that a refusal points to
+NEAREST = 3  # passages to look at where nothing was found
 BADGES = {
     Support.SUPPORTED: Badge("supported", "✓", "The passage says this."),
-    Support.PARTLY: Badge("partly", "~", "Partly: the passages say a part of this, or something near it."),
     Support.NOT_FOUND: Badge("missing", "?", "Not found in the passages: check this before you use it."),
 }
 
@@ -135,10 +141,10 @@ def scores(hit: Hit) -> list[str]:
 def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
     """Return the answer cut at the ends of its sentences, each piece with its markers and its badge.
 
-    A refusal is one piece: the words shown in the place of an answer.
+    Where nothing was found it is one piece, the words in its place; where lines alone are quoted there is none.
     """
-    if answer.refused:
-        return (AnswerPart(refusal_words(answer)),)
+    if not own_words(answer):
+        return (AnswerPart(rated_text(answer)),) if answer.refused else ()
     places = {hit.rank: place(hit, names) for hit in answer.hits}
     marks: dict[int, list[Mark]] = {}
     for index, citation in enumerate(answer.citations):
@@ -146,15 +152,15 @@ def answer_parts(answer: Answer, names: Names) -> tuple[AnswerPart, ...]:
         mark = Mark(index, citation.number, citation.verified, places.get(citation.number, ""), citation.quote, source)
         marks.setdefault(citation.end, []).append(mark)
     checked = {sentence.end: sentence for sentence in answer.sentences}
+    badges = {sentence.end: BADGES[sentence.support] for sentence in marked_sentences(answer)}
     text = bulleted(answer.text)
     parts, start = [], 0
     for end in sorted({*marks, *checked, len(answer.text)}):
         sentence = checked.get(end)
         numbers = tuple((a - start, b - start) for a, b in sentence.numbers) if sentence else ()
-        badge = BADGES[sentence.support] if sentence else None
         if answer.text[start:end]:
             table = _quoted_row(answer, end) if answer.reader == "extractive" else ()
-            parts.append(AnswerPart(text[start:end], tuple(marks.get(end, ())), badge, numbers, table))
+            parts.append(AnswerPart(text[start:end], tuple(marks.get(end, ())), badges.get(end), numbers, table))
         start = end
     return tuple(parts)
 
@@ -178,20 +184,13 @@ def _quoted_row(answer: Answer, end: int) -> tuple[tuple[str, ...], ...]:
 
 
 def _support(answer: Answer) -> tuple[str, bool]:
-    """Return how much of the answer the passages support, and whether that is all of it."""
-    if answer.refused or not answer.text:
+    """Return how much of an answer that is sure the passages support, and whether that is all of it."""
+    if answer.outcome is not Outcome.ANSWER or not answer.text:
         return "", False
-    if answer.sentences:
-        words = " · ".join(part for part in (support_counts(answer), unfound_numbers(answer)) if part)
-        supported = all(one.support is Support.SUPPORTED and not one.numbers for one in answer.sentences)
-        return words, supported
-    cited = {citation.end for citation in answer.citations}
-    verified = {citation.end for citation in answer.citations if citation.verified}
-    if not cited:
-        return "no supporting sentence found", False
-    if verified == cited:
-        return "wording found in the evidence", True
-    return f"{len(verified)} of {len(cited)} cited sentences found in the evidence", False
+    if not answer.sentences:
+        return ("", False) if answer.citations else ("no supporting sentence found", False)
+    words = " · ".join(part for part in (support_counts(answer), unfound_numbers(answer)) if part)
+    return words, all(one.support is Support.SUPPORTED and not one.numbers for one in answer.sentences)
 
 
 def tokens_per_second(answer: Answer) -> float | None:
@@ -218,28 +217,27 @@ def _facts(answer: Answer) -> tuple[str, ...]:
 
 def turn_view(turn: Turn, names: Names) -> TurnView:
     """Return what the transcript shows of a stored turn."""
-    answer = turn.answer
-    parts = answer_parts(answer, names) or (AnswerPart("(stopped before the first word)" if answer.stopped else "—"),)
-    texts = turn_text(turn, names), turn_markdown(turn, names)
-    return TurnView(turn, parts, *_pointed_to(turn, names), *_support(answer), _facts(answer), *texts)
+    answer, note = turn.answer, lines_note(turn.answer, names)
+    told = nothing_words(answer)[1:] if answer.refused else ()
+    parts = answer_parts(answer, names)
+    if not parts and note is None:
+        parts = (AnswerPart("(stopped before the first word)" if answer.stopped else "—"),)
+    return TurnView(
+        turn, parts, note.quoted if note else "", note.place if note else "", told, _nearest(turn, names),
+        tuple(line for line in notes_below(answer) if line not in told), *_support(answer), _facts(answer),
+        turn_text(turn, names), turn_markdown(turn, names),
+    )  # fmt: skip
 
 
-def _pointed_to(
-    turn: Turn, names: Names
-) -> tuple[tuple[tuple[int, str, tuple[PassagePart, ...]], ...], str, tuple[str, ...]]:
-    """Return the passages that a refusal points to, the place of the sentence that it quotes, and what was searched."""
-    answer, near = turn.answer, turn.answer.nearest
-    if not answer.refused:
-        return (), "", ()
+def _nearest(turn: Turn, names: Names) -> tuple[tuple[int, str, tuple[PassagePart, ...]], ...]:
+    """Return the passages to look at where nothing was found."""
     places: dict[str, Hit] = {}  # of overlapping passages the best
-    for hit in answer.hits:
+    for hit in turn.answer.hits if turn.answer.refused else ():
         places.setdefault(place(hit, names), hit)
-    cards = tuple(
+    return tuple(
         (hit.rank, where, passage_parts(hit.passage.text, turn.standalone_question, language=hit.passage.language))
         for where, hit in list(places.items())[:NEAREST]
     )
-    closest = f"{names.get(near.span.document_id, REMOVED)}, p. {near.span.page}" if near else ""
-    return cards, closest, told_with_refusal(answer)
 
 
 def transcript(

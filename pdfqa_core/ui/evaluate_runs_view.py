@@ -12,7 +12,7 @@ from pdfqa_core.metrics.comparison import Cell, Comparison, latency
 from pdfqa_core.metrics.groups import ItemGroup
 from pdfqa_core.metrics.insufficient_context import PHRASE
 from pdfqa_core.metrics.normalisation import answer_tokens, normalise_answer
-from pdfqa_core.reading.declining import NOT_ANSWERED, refusal_words, told_with_refusal
+from pdfqa_core.reading.outcomes import nothing_words
 from pdfqa_core.services.run_progress import SoFar
 from pdfqa_core.types import Answer, Hit, Passage, Progress
 from pdfqa_core.ui.components import day, plural
@@ -86,13 +86,15 @@ class ItemRow:
 class ShownAnswer:
     """One system's answer: its words, each with the classes of its mark, and what it rests on.
 
+    `outcome` is what stands before it ("refused", "perhaps"), `quote` the lines before one that is not sure.
     "other": no gold answer has the word. "differs": the first answer lacks it; in the first of two, the second does.
     """
 
     system: str
     words: tuple[tuple[str, str], ...]
     scores: tuple[tuple[str, str], ...]
-    refused: bool
+    outcome: str
+    quote: str
     error: str
     hint: str
     searched: str
@@ -329,9 +331,12 @@ def answers_of(
         )  # fmt: skip
         refusal, notes = refusal_of(prediction)
         words = ((refusal, ""),) if refusal else marked(prediction.answer, gold, said.get(beside))
+        refused, lines = prediction.refused or bool(refusal), prediction.quote if prediction.perhaps else None
+        quoted = f"“{' '.join(lines.quote.split())}” ({lines.filename}, p. {lines.page})" if lines else ""
         found.append(
             ShownAnswer(
-                system.name, words, scores, prediction.refused or bool(refusal),
+                system.name, words, scores, "refused" if refused else "perhaps" if prediction.perhaps else "",
+                quoted if lines and lines.quote.split() != prediction.answer.split() else "",
                 prediction.error, prediction.hint,
                 prediction.asked if prediction.asked != item.texts.get("question") else "", evidence,
                 seconds_words(prediction.seconds) if prediction.seconds is not None else "", notes,
@@ -347,14 +352,9 @@ def refusal_of(prediction: Prediction) -> tuple[str, tuple[str, ...]]:
     """
     if normalise_answer(prediction.answer) != PHRASE:
         return "", prediction.notes
-    if not prediction.refused:
-        return NOT_ANSWERED, prediction.notes
-    read = (Passage(one.id, one.spans, one.text) for one in prediction.evidence)
-    hits = tuple(Hit(one, 0.0, rank, "") for rank, one in enumerate(read, start=1))
-    answer = Answer(
-        prediction.answer, hits=hits, refused=True, confidence=prediction.confidence, notes=prediction.notes
-    )  # fmt: skip
-    return refusal_words(answer), told_with_refusal(answer)
+    hits = tuple(Hit(Passage(one.id, one.spans, one.text), 0.0, 0, "") for one in prediction.evidence)
+    said, *notes = nothing_words(Answer("", hits=hits, notes=prediction.notes))
+    return said, tuple(notes)
 
 
 def marked(answer: str, gold: set[str], beside: Sequence[str] | None = None) -> tuple[tuple[str, str], ...]:

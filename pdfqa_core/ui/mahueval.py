@@ -9,7 +9,7 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.protocols.mahueval import Doing, Plan, Roster, Step, step_words
-from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.reading.outcomes import rated_text
 from pdfqa_core.services import Services
 from pdfqa_core.services.mahueval import first_questions
 from pdfqa_core.types import Progress, Retrieved, Stored, Token, Turn
@@ -189,13 +189,10 @@ def _html(services: Services, roster: Roster, step: Step | None, annotator: str)
         offered = services.mahueval.suggestions(roster, annotator)
     return render(
         "mahueval", plan=plan, step=step, doing=step.doing.value if step else "", rounds=rounds, offered=offered,
-        turns=[(one, _text(one), _pages(one)) for one in turns], words=step_words(step, plan) if step else "",
+        turns=[(one, rated_text(one.answer), _pages(one)) for one in turns],
+        words=step_words(step, plan) if step else "",
         count=len(turns), rate=len(held.turns) - held.rated if held and held.finished else 0,
     )  # fmt: skip
-
-
-def _text(turn: Turn) -> str:
-    return refusal_words(turn.answer) if turn.answer.refused else turn.answer.text
 
 
 def _pages(turn: Turn) -> str:

@@ -13,8 +13,8 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.exports.answer_rows import filename_of
-from pdfqa_core.reading.citations import with_markers
-from pdfqa_core.reading.declining import refusal_words
+from pdfqa_core.exports.conversations import paragraphs
+from pdfqa_core.reading.outcomes import lines_of, notes_below, own_words
 from pdfqa_core.services import Services
 from pdfqa_core.services.finding import visible_text
 from pdfqa_core.text import addresses
@@ -123,8 +123,9 @@ class Tools:
     def ask(self, owner: str, question: str, documents: list[str] | None = None) -> str:
         """Have a question answered from the PDF documents by the local language model; each sentence has its sources.
 
-        The answer ends with the file name, page and quote behind each [number]: cite those pages. Where the documents
-        do not hold the answer, it says so. It takes longer than search; use search where passages are enough.
+        The answer ends with the file name, page and quote behind each [number]: cite those pages. Where it is not
+        sure, or the documents do not hold the answer, it says so. It takes longer than search; use search where
+        passages are enough.
 
         Args:
             question: one complete question that can be understood by itself
@@ -135,7 +136,7 @@ class Tools:
         )
         for event in events:
             if isinstance(event, Stored):
-                return _answer(event.turn, self._api.by_id(owner))
+                return answer_words(event.turn, self._api.by_id(owner))
         raise PdfQAError("The question was not answered.", "Ask again.")
 
 
@@ -143,27 +144,27 @@ def _pages(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _answer(turn: Turn, by_id: dict[str, Document]) -> str:
-    """Return an answer with its sources, a refusal with the nearest sentence."""
+def answer_words(turn: Turn, by_id: dict[str, Document]) -> str:
+    """Return an answer with its sources, and with the nearest lines where it is not sure or nothing was found."""
     answer = turn.answer
-    lines = [refusal_words(answer) if answer.refused else _unlinked(with_markers(answer), turn.question)]
-    quoted = [*answer.citations, *([answer.nearest] if answer.refused and answer.nearest else [])]
-    if quoted:
-        lines.append("Nearest sentence:" if answer.refused else "Sources:")
-    for one in quoted:
+    names, near = {one.id: one.filename for one in by_id.values()}, lines_of(answer)
+    known = f"{turn.question} {names.get(near.span.document_id, '') if near else ''}"
+    lines = [_unlinked(line, known) for line in paragraphs(answer, names)]
+    cited = () if answer.refused or not own_words(answer) else answer.citations
+    lines += ["Sources:"] if cited else []
+    for one in cited:
         name, said = filename_of(one.span.document_id, by_id), _unlinked(" ".join(one.quote.split()), turn.question)
-        mark = "" if answer.refused else f"[{one.number}] "
-        sure = "" if one.verified or answer.refused else " (the passage may not say exactly this)"
-        lines.append(f"{mark}{name}, p. {one.span.page}: “{said}”{sure}")
-    return "\n".join([*lines, *(_unlinked(note, turn.question) for note in answer.notes)])
+        sure = "" if one.verified else " (the passage may not say exactly this)"
+        lines.append(f"[{one.number}] {name}, p. {one.span.page}: “{said}”{sure}")
+    return "\n".join([*lines, *(_unlinked(note, turn.question) for note in notes_below(answer))])
 
 
-def _unlinked(text: str, question: str = "") -> str:
-    """Return a text that has its addresses as code, but for those in the question.
+def _unlinked(text: str, known: str = "") -> str:
+    """Return a text that has its addresses as code, but for those in what is `known`: the question, a file name.
 
     Assistants show texts as Markdown, which would make links and pictures of what any PDF says.
     """
-    places = [place for place in addresses(text) if text[slice(*place)] not in question]
+    places = [place for place in addresses(text) if text[slice(*place)] not in known]
     if places:
         text = text.replace("`", "'")  # that no other code begins before them
     for start, end in reversed(places):

@@ -64,7 +64,9 @@ def first_citation(turn: Turn, rank: int) -> int:
 
 
 def shown_first(conversation_id: str, turn: Turn) -> ChatState:
-    """Return the state after an answer: the first passage it cites is open, else the best one."""
+    """Return the state after an answer: the lines before it, else the first passage it cites, else the best one."""
+    if turn.answer.perhaps and (lines := turn.answer.nearest):
+        return ChatState(conversation_id, turn.id, lines.number, selected=lines)
     if turn.answer.citations:
         return ChatState(conversation_id, turn.id, turn.answer.citations[0].number, 0)
     return ChatState(conversation_id, turn.id, turn.answer.hits[0].rank if turn.answer.hits else 0)

@@ -9,15 +9,19 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from pdfqa_core.cli.ask import plain_turn
 from pdfqa_core.cli.chat import OFFER
-from pdfqa_core.reading.declining import NOT_SURE
+from pdfqa_core.exports.answer_rows import turn_row
+from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage import Store
+from pdfqa_core.types import Answer, Citation, Hit, Passage, Span, Turn
 from tests.serving_fakes import PDF, QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,9 +145,9 @@ def test_ask_goes_on_in_a_conversation(workspace, run):
     first = run("ask", QUESTIONS["q05"]["question"], *LITERAL, "--json").data
     second = run("ask", "Who cleaned it before?", *LITERAL, "--conversation", first["conversation_id"], "--json").data
     assert second["conversation_id"] == first["conversation_id"]
-    assert "drum screen" in second["standalone_question"]
-    plain = run("ask", "Who cleaned it before?", *LITERAL, "--conversation", first["conversation_id"]).out
-    assert plain.startswith('(searched for: "Who cleaned it before? (')
+    assert second["standalone_question"] == "Who cleaned it before?"
+    alone = run("ask", "Who cleaned it before?", *LITERAL, "--json").data
+    assert second["hits"] != alone["hits"]
 
 
 def test_a_refusal_shows_the_nearest_passages(workspace, run):
@@ -151,11 +155,30 @@ def test_a_refusal_shows_the_nearest_passages(workspace, run):
     refused = run("ask", QUESTIONS["q14"]["question"], *options, "--json")
     assert (refused.status, refused.data["refused"]) == (0, True)
     plain = run("ask", QUESTIONS["q14"]["question"], *options).out
-    assert plain.startswith(f"{NOT_SURE}\nClosest: “")
+    assert f"{NOT_ANSWERED}\nClosest: “" in plain
     assert "The nearest passages:\n[1] harbour-heat.pdf, p." in plain
-    assert refused.data["nearest"]["filename"] == "harbour-heat.pdf"
+    assert refused.data["outcome"] == "nothing"
+    assert set(refused.data["quote"]) == {"filename", "page", "quote"}
+    assert refused.data["quote"]["filename"] == "harbour-heat.pdf"
     anyway = run("ask", QUESTIONS["q14"]["question"], *options, "--anyway", "--json")
-    assert (anyway.data["refused"], anyway.data["nearest"], anyway.data["confidence"]) == (False, None, None)
+    assert (anyway.data["refused"], anyway.data["outcome"], anyway.data["confidence"]) == (False, "answer", None)
+    assert anyway.data["quote"] is None
+
+
+def test_an_answer_that_is_not_sure_stands_behind_its_lines():
+    near = Citation(1, "p", Span("d", 3, 0, 9), "Because\nof it.", False)
+    hits = (Hit(Passage("p", (Span("d", 3, 0, 9),), "Because\nof it."), 1.0, 1, "bm25"),)
+    answer = Answer("It is so.", (replace(near, end=9),), hits, perhaps=True, nearest=near, notes=("A note.",))
+    stands = "It may stand here: “Because of it.” (a document that was removed, p. 3)"
+    caution = "Not sure that this answers the question: read the lines before you rely on it."
+    assert plain_turn(Turn("t", 1, "Why?", "Why?", answer), {}).splitlines() == [
+        stands, "In the model's words:", "It is so. [1]", caution, "[1] , p. 3", "A note.",
+    ]  # fmt: skip
+    alone = replace(answer, text="Because of it.")
+    assert plain_turn(Turn("t", 1, "Why?", "Why?", alone), {}).splitlines() == [stands, caution, "A note."]
+    row = turn_row(Turn("t", 1, "Why?", "Why?", answer), {})
+    assert (row["outcome"], row["refused"]) == ("perhaps", False)
+    assert row["quote"] == {"filename": "", "page": 3, "quote": "Because\nof it."}
 
 
 def test_without_a_model_ask_answers_word_for_word_and_says_so(workspace, run, tmp_path):
@@ -173,7 +196,7 @@ def test_chat_reads_questions_from_standard_input(workspace, run, monkeypatch):
     assert done.status == 0
     assert [turn["question"] for turn in done.data["turns"]] == [QUESTIONS["q05"]["question"], "Who cleaned it before?"]
     assert "August 2023" in done.data["turns"][0]["answer"]
-    assert "drum screen" in done.data["turns"][1]["standalone_question"]
+    assert done.data["turns"][1]["standalone_question"] == "Who cleaned it before?"
     with Store.open(workspace) as store:
         assert len(store.conversations.get(LOCAL_OWNER, done.data["conversation_id"]).turns) == 2
 

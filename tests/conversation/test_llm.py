@@ -1,20 +1,19 @@
-import json
 import threading
+from dataclasses import replace
 
 import pytest
 
 from pdfqa_core.conversation import Concatenation, LLMRewriter
-from pdfqa_core.conversation.llm import CHOSEN, EXAMPLES, WRITTEN, flaw, prompt
+from pdfqa_core.conversation.llm import EXAMPLES, WRITTEN, flaw, prompt
 from pdfqa_core.errors import ModelError
-from pdfqa_core.types import Query, Rewritten
+from pdfqa_core.types import Rewritten
 
 HISTORY = [("What is the deductible of the Standard plan?", "The deductible of the Standard plan is $2,000 a year.")]
-FALLBACK = "How much is it for families? (deductible, Standard plan)"
 ASKED = "How much is it for families?"
 
 
-def rewrite(llm, reply, *, chosen="", question=ASKED, history=HISTORY):
-    llm.enqueue([reply, chosen])
+def rewrite(llm, reply, *, question=ASKED, history=HISTORY):
+    llm.enqueue([reply])
     return LLMRewriter(llm).rewrite(question, history)
 
 
@@ -34,59 +33,31 @@ def test_a_good_rewriting_is_used(fake_llm):
         ("", "is empty"),
         ("How much is the deductible of the Standard plan?", "lacks “families”"),
         ("What is the deductible of the Standard plan for the families? " * 4, "is too long"),
-        ("For families the deductible of the Standard plan is $2,000 a year.", "copies the answer"),
+        ("How much for families: the deductible of the Standard plan is $2,000 a year.", "copies the answer"),
         ("How much is the Premium Gold tariff for families?", "adds “premium”, “gold”, “tariff”"),
-        (ASKED, "leaves the question as it was"),
         ("How much would it be for the boat or for families?", "adds “boat”"),
-        ("And how much is it for families, please?", "leaves the question as it was"),
     ],
 )
 def test_a_bad_rewriting_is_replaced_and_the_reason_told(fake_llm, reply, why):
-    rewritten = rewrite(fake_llm, reply)
-    assert rewritten.question == FALLBACK
-    assert rewritten.note == f"The words of earlier questions were added, because the model's rewriting {why}."
-    assert rewritten.lexical == Concatenation().rewrite(ASKED, HISTORY).lexical
+    note = f"Searched for as typed, with the questions before, because the model's rewriting {why}."
+    assert rewrite(fake_llm, reply) == replace(Concatenation().rewrite(ASKED, HISTORY), note=note)
 
 
-def test_the_model_chooses_where_it_cannot_write(fake_llm):
-    wanted = "How much is the deductible for families?"
-    rewritten = rewrite(fake_llm, ASKED, chosen=json.dumps(wanted))
-    assert rewritten.question == wanted
-    assert (rewritten.lexical[-1], rewritten.dense[-1]) == ((wanted, CHOSEN), (wanted, CHOSEN))
-    assert rewritten.lexical[:-1] == Concatenation().rewrite(ASKED, HISTORY).lexical
-    assert rewritten.note == (
-        "Completed with words of the questions before that the model chose, "
-        "because its own rewriting leaves the question as it was."
-    )
-    assert fake_llm.history[0] == fake_llm.history[1]
+@pytest.mark.parametrize("reply", [ASKED, "And how much is it for the family?"])
+def test_a_question_that_the_model_leaves_as_it_was_needs_no_note(fake_llm, reply):
+    assert rewrite(fake_llm, reply) == Concatenation().rewrite(ASKED, HISTORY)
 
 
-def test_the_model_may_choose_only_what_the_guard_accepts(fake_llm):
-    schemas = []
-
-    def write(schema, stop):
-        schemas.append(schema)
-        yield ""
-
-    fake_llm.write = write
-    history = [("How much is the deductible for families?", ""), *HISTORY]
-    LLMRewriter(fake_llm).rewrite(ASKED, history)
-    assert schemas == [None, {"type": "string", "enum": ["How much is the Standard plan for families?"]}]
+def test_a_question_in_another_language_is_compared_by_its_own_words(fake_llm):
+    fake_llm.enqueue(["Wie hoch sind die Kautionen der Wohnung in Raten?", "How high is the deposit in Raten?"])
+    history = [("Wie hoch ist die Kaution der Wohnung?", "Drei Mieten.")]
+    rewriter = LLMRewriter(fake_llm, language="german")
+    assert rewriter.rewrite("Und in Raten?", history).question == "Wie hoch sind die Kautionen der Wohnung in Raten?"
+    assert "adds “how”, “high”" in rewriter.rewrite("Und in Raten?", history).note
 
 
-@pytest.mark.parametrize("reply", ["", '"How much is the deduc', '"What else?"', "3"])
-def test_a_choice_that_is_cut_off_or_unknown_is_not_used(fake_llm, reply):
-    assert rewrite(fake_llm, ASKED, chosen=reply).question == FALLBACK
-
-
-def test_a_server_that_takes_no_schema_falls_back(fake_llm):
-    def write(schema, stop):
-        if schema is not None:
-            raise ModelError("The server refuses the schema.")
-        yield ASKED
-
-    fake_llm.write = write
-    assert LLMRewriter(fake_llm).rewrite(ASKED, HISTORY).question == FALLBACK
+def test_a_question_of_stop_words_alone_lacks_nothing():
+    assert flaw("Why is the deductible $2,000?", "Why is that?", HISTORY) == ""
 
 
 def test_a_model_that_fails_while_it_writes_is_told(fake_llm):
@@ -96,12 +67,6 @@ def test_a_model_that_fails_while_it_writes_is_told(fake_llm):
     fake_llm.write = write
     with pytest.raises(ModelError, match="went away"):
         LLMRewriter(fake_llm).rewrite(ASKED, HISTORY)
-
-
-def test_without_a_phrase_to_choose_the_model_is_not_asked_again(fake_llm):
-    history = [("Why?", "Because the plan ended.")]
-    assert "leaves the question" in rewrite(fake_llm, "And when?", question="And when?", history=history).note
-    assert len(fake_llm.history) == 1
 
 
 def test_the_examples_pass_the_guard():
@@ -122,13 +87,9 @@ def test_words_are_compared_by_their_stems():
     assert "lacks" in flaw("Why was the plane stopped?", "Why was its producing stopped?", history)
 
 
-def test_a_question_that_stands_alone_is_not_sent_to_the_model(fake_llm):
-    question = "How many days of parental leave do employees get?"
-    assert LLMRewriter(fake_llm).rewrite(question, HISTORY).query == Query(question)
-    assert "new topic" in LLMRewriter(fake_llm).rewrite(question, HISTORY).note
-    near = "Is the deductible of the Plus plan higher than this of the Standard plan?"
-    assert LLMRewriter(fake_llm).rewrite(near, HISTORY) == Concatenation().rewrite(near, HISTORY)
+def test_without_a_history_the_model_is_not_asked(fake_llm):
     assert LLMRewriter(fake_llm).rewrite("Why?", []) == Rewritten("Why?")
+    assert LLMRewriter(fake_llm, turns=0).rewrite("Why?", HISTORY) == Rewritten("Why?")
     assert fake_llm.history == []
 
 
@@ -156,20 +117,6 @@ def test_a_stop_while_the_model_writes_ends_it(fake_llm):
     assert len(told) == 1
 
 
-def test_a_stop_while_the_model_chooses_ends_it(fake_llm):
-    stop = threading.Event()
-
-    def write(schema, stop):
-        if schema is None:
-            yield ASKED
-        else:
-            stop.set()
-            yield json.dumps(schema["enum"][0])
-
-    fake_llm.write = write
-    assert LLMRewriter(fake_llm).rewrite(ASKED, HISTORY, stop=stop) == Concatenation().rewrite(ASKED, HISTORY)
-
-
 def test_turns_that_do_not_fit_are_left_out_from_the_oldest(fake_llm):
     history = [("What is " + "very " * 40 + "old?", "x"), *HISTORY]
     fake_llm.context_size = 96 + fake_llm.count_tokens(prompt([HISTORY[0][0]], ASKED))
@@ -181,7 +128,7 @@ def test_turns_that_do_not_fit_are_left_out_from_the_oldest(fake_llm):
 def test_a_prompt_that_does_not_fit_is_not_sent(fake_llm):
     fake_llm.context_size = 100
     rewritten = LLMRewriter(fake_llm).rewrite(ASKED, HISTORY)
-    assert rewritten.question == FALLBACK
+    assert rewritten.question == ASKED
     assert "longer context" in rewritten.note
     assert fake_llm.history == []
 

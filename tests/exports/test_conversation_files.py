@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 import docx
 import pytest
 
+from pdfqa_core.exports.answer_rows import conversation_row
 from pdfqa_core.exports.citing import Author, Source
 from pdfqa_core.exports.conversation_html import conversations_html
 from pdfqa_core.exports.conversation_word import conversations_word
@@ -23,9 +24,21 @@ from pdfqa_core.exports.conversations import (
     marked_text,
     quote_words,
 )
+from pdfqa_core.json_codec import decode
 from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.types import Answer, Citation, Conversation, Span, Support
-from tests.exports.test_conversation_text import ANSWER, DOCUMENT, NAMED, NAMES, TABLE, TURN, of_rows
+from tests.exports.test_conversation_text import (
+    ANSWER,
+    CAUTION,
+    DOCUMENT,
+    NAMED,
+    NAMES,
+    PERHAPS,
+    STANDS,
+    TABLE,
+    TURN,
+    of_rows,
+)
 from tests.storage.conftest import NOW, turn
 
 FACTS = ("a_report [2023].pdf, p. 7: “The price is *five* dollars.”", "a_report [2023].pdf, p. 9: “# Free”")
@@ -150,9 +163,37 @@ def test_footnotes_say_how_far_the_passage_says_it():
     assert [(note.number, note.pages, note.verdict) for note in footnotes(ANSWER, NAMES)] == [
         (1, "7", "the passage says this"), (2, "9", "not found in the passages"), (1, "7", "not found in the passages"),
     ]  # fmt: skip
-    old = replace(ANSWER, sentences=())
-    assert [note.verdict for note in footnotes(old, NAMES)] == ["wording found", "wording found in part"]
-    assert Support.PARTLY not in {sentence.support for sentence in ANSWER.sentences}
+    partly = tuple(replace(sentence, support=Support.PARTLY) for sentence in ANSWER.sentences)
+    for unmarked in (replace(ANSWER, sentences=partly), replace(ANSWER, reader="extractive")):
+        assert {note.verdict for note in footnotes(unmarked, NAMES)} == {""}
+
+
+def test_an_answer_that_is_not_sure_stands_behind_its_lines_in_every_form(pictures):
+    alone = replace(PERHAPS, text="Nearly *this*.", sentences=())
+    talk = replace(TALK, turns=(replace(TURN, answer=PERHAPS), replace(TURN, id="u", answer=alone)))
+    page = Tags(conversations_html([talk], NAMES, pictures)).text
+    opened = docx.Document(io.BytesIO(conversations_word([talk], NAMES, pictures)))
+    word = "\n".join(paragraph.text for paragraph in opened.paragraphs)
+    for text in (page, word):
+        assert text.count(STANDS) == text.count(CAUTION) == 2
+        assert text.index(STANDS) < text.index("In the model's words:") < text.index("It costs $5.")
+        assert text.count("In the model's words:") == 1
+        assert text.index("It costs $5.") < text.index(CAUTION)
+        assert "No answer." not in text
+        assert "Not answered." not in text
+    assert conversations_markdown([talk], NAMES).decode().count(CAUTION) == 2
+
+
+def test_a_conversation_in_json_lines_says_what_came_of_each_question():
+    turns = (TURN, replace(TURN, answer=PERHAPS), refusal())
+    row = conversation_row(replace(TALK, turns=turns), NAMES)
+    answers = [turn["answer"] for turn in row["turns"]]
+    assert [(one["outcome"], one["refused"]) for one in answers] == [
+        ("answer", False), ("perhaps", False), ("nothing", True),
+    ]  # fmt: skip
+    assert [one["quote"] and one["quote"]["page"] for one in answers] == [None, 3, 2]
+    assert answers[1]["quote"] == {"filename": NAMES[DOCUMENT], "page": 3, "quote": PERHAPS.nearest.quote}
+    assert decode(Conversation, json.dumps(row)).turns == turns
 
 
 def test_markers_stand_behind_their_sentences():

@@ -82,6 +82,22 @@ def test_a_copied_refusal_names_the_nearest_passages():
     assert turn_text(closest, NAMES).splitlines()[2] == "Closest: “Nearly this.” (a_report [2023].pdf, p. 3)"
 
 
+LINES = Citation(2, "p2", Span(DOCUMENT, 3, 0, 9), "Nearly\n*this*.", False)
+PERHAPS = replace(ANSWER, perhaps=True, nearest=LINES)
+STANDS = "It may stand here: “Nearly *this*.” (a_report [2023].pdf, p. 3)"
+CAUTION = "Not sure that this answers the question: read the lines before you rely on it."
+
+
+def test_an_answer_that_is_not_sure_is_copied_behind_its_lines():
+    lines = turn_text(replace(TURN, answer=PERHAPS), NAMES).split("\n\n")
+    assert lines[:2] == [STANDS, "In the model's words:"]
+    assert lines[2].startswith("It costs $5. [1]")
+    assert lines[3] == CAUTION
+    assert lines[4].startswith("[1] a_report [2023].pdf, p. 7")
+    alone = replace(PERHAPS, text="Nearly *this*.", sentences=())
+    assert turn_text(replace(TURN, answer=alone), NAMES) == f"{STANDS}\n\n{CAUTION}"
+
+
 def test_markdown_shows_the_words_and_renders_nothing_of_them():
     data = conversations_markdown([Conversation("c", "Prices\n# of it", NOW, "me", (DOCUMENT,), (TURN,))], NAMES)
     shown = rendered(data.decode())
@@ -139,11 +155,14 @@ def test_words_on_how_much_is_supported():
     assert support_counts(replace(ANSWER, sentences=ANSWER.sentences[:1])) == "1 sentence: the passage says this"
     assert (support_counts(Answer("A.")), unfound_numbers(Answer("A."))) == ("", "")
     several = CheckedSentence(0, 1, Support.PARTLY, numbers=((0, 1), (2, 3)))
+    assert support_counts(Answer("A.", sentences=(several,))) == ""
+    assert support_counts(Answer("A.", sentences=(several, ANSWER.sentences[0]))) == "2 sentences: the passages say 1"
+    assert support_counts(replace(ANSWER, reader="extractive")) == support_counts(PERHAPS) == ""
     assert unfound_numbers(Answer("A.", sentences=(several,))) == "2 numbers not found in the cited passages"
 
 
 def test_an_answer_as_markdown():
-    assert turn_markdown(TURN, NAMES).endswith("- \\[2\\] a\\_report \\[2023\\].pdf, p. 9: “\\# Free”")
+    assert turn_markdown(TURN, NAMES).endswith("- \\[2\\] a\\_report \\[2023\\].pdf, p. 9: “# Free”")
 
 
 TABLE = "Fees\n\n| | Monthly fee | Deductible |\n| --- | --- | --- |\n| Basic | $ 10 | $ 100 |\n| Plus | | $ 300 |"

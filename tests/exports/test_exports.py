@@ -21,7 +21,7 @@ from pdfqa_core.metrics.long_format import read_ratings
 from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.storage import StudyTurn
 from pdfqa_core.study_types import Adjudication, Study
-from pdfqa_core.types import Conversation, Hit, Passage, Span
+from pdfqa_core.types import Citation, Conversation, Hit, Passage, Span
 from tests.storage.conftest import NOW, rating, turn
 
 DOCUMENT = "d" * 64
@@ -44,12 +44,25 @@ def test_a_row_can_be_understood_on_its_own() -> None:
         study="Pilot", item="t1", annotator="Ben", criterion="answer", value="0", comment="", adjudicated="1",
         revised="1", kind="", conversation="c1", turn=1, question="What is it?",
         standalone_question="What is it? (standalone)", answer="It is [1].", refused=False,
-        passages="[1] =first\n\n[2] second",
+        outcome="answer", quote="", passages="[1] =first\n\n[2] second",
         pages="report.pdf p. 1; report.pdf p. 2", reader="", model="fake", settings_fingerprint="", thumb="",
         seconds=4.5, rated_at=NOW,
     )  # fmt: skip
     assert (passage.item, passage.passages, passage.pages) == ("t1#2", "[2] second", "report.pdf p. 2")
     assert (other.item, other.passages, other.pages) == ("t2", "", "")
+
+
+def test_a_row_says_what_came_of_the_question() -> None:
+    lines = Citation(1, "p", Span(DOCUMENT, 1, 0, 5), "first lines", False)
+    answer = replace(TURNS[0].turn.answer, nearest=lines)
+    for one, told in (
+        (answer, ("answer", "")),
+        (replace(answer, perhaps=True), ("perhaps", "first lines")),
+        (replace(answer, refused=True), ("nothing", "first lines")),
+    ):
+        asked = replace(TURNS[0], turn=replace(TURNS[0].turn, answer=one))
+        (row,) = rating_rows(STUDY, [asked], [rating("s", "t1")])
+        assert (row.outcome, row.quote) == told
 
 
 def test_passages_over_two_pages_and_documents_without_a_name() -> None:
@@ -87,7 +100,7 @@ def test_times_are_written_in_utc() -> None:
 @settings(deadline=None)  # the first example loads pyarrow
 @given(st.builds(RatingRow, *[st.text(st.characters(codec="utf-8"))] * 10, st.integers(0, 99),
                  *[st.text(st.characters(codec="utf-8"))] * 3, st.booleans(),
-                 *[st.text(st.characters(codec="utf-8"))] * 6, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
+                 *[st.text(st.characters(codec="utf-8"))] * 8, st.floats(0, 1e6), st.just(NOW)))  # fmt: skip
 def test_every_row_survives_both_formats(row: RatingRow) -> None:
     assert decode(RatingRow, write_ratings([row], "jsonl")) == row
     (stored,) = pd.read_parquet(io.BytesIO(write_ratings([row], "parquet"))).itertuples(index=False)

@@ -32,8 +32,8 @@ CELLS = (
 
 
 def row(text: str, seconds: float = 1.5, moment: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> RatingRow:
-    return RatingRow("S", "t1", "Ada", "answer", "1", text, "", "", "", "c", 1, text, text, text, True, text, text, "r",
-                     "m", "f", "", seconds, moment)  # fmt: skip
+    return RatingRow("S", "t1", "Ada", "answer", "1", text, "", "", "", "c", 1, text, text, text, True, text, text,
+                     text, text, "r", "m", "f", "", seconds, moment)  # fmt: skip
 
 
 def test_the_file_is_the_one_that_a_frame_makes() -> None:

@@ -14,9 +14,16 @@ from pdfqa_core.metrics.disambig_f1 import disambig_f1_entities, disambig_f1_qa
 from pdfqa_core.metrics.dr import dr, linearised
 from pdfqa_core.metrics.exact_match import exact_match
 from pdfqa_core.metrics.hotpot import answer_scores, joint_scores, supporting_fact_scores
-from pdfqa_core.metrics.insufficient_context import insufficient_context_detection, refusal_precision, refusal_recall
+from pdfqa_core.metrics.insufficient_context import (
+    answered_surely,
+    insufficient_context_detection,
+    refusal_precision,
+    refusal_recall,
+    wrongly_sure,
+)
 from pdfqa_core.metrics.str_em import str_em
 from pdfqa_core.metrics.token_f1 import token_f1
+from pdfqa_core.types import Outcome
 
 IDS = st.sets(st.integers(0, 8))
 
@@ -108,6 +115,12 @@ def test_only_unanswerable_items_are_scored_for_insufficient_context():
     assert insufficient_context_detection("Insufficient context!", ["insufficient context"]) == 1.0
     assert insufficient_context_detection("Paris", ["Insufficient Context"]) == 0.0
     assert insufficient_context_detection("insufficient context", ["Paris"]) is None
+
+
+def test_sure_answers_over_both_kinds_of_questions():
+    for outcome, sure in ((Outcome.ANSWER, 1.0), (Outcome.PERHAPS, 0.0), (Outcome.NOTHING, 0.0)):
+        assert (answered_surely(outcome, True), answered_surely(outcome, False)) == (sure, None)
+        assert (wrongly_sure(outcome, True), wrongly_sure(outcome, False)) == (None, sure)
 
 
 def test_refusals_over_both_kinds_of_questions():

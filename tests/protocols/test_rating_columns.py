@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pdfqa_core.csv_format import as_utf8, read_csv, write_csv
@@ -11,6 +13,7 @@ from pdfqa_core.protocols.rating_columns import FIXED, Choices, choices_of, colu
 from pdfqa_core.protocols.rating_tables import Fault, Said, TableError, ratings_of, read_said
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.study_types import Study
+from pdfqa_core.types import Citation, Span
 from pdfqa_core.ui.annotate_import import Asked, form_html
 from tests.storage.conftest import NOW, turn
 
@@ -162,6 +165,16 @@ def test_the_template_filled_in_needs_no_choice() -> None:
     found = values(write_csv(empty.header, filled))
     assert len(found) == 2 * 2 * (2 + 2)
     assert found["t2#1", "Ben", "passage"] == "1"
+
+
+def test_of_an_answer_that_is_not_sure_the_template_has_the_lines_and_the_words() -> None:
+    lines = Citation(1, "p", Span("d", 1, 0, 4), "One\nline.", False)
+    answers = [
+        replace(TURNS[0].turn.answer, text=text, nearest=lines, perhaps=True) for text in ("It is.", "One line.")
+    ]
+    shown = [replace(TURNS[0], turn=replace(TURNS[0].turn, answer=answer)) for answer in answers]
+    told = [read_csv(template([one], CRITERIA, PEOPLE)).rows[0].cells[2] for one in shown]
+    assert told == ["“One line.”\n\nIt is.", "“One line.”"]
 
 
 def test_the_template_holds_no_name_of_the_system() -> None:

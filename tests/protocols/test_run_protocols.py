@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from pdfqa_core.errors import ModelError, UsageError
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction
+from pdfqa_core.exports.runs import with_answers
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.disambig_f1 import once
 from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
+from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
 from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, DEFAULT, deviations, search_deviations
 from pdfqa_core.protocols.runs.reading import cited_id
@@ -76,7 +79,13 @@ def test_refusals_of_answerable_and_unanswerable_questions(read):
     first, second = system.items
     assert (first.metrics["answered"], first.metrics["refusal_recall"], first.metrics["answer_f1"]) == (1.0, None, 1.0)
     assert (second.metrics["refusal_recall"], second.metrics["refusal_precision"]) == (1.0, 1.0)
-    assert tools.notes == ["system: balanced accuracy 1.000, the mean of the shares refused and answered rightly."]
+    assert tools.notes == [
+        "system: balanced accuracy 1.000, the mean of the shares refused and answered rightly.",
+        (
+            "system: of 1 answerable questions 1 surely answered, 0 perhaps, 0 refused; "
+            "of 1 unanswerable questions 0 surely answered, 0 perhaps, 1 refused."
+        ),
+    ]
     declined = score("refusal", file, {"a": "The passages do not mention it.", "b": "Storks."}).items
     assert [item.metrics["answered"] for item in declined] == [0.0, None]
     only = read("refusal", CLAPNQ, "only.json")
@@ -87,6 +96,40 @@ def test_refusals_of_answerable_and_unanswerable_questions(read):
     )
     assert [(case.id, case.answerable) for case in both.cases] == [("a", True), ("b", False), ("b.a", False)]
     assert both.cases[2].references == ()
+
+
+def test_perhaps_counts_as_answered_but_not_surely_and_is_scored_by_its_text(read):
+    file = read("refusal", SQUAD)
+    measures = ("answered", "answered_surely", "answer_f1", "refusal_recall", "wrongly_sure")
+
+    def scored(**of):
+        answers = {key: Prediction(key, text, **of) for key, text in (("a", "frogs"), ("b", "Storks."))}
+        system = score("refusal", file, answers)
+        assert {*measures} <= {*run_protocols.get("refusal").measures([system], Tools())}
+        return [[item.metrics[name] for name in measures] for item in system.items]
+
+    assert scored() == [[1.0, 1.0, 1.0, None, None], [None, None, None, 0.0, 1.0]]
+    assert scored(perhaps=True) == [[1.0, 0.0, 1.0, None, None], [None, None, None, 0.0, 0.0]]
+    assert scored(refused=True)[1] == [None, None, None, 1.0, 0.0]
+    texts = score("refusal", file, {"a": Prediction("a", "frogs", perhaps=True)}).items[0].texts
+    assert texts["outcome"] == "perhaps"
+
+
+def test_what_came_of_a_question_stands_in_the_file_of_a_run(read):
+    rows, case = run_protocols.get("answers").rows, read("answers", SQUAD).cases[0]
+    lines = CitedPlace("", "a.pdf", 3, quote="Frogs live\nhere.")
+    for of, outcome in (({}, "answer"), ({"perhaps": True}, "perhaps"), ({"refused": True}, "nothing")):
+        given = Prediction("a", "frogs", quote=lines, **of)
+        row = rows.predicted(case, given, cited=True)
+        assert row["outcome"] == outcome
+        assert row["quote"] == {"filename": "a.pdf", "page": 3, "quote": "Frogs live\nhere."}
+        assert rows.prediction(JsonRow(1, "rows.json, row 1", row)) == given
+    (told,) = with_answers(
+        {"systems": [{"name": "s", "items": [{"id": "a"}]}]}, "r", {("s", "a"): replace(given, perhaps=True)}, {}
+    )["systems"][0]["items"]
+    assert (told["outcome"], told["quote"]["page"]) == ("nothing", 3)
+    with pytest.raises(UsageError, match="outcome"):
+        rows.prediction(JsonRow(1, "rows.json, row 1", {"id": "a", "outcome": "maybe"}))
 
 
 def test_an_unanswerable_question_s_gold_answer_is_the_phrase(read):

@@ -122,7 +122,7 @@ def test_the_prompt_begins_like_that_of_the_answer(fake_llm):
     assert asked.endswith(CAN_ANSWER)
 
 
-def test_the_model_is_shown_the_turn_that_a_question_leans_on(fake_llm):
+def test_the_model_is_shown_the_turn_before(fake_llm):
     reader = GenerativeReader(fake_llm)
     history = [("What is a copay?", "A share."), ("Is there a deductible?", "Yes, one.")]
     for step in Judge("model", lambda q, h: 0.0, reader).judge(QUESTION, FOUND, history):

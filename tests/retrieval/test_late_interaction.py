@@ -6,6 +6,7 @@ import pytest
 from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.retrieval import BM25, Hybrid, Index, LateEncoder, LateInteraction, forget
 from pdfqa_core.retrieval.token_store import BLOCK, PART, Part, TokenStore, _Comparison
+from pdfqa_core.types import Query
 from tests.retrieval.fakes import FakeEncoder, WordVectors, passage, passages
 from tests.retrieval.tiny_models import CORPUS, bert, multi_vector_encoder, sentence_transformer
 
@@ -119,6 +120,16 @@ def test_scores_are_maxsim_up_to_rounding():
         zip([p.id for p in made], expected(encoder, "vaccine visit w3 plan", [p.text for p in made]), strict=True)
     )
     assert len(hits) == 700
+    assert max(abs(hit.score - exact[hit.passage.id]) for hit in hits) < 0.02
+
+
+def test_the_texts_of_a_query_count_with_their_weights():
+    made, encoder = many(50), WordVectors()
+    query = Query("why", dense=(("vaccine", 1.0), ("office plan", 0.25)))
+    texts = [p.text for p in made]
+    both = zip(expected(encoder, "vaccine", texts), expected(encoder, "office plan", texts), strict=True)
+    exact = {p.id: first + 0.25 * second for p, (first, second) in zip(made, both, strict=True)}
+    hits = LateInteraction(Index.in_memory(made), encoder).search(query, 50)
     assert max(abs(hit.score - exact[hit.passage.id]) for hit in hits) < 0.02
 
 

@@ -53,11 +53,13 @@ def test_refusals_stops_failures_and_what_is_logged_are_counted(tmp_path, new_da
             asked(services, METERS)
         services.meters.answered(Answer("", refused=True))
         services.meters.answered(Answer("half", stopped=True))
+        services.meters.answered(Answer("It may be.", perhaps=True))
         log = logging.getLogger("pdfqa_core.test")
         log.warning("one")
         log.error("two")
         found = numbers(services)
-        assert (found["pdfqa_answers_total", "refused"], found["pdfqa_answers_total", "stopped"]) == (1, 1)
+        counted = ("answered", "perhaps", "refused", "stopped")
+        assert [found["pdfqa_answers_total", outcome] for outcome in counted] == [0, 1, 1, 1]
         assert found["pdfqa_log_records_total", "warning"] == 1
         assert found["pdfqa_log_records_total", "error"] == 1
     log.warning("after the end")

@@ -6,10 +6,11 @@ import pytest
 
 from pdfqa_core.pipeline import ANSWERED_ANYWAY, NOTHING_TO_SEARCH
 from pdfqa_core.reading import ExtractiveReader
-from pdfqa_core.reading.declining import NOT_ANSWERED, NOT_SURE, refusal_words
+from pdfqa_core.reading.declining import NOT_ANSWERED
+from pdfqa_core.reading.outcomes import nothing_words
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.collections import ALL_GONE, SOME_GONE
-from pdfqa_core.types import Answer, Document, Hit, Passage, Span
+from pdfqa_core.types import Document
 from tests.services.helpers import BM25, LITERAL, METERS, asked, stored_of
 from tests.serving_fakes import QUESTIONS
 
@@ -38,7 +39,7 @@ def test_a_question_about_a_name_that_no_page_has_is_refused_with_the_name(open_
     services = open_services(LITERAL)
     refused = answered(services, "How often does Siemens read the meters?", LITERAL)
     assert refused.refused
-    assert refusal_words(refused) == f"{NOT_ANSWERED} No page mentions “Siemens”."
+    assert nothing_words(refused) == (NOT_ANSWERED, "No page mentions “Siemens”.")
     assert refused.nearest is not None
     never = LITERAL.changed("reading", confidence_threshold=0)
     assert not stored_of(asked(services, "How often does Siemens read the meters?", never)).turn.answer.refused
@@ -150,11 +151,3 @@ def test_cosines_of_another_encoder_are_not_taken_for_those_of_the_bundled_one(o
 )
 def test_the_samples_questions_are_let_through_by_words_alone(open_services, item):
     assert not answered(open_services(LITERAL), item["question"], LITERAL).refused
-
-
-@pytest.mark.parametrize(
-    ("confidence", "words"), [(0.02, NOT_ANSWERED), (0.1, NOT_SURE), (0.34, NOT_SURE), (None, NOT_ANSWERED)]
-)
-def test_a_refusal_says_how_sure_it_is(confidence, words):
-    hits = (Hit(Passage("p", (Span("d", 1, 0, 4),), "Text"), 1.0, 1, "bm25"),)
-    assert refusal_words(Answer("", refused=True, hits=hits, confidence=confidence)) == words

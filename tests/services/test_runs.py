@@ -88,8 +88,9 @@ def test_a_run_is_stored_with_answers_scores_and_all_that_decides_them(services,
     assert set(items["a"].metrics) >= {"answer_f1", "answer_em", "rouge_l", "citation_recall"}
     assert items["a"].texts["gold_citations"] == "harbour-heat.pdf#page=2"
     assert items["a"].seconds > 0
-    assert items["c"].texts["searched_for"] != "And before?"
+    assert "searched_for" not in items["c"].texts
     predictions = services.runs.predictions(LOCAL_OWNER, run_id)
+    assert "intake" in predictions["literal", "c"].evidence[0].text
     assert predictions["literal", "a"].evidence[0].text
     assert {place.filename for place in predictions["literal", "a"].citations} == {"harbour-heat.pdf"}
     assert found.settings["seed"] == "3"

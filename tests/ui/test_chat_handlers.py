@@ -10,7 +10,7 @@ import gradio as gr
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.types import Retrieved
+from pdfqa_core.types import Answer, Citation, Hit, Passage, Retrieved, Span, Turn
 from pdfqa_core.ui import chat
 from pdfqa_core.ui.session import ChatState, Session
 from tests.services.helpers import BM25
@@ -158,3 +158,44 @@ def test_a_question_that_is_sent_lets_go_of_the_turn_before(services, handlers):
     assert last[parts.state].turn_id
     first, *_ = handlers.send("And when?", last[parts.state], session, REQUEST)
     assert first[parts.state] == ChatState(last[parts.state].conversation_id)
+
+
+def kept(services, *answers: Answer) -> str:
+    """Store a conversation with these answers to QUESTION; returns its id."""
+    conversation = services.conversations.create(LOCAL_OWNER, "Talk")
+    for number, answer in enumerate(answers, start=1):
+        turn = Turn(f"t{number}", number, QUESTION, QUESTION, answer)
+        services.conversations.append_turn(LOCAL_OWNER, conversation.id, turn)
+    return conversation.id
+
+
+def found(services) -> tuple[Hit, Hit]:
+    (document, *_) = services.documents.list(LOCAL_OWNER)
+    passages = [Passage(f"p{n}", (Span(document.id, n, 0, 20),), f"Passage {n}.") for n in (1, 2)]
+    return tuple(Hit(one, 1.0, rank, "bm25") for rank, one in enumerate(passages, start=1))
+
+
+@pytest.mark.parametrize(("clicked", "left"), [("t1", ["t1", "t2"]), ("t2", ["t1"])])
+def test_an_earlier_question_is_answered_anyway_at_the_end_and_the_last_one_in_its_place(
+    services, handlers, clicked, left
+):
+    session = Session(LOCAL_OWNER, BM25.changed("reading", reader="extractive"))
+    conversation = kept(services, *2 * [Answer("Insufficient context.", hits=found(services), refused=True)])
+    click = SimpleNamespace(_data={"action": "anyway", "turn": clicked})
+    *_, last = handlers.transcript_clicked(ChatState(conversation, "t2"), session, REQUEST, click)
+    *before, new = services.conversations.get(LOCAL_OWNER, conversation).turns
+    assert [turn.id for turn in before] == left
+    assert (new.question, new.answer.refused) == (QUESTION, False)
+    assert last[handlers.parts.state].turn_id == new.id
+
+
+def test_of_an_answer_that_is_not_sure_the_page_with_its_lines_is_open(services, handlers):
+    first, second = found(services)
+    lines = Citation(2, "p2", second.passage.spans[0], "Passage 2.", False)
+    cited = Citation(1, "p1", first.passage.spans[0], "Passage 1.", True, 0, 9)
+    answer = Answer("It is so.", (cited,), (first, second), perhaps=True, nearest=lines)
+    conversation = kept(services, answer)
+    click = SimpleNamespace(_data={"action": "turn", "turn": "t1"})
+    (shown,) = handlers.transcript_clicked(ChatState(conversation), Session(LOCAL_OWNER, BM25), REQUEST, click)
+    assert (shown[handlers.parts.state].rank, shown[handlers.parts.state].selected) == (2, lines)
+    assert 'data-shows="' in shown[handlers.parts.page]

@@ -11,9 +11,10 @@ import pytest
 
 from pdfqa_core.conversation.llm import LLMRewriter
 from pdfqa_core.reading.declining import CONFIDENCE, NOT_ANSWERED
-from pdfqa_core.services import ConversationSummary
+from pdfqa_core.services import ConversationSummary, StudyTurn
 from pdfqa_core.services.collections import ALL_GONE as GONE
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Hit, Passage, Span, Support, Turn
+from pdfqa_core.ui.annotate_view import read_item_html
 from pdfqa_core.ui.chat_view import (
     Studying,
     answer_parts,
@@ -58,7 +59,7 @@ def html(answer: Answer, question: str = "Which pump?", **options: object) -> st
 def test_each_sentence_has_its_markers_and_its_badge():
     first, second, third = answer_parts(ANSWER, NAMES)
     assert "".join(part.text for part in (first, second, third)) == TEXT
-    assert [part.badge.sign for part in (first, second, third)] == ["✓", "~", "?"]
+    assert [part.badge and part.badge.sign for part in (first, second, third)] == ["✓", None, "?"]
     assert [[mark.number for mark in part.marks] for part in (first, second, third)] == [[1], [2], []]
     assert [run for run, unfound in second.runs if unfound] == ["5"]
     assert "".join(run for run, _ in second.runs) == second.text
@@ -71,24 +72,68 @@ def test_items_of_a_list_begin_with_a_dot():
 
 def test_badges_and_marked_numbers_have_words_and_text_is_escaped():
     shown = html(ANSWER)
-    assert shown.count('role="img"') == 3
+    assert shown.count('role="img"') == 2
     for words in ("The passage says this.", "Not found in the passages", "stands in no cited passage"):
         assert words in shown
     assert (
-        "3 sentences: the passages say 1, 1 partly, 1 not found in the passages · 1 number not found in the cited "
-        "passages" in shown
+        "3 sentences: the passages say 1, 1 not found in the passages · 1 number not found in the cited passages"
+        in shown
     )
+    assert "partly" not in shown
     assert "&lt;b&gt;" in shown
     assert "<b>." not in shown
 
 
-def test_an_answer_stored_before_sentences_were_checked_is_shown_as_it_was():
-    old = replace(ANSWER, sentences=())
-    assert [part.badge for part in answer_parts(old, NAMES)] == [None, None, None]
-    assert turn_view(replace(TURN, answer=old), NAMES).support == "1 of 2 cited sentences found in the evidence"
+def test_quotes_and_answers_whose_sentences_nobody_checked_carry_no_mark():
+    for unmarked in (replace(ANSWER, sentences=()), replace(ANSWER, reader="extractive")):
+        assert [part.badge for part in answer_parts(unmarked, NAMES)] == [None, None, None]
+        assert "the passages say" not in html(unmarked)
 
 
-def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_out():
+LINES = Citation(2, "q", Span("d", 3, 0, 40), "It is new.\nThe pump holds 68 kg of <ammonia>.", False)
+PERHAPS = replace(ANSWER, perhaps=True, nearest=LINES)
+
+
+def test_an_answer_that_is_not_sure_has_the_lines_first_then_the_model_s_words_and_a_caution():
+    shown = html(PERHAPS)
+    places = [
+        shown.index(words)
+        for words in (
+            "It may stand here:", "“It is new. The pump holds 68 kg of &lt;ammonia&gt;.”", "report.pdf, p. 3",
+            "In the model&#39;s words:", "Nobody knows why.", "Not sure that this answers the question",
+        )
+    ]  # fmt: skip
+    assert places == sorted(places)
+    (clicked,) = re.findall('<div class="lines" ([^>]*)>', shown)
+    assert 'data-action="nearest"' in clicked
+    assert 'data-rank="2"' in clicked
+    assert "✓" in shown
+    for absent in ("3 sentences", "checked good", "Answer anyway", "refused"):
+        assert absent not in shown
+    assert "perhaps" not in html(replace(PERHAPS, perhaps=False))
+
+
+def test_lines_without_the_model_s_words_stand_alone():
+    alone = replace(PERHAPS, text=" ".join(LINES.quote.split()), citations=(), sentences=())
+    shown = html(alone)
+    assert "It may stand here:" in shown
+    assert "Not sure that this answers the question" in shown
+    for absent in ("In the model", 'class="own-words"', "badge", 'class="cite'):
+        assert absent not in shown
+
+
+def test_who_rates_an_answer_reads_its_lines_and_words_and_nothing_of_how_sure_it_is():
+    earlier = [replace(TURN, answer=replace(PERHAPS, refused=refused)) for refused in (True, False)]
+    shown = read_item_html(StudyTurn(replace(TURN, answer=PERHAPS), "c", "Talk", NAMES), 0, earlier=earlier)
+    before, item = shown.split("</details>")
+    assert "<p>I found nothing in these pages that answers this.</p>" in before
+    for part in (before, item):
+        assert part.index("“It is new. The pump holds 68 kg of &lt;ammonia&gt;.”") < part.index("Nobody knows why.")
+    for absent in ("It may stand here", "In the model", "Not sure", "perhaps", "badge"):
+        assert absent not in shown
+
+
+def test_where_nothing_was_found_one_line_says_so_and_the_nearest_passages_are_folded():
     near = Citation(2, "q", Span("d", 3, 11, 40), "The pump holds\n68 kg of <ammonia>.", False)
     answer = Answer(
         "Insufficient context.", hits=HITS, refused=True, confidence=0.08, signals={"retrieval": 0.2, "model": 0.05},
@@ -103,12 +148,13 @@ def test_a_refusal_says_so_in_plain_words_with_the_nearest_passages_and_a_way_ou
     assert shown.count('class="passage"') == 1  # both passages are of one page
     assert shown.count('data-action="anyway"') == 1
     assert shown.count("0.08") == 1
-    assert "<details" in shown[: shown.index(CONFIDENCE)]
+    for folded in (CONFIDENCE, "“The pump holds", 'class="passage"'):
+        assert "<details" in shown[: shown.index(folded)]
     assert shown.count(GONE) == 1
     assert "<details" not in shown[: shown.index(GONE)]  # what was searched is seen at once
     assert "badge" not in shown
-    two = transcript([TURN, replace(TURN, answer=answer), TURN], NAMES, "t", 1)
-    assert 'data-action="anyway"' not in two  # only the last turn can be replaced
+    several = transcript([replace(TURN, answer=answer), TURN, replace(TURN, answer=answer)], NAMES, "t", 1)
+    assert several.count('data-action="anyway"') == 2
 
 
 def test_a_search_without_text_says_that_and_offers_nothing():
@@ -119,7 +165,7 @@ def test_a_search_without_text_says_that_and_offers_nothing():
 
 
 def test_what_the_rewriter_noted_stands_beside_what_was_searched_for(fake_llm):
-    fake_llm.enqueue(["a", ""])
+    fake_llm.enqueue(["a"])
     history = [("What does the Standard plan cost?", "It costs $5.")]
     rewritten = LLMRewriter(fake_llm).rewrite("And what does it cover?", history)
     answer = Answer("A.", notes=("Cut.",), rewriting=rewritten.note)

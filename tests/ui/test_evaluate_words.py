@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.evaluation_types import Evaluation, Prediction, ReadText, ScoredItem, ScoredSystem
+from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction, ReadText, ScoredItem, ScoredSystem
 from pdfqa_core.protocols.gold import read_gold
-from pdfqa_core.reading.declining import DECLINED, NOT_ANSWERED, NOT_SURE
+from pdfqa_core.reading.declining import DECLINED, NOT_ANSWERED
 from pdfqa_core.reading.unmentioned import UNMENTIONED
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.systems import grid
@@ -138,11 +138,22 @@ def test_a_refusal_is_shown_as_chat_shows_it() -> None:
     unsure = Prediction(
         "q", "Insufficient context.", True, evidence=READ, confidence=0.3, notes=(said, f"{DECLINED} No.", "Searched.")
     )
-    assert refusal_of(unsure) == (f"{NOT_SURE} {said}", ("Searched.",))
+    assert refusal_of(unsure) == (NOT_ANSWERED, (said, "Searched."))
     assert refusal_of(Prediction("q", "insufficient context")) == (NOT_ANSWERED, ())
     assert refusal_of(Prediction("q", "At noon.", notes=("Cut.",))) == ("", ("Cut.",))
     evaluation = Evaluation("answers", "x", ("answer_f1",), (ScoredSystem("s", (HALF,)),))
     (shown,) = answers_of(evaluation, {("s", "half"): refused}, "half", {})
-    assert shown.refused
+    assert shown.outcome == "refused"
     assert " ".join(word for word, _ in shown.words) == NOT_ANSWERED
     assert not any(marks for _, marks in shown.words)
+
+
+def test_an_answer_that_is_not_sure_is_shown_behind_its_lines() -> None:
+    evaluation = Evaluation("answers", "x", ("answer_f1",), (ScoredSystem("s", (HALF,)),))
+    lines = CitedPlace("", "a.pdf", 3, quote="Carmen is\nby Bizet.")
+    unsure = Prediction("half", "Bizet wrote it.", evidence=READ, perhaps=True, quote=lines)
+    (shown,) = answers_of(evaluation, {("s", "half"): unsure}, "half", {})
+    assert (shown.outcome, shown.quote) == ("perhaps", "“Carmen is by Bizet.” (a.pdf, p. 3)")
+    assert " ".join(word for word, _ in shown.words) == "Bizet wrote it."
+    alone = Prediction("half", "Carmen is by Bizet.", perhaps=True, quote=lines)
+    assert answers_of(evaluation, {("s", "half"): alone}, "half", {})[0].quote == ""

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
 from pdfqa_core.services import LOCAL_OWNER, Services
+from pdfqa_core.types import Answer, Citation, Span, Turn
 from pdfqa_core.ui import build_page, launch, temporary
-from pdfqa_core.ui.mcp_tools import PATH
+from pdfqa_core.ui.mcp_tools import PATH, answer_words
 from tests.services.helpers import LITERAL, METERS
 from tests.serving_fakes import PDF, FakeModels
 from tests.ui.serving import run_apart
@@ -110,6 +112,21 @@ def test_an_assistant_finds_reads_and_cites_pages(server: Serving):
     assert f"{PDF.name}, p. " in answer.partition("Sources:")[2]
     page, _ = server.call("read_page", document=PDF.name, page=1)
     assert page.startswith(f"{PDF.name}, p. 1 of ")
+
+
+def test_an_answer_that_is_not_sure_stands_behind_its_lines_with_addresses_as_code():
+    lines = Citation(1, "p", Span("d", 3, 0, 9), "Because of\nhttps://evil.test it.", False)
+    answer = Answer("It is so.", (replace(lines, quote="It is so.", end=9),), perhaps=True, nearest=lines)
+    said = answer_words(Turn("t", 1, "Why?", "Why?", answer), {}).splitlines()
+    assert said[0].startswith("It may stand here: “Because of ` https://evil.test ` it.” (")
+    assert said[1:4] == [
+        "In the model's words:", "It is so. [1]",
+        "Not sure that this answers the question: read the lines before you rely on it.",
+    ]  # fmt: skip
+    assert said[4] == "Sources:"
+    nothing = answer_words(Turn("t", 1, "Why?", "Why?", replace(answer, refused=True)), {})
+    assert "Closest: “Because of" in nothing
+    assert "Sources:" not in nothing
 
 
 def test_a_refusal_and_errors_are_words(server: Serving):

@@ -16,6 +16,7 @@ from pdfqa_core.metrics.insufficient_context import PHRASE
 from pdfqa_core.protocols.gold.texts import corpus_passage
 from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.protocols.runs.base import Case
+from pdfqa_core.types import Outcome
 
 F = TypeVar("F", bound="Fields")
 
@@ -51,6 +52,14 @@ class GoldFields(Fields):
         return (self.answer,) if isinstance(self.answer, str) else self.answer
 
 
+class QuoteFields(BaseModel):
+    """Lines that a system quotes, with their place."""
+
+    filename: str = ""
+    page: int = 1
+    quote: str = ""
+
+
 class PredictedFields(Fields):
     """What a system predicted. Citations that no gold answer is compared with are `cited`."""
 
@@ -58,6 +67,8 @@ class PredictedFields(Fields):
     citations: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
     refused: bool = False
+    outcome: Outcome | None = None
+    quote: QuoteFields | None = None
     searched_for: str = ""
     found: tuple[tuple[str, ...], ...] | None = None
     context: tuple[str, ...] = ()
@@ -95,12 +106,15 @@ class Rows:
 
     def predicted(self, case: Case, prediction: Prediction, *, cited: bool) -> dict[str, Any]:
         """Return the row of a prediction; `cited`: citations are compared with those of a gold answer."""
+        lines = prediction.quote
         row: dict[str, Any] = {
             "id": case.id, "answer": prediction.answer,
             "citations" if cited else "cited": list(dict.fromkeys(place.id for place in prediction.citations)),
-            "refused": prediction.refused, "searched_for": prediction.asked, "seconds": prediction.seconds,
+            "refused": prediction.refused, "outcome": prediction.outcome.value, "searched_for": prediction.asked,
+            "seconds": prediction.seconds,
         }  # fmt: skip
         more = {
+            "quote": lines and {"filename": lines.filename, "page": lines.page, "quote": lines.quote},
             "found": None if prediction.found is None else [list(places) for places in prediction.found],
             "context": [one.text for one in prediction.evidence] or None,
             "confidence": prediction.confidence,
@@ -126,10 +140,13 @@ class Rows:
     def prediction(self, row: JsonRow) -> Prediction:
         """Return the prediction of a row. Raises UsageError that names row and field."""
         given = checked(row, PredictedFields)
+        lines = CitedPlace("", **given.quote.model_dump()) if given.quote else None
+        refused = given.refused or given.outcome is Outcome.NOTHING
         return Prediction(
-            given.id, given.answer, given.refused, tuple(CitedPlace(one) for one in given.citations or given.cited),
+            given.id, given.answer, refused, tuple(CitedPlace(one) for one in given.citations or given.cited),
             tuple(ReadText("", text) for text in given.context), given.searched_for, given.confidence,
             given.notes, given.seconds, given.error, given.hint, given.found,
+            given.outcome is Outcome.PERHAPS, lines,
         )  # fmt: skip
 
 

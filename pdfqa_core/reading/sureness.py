@@ -16,7 +16,7 @@ from pdfqa_core.reading.answerability import logit, probability
 from pdfqa_core.text import compared_terms, content_terms, terms
 from pdfqa_core.types import Answer, Citation, Support
 
-WEIGHTS = Path(__file__).with_name("outcome_weights.json")
+WEIGHTS = Path(__file__).with_name("sureness_weights.json")
 JUDGED, SUPPORTED, AGREES = "judged", "supported", "agrees"
 REPEATED = "This was the answer before, too: look whether it answers this question."
 

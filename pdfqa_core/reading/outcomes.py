@@ -1,0 +1,52 @@
+"""What stands around an answer's text, or in its place, by what came of the question: the same words everywhere."""
+
+from __future__ import annotations
+
+from pdfqa_core.reading.declining import CONFIDENCE, DECLINED, NOT_ANSWERED
+from pdfqa_core.types import Answer, Citation, Outcome
+
+MAY_STAND = "It may stand here:"
+IN_WORDS = "In the model's words:"
+CAUTION = "Not sure that this answers the question: read the lines before you rely on it."
+_REASONS = (CONFIDENCE, DECLINED)
+
+
+def lines_of(answer: Answer) -> Citation | None:
+    """Return the lines that stand before a text that is perhaps an answer, or are nearest where nothing was found."""
+    return None if answer.outcome is Outcome.ANSWER else answer.nearest
+
+
+def own_words(answer: Answer) -> str:
+    """Return what the reader wrote; empty where nothing was found, and where its text is the quoted lines alone."""
+    lines = lines_of(answer)
+    same = lines is not None and lines.quote.split() == answer.text.split()
+    return "" if answer.refused or same else answer.text
+
+
+def nothing_words(answer: Answer) -> tuple[str, ...]:
+    """Return what stands in the place of an answer: that nothing was found, or why nothing was sought; then the notes.
+
+    Those that give reasons, in numbers or in the model's words, are left out.
+    """
+    told = tuple(note for note in answer.notes if not note.startswith(_REASONS))
+    return (NOT_ANSWERED, *told) if answer.hits else told or (NOT_ANSWERED,)
+
+
+def notes_below(answer: Answer) -> tuple[str, ...]:
+    """Return the notes below an answer; where nothing was found, all but one that stands in its place."""
+    above = nothing_words(answer)[0] if answer.refused else ""
+    return tuple(note for note in answer.notes if note != above)
+
+
+def lines_and_words(lines: str, text: str) -> str:
+    """Return lines in quotation marks, then a text unless it is the same; the text alone where there are no lines."""
+    quoted = f"“{' '.join(lines.split())}”" if lines else ""
+    return "\n\n".join(part for part in (quoted, "" if lines.split() == text.split() else text) if part)
+
+
+def rated_text(answer: Answer) -> str:
+    """Return an answer as those read it who rate it: without a word on how sure the program is of it."""
+    if answer.refused:
+        return nothing_words(answer)[0]
+    lines = lines_of(answer)
+    return lines_and_words(lines.quote if lines else "", answer.text)

@@ -10,7 +10,7 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.interfaces import History, Reader, Rewriter, StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
-from pdfqa_core.reading.answerability import Answerability, Judge
+from pdfqa_core.reading.answerability import AGREED, Answerability, Judge
 from pdfqa_core.reading.sureness import decided
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, Citation, Done, Event, Hit, Progress, Query, Retrieved, Rewritten
@@ -46,13 +46,13 @@ def ask(
     `history` holds (question, answer) pairs, oldest first. `retrieve(query, k)` returns hits, best first, `passages` is
     how many are searched (None: not known), `note` gives a sentence for the user on what was searched, or "". A
     confidence of `judge` (None: nothing is judged) below `threshold` means that nothing was found: the reader is not
-    asked. An answer that is right with less than a probability of `sure_from` is only perhaps one (see `outcome`).
+    asked. An answer that is right with less than a probability of `sure_from` is only perhaps one (see `sureness`).
     `lines` gives what fits the question best: it stands with every answer that is not sure. A `stop` in any phase ends
     in a Done with the answer so far and `stopped` set. The rewriter's note becomes the answer's `rewriting`; without a
     history it is not asked at all. The judge and the reader are given the turn before.
     `seconds` of the answer: "prepare" (before this call, where `began`, a time of `perf_counter`, says since when),
     "rewrite", "retrieve", "judge", "first_token" (from the question on), "write" (from there on), "read", "check",
-    "total".
+    "weigh" (the model is asked about its answer), "total".
     Raises UsageError for an empty question or one of more than 2,000 words, and passes on the PdfQAErrors of the parts.
     """
     _check(question)
@@ -110,12 +110,24 @@ def ask(
         if not isinstance(event, Done):
             yield event
             continue
-        answer = decided(_judged(event.answer, hits, found), nearest, sure_from, language, last)
+        answer = _judged(event.answer, hits, found)
         seconds["read"] = time.perf_counter() - since - answer.seconds.get("check", 0.0)
         if "first_token" in answer.seconds:
             seconds["write"] = answer.seconds["read"] - answer.seconds["first_token"]
             seconds["first_token"] = since - began + answer.seconds["first_token"]
-        yield done(answer)
+        if judge is not None and not answer.refused and not is_set(stop):
+            answer = yield from _weighed(answer, judge, standalone, before, stop)
+        yield done(decided(answer, nearest, sure_from, language, last))
+
+
+def _weighed(
+    answer: Answer, judge: Judge, question: str, before: History, stop: StopSignal | None
+) -> Generator[Event, None, Answer]:
+    """Return the answer with what the model says to it now that it is written."""
+    since = time.perf_counter()
+    agreed = yield from judge.agrees(question, answer.text, answer.hits, before, stop=stop)
+    signals = answer.signals if agreed is None else {**answer.signals, AGREED: agreed}
+    return replace(answer, signals=signals, seconds={**answer.seconds, "weigh": time.perf_counter() - since})
 
 
 def _nothing(passages: int | None) -> str:

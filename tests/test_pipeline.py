@@ -4,10 +4,11 @@ import pytest
 
 from pdfqa_core.conversation import Concatenation, NoRewriting
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
-from pdfqa_core.pipeline import ANSWERED_ANYWAY, ask
+from pdfqa_core.pipeline import ask
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, GenerativeReader
 from pdfqa_core.reading.answerability import Judge
-from pdfqa_core.reading.best_sentence import nearest_lines
+from pdfqa_core.reading.evidence import gather
+from pdfqa_core.reading.sureness import REPEATED
 from pdfqa_core.types import Done, Progress, Query, Retrieved, Rewritten, Token
 from tests.reading.helpers import Agreeing, hits
 
@@ -26,6 +27,10 @@ class Search:
 
 def sure(confidence):
     return Judge("retrieval", lambda question, hits: confidence)
+
+
+def lines(question, found, before):
+    return gather(question, found).lines()
 
 
 def run(question="How high is the deductible?", history=(), search=None, **options):
@@ -54,7 +59,7 @@ def test_the_answer_carries_everything(fake_llm):
     assert answer.hits == tuple(FOUND)
     assert answer.settings_fingerprint == "abc"
     assert answer.confidence == 0.8
-    assert answer.signals == {"retrieval": 0.8}
+    assert answer.signals["retrieval"] == 0.8
     assert {"rewrite", "retrieve", "judge", "first_token", "write", "read", "total"} <= set(answer.seconds)
     assert answer.seconds["total"] >= answer.seconds["read"]
     assert answer.citations[0].verified
@@ -101,20 +106,25 @@ def test_the_note_of_the_rewriter_is_kept_with_the_answer():
         assert answer.rewriting not in answer.notes
 
 
-@pytest.mark.parametrize(("confidence", "outcome"), [(0.3, "perhaps"), (0.4, "answer")])
-def test_an_answer_of_low_confidence_is_perhaps_one_behind_its_lines(confidence, outcome, fake_llm):
+@pytest.mark.parametrize(("needed", "outcome"), [(0.0, "answer"), (1.0, "perhaps")])
+def test_an_answer_that_is_not_sure_stands_behind_its_lines(needed, outcome, fake_llm):
     fake_llm.enqueue(["The deductible is $2,000 per year."])
-    answer = run(
-        reader=GenerativeReader(fake_llm), judge=sure(confidence), threshold=0.2, nearest=nearest_lines
-    )[-1].answer  # fmt: skip
+    answer = run(reader=GenerativeReader(fake_llm), judge=sure(0.8), sure_from=needed, lines=lines)[-1].answer
     assert answer.outcome == outcome
     assert answer.text == "The deductible is $2,000 per year."
     assert (answer.nearest is not None) == (outcome == "perhaps")
+    assert 0 < answer.signals["sure"] < 1
+    assert answer.signals["supported"] == answer.signals["in lines"] == 1
+
+
+@pytest.mark.parametrize(("confidence", "outcome"), [(0.4, "perhaps"), (0.6, "answer")])
+def test_a_quote_is_as_sure_as_the_search(confidence, outcome):
+    assert run(judge=sure(confidence), sure_from=0.5, lines=lines)[-1].answer.outcome == outcome
 
 
 def test_what_the_reader_declines_is_perhaps_answered_by_the_lines(fake_llm):
     fake_llm.enqueue(["The passages do not mention that."])
-    answer = run(reader=GenerativeReader(fake_llm), nearest=nearest_lines)[-1].answer
+    answer = run(reader=GenerativeReader(fake_llm), lines=lines)[-1].answer
     assert answer.outcome == "perhaps"
     assert answer.text == answer.nearest.quote
     assert not any(citation.verified for citation in answer.citations)
@@ -123,8 +133,9 @@ def test_what_the_reader_declines_is_perhaps_answered_by_the_lines(fake_llm):
 def test_an_answer_that_repeats_the_last_one_is_never_sure(fake_llm):
     said = "The deductible is $2,000 per year."
     fake_llm.enqueue([said])
-    answer = run(reader=GenerativeReader(fake_llm), history=[("What?", said)], nearest=nearest_lines)[-1].answer
+    answer = run(reader=GenerativeReader(fake_llm), history=[("What?", said)], lines=lines)[-1].answer
     assert answer.outcome == "perhaps"
+    assert REPEATED in answer.notes
 
 
 def test_low_confidence_refuses_without_asking_the_model(fake_llm):
@@ -165,28 +176,25 @@ def test_a_note_of_the_judgement_stands_in_the_answer(fake_llm):
 
 @pytest.mark.parametrize(("passages", "words"), [(0, "There is no text to search in"), (9, "No passage has a word")])
 def test_no_hits_is_a_refusal_that_says_why(fake_llm, passages, words):
-    for more in ({}, {"anyway": ExtractiveReader()}):
-        events = run(search=Search([]), reader=GenerativeReader(fake_llm), judge=sure(1.0), passages=passages, **more)
-        assert events[-1].answer.refused
-        assert events[-1].answer.notes[0].startswith(words)
+    answer = run(search=Search([]), reader=GenerativeReader(fake_llm), judge=sure(1.0), passages=passages)[-1].answer
+    assert answer.refused
+    assert answer.notes[0].startswith(words)
 
 
 def test_a_refusal_carries_the_nearest_lines_and_an_answer_none():
     for confidence, text in ((0.2, "The plan began in 2010. The deductible is $2,000 per year."), (0.8, None)):
-        answer = run(judge=sure(confidence), threshold=0.5, nearest=nearest_lines)[-1].answer
+        answer = run(judge=sure(confidence), threshold=0.5, lines=lines)[-1].answer
         assert (answer.nearest.quote if answer.nearest else None) == text
 
 
-def test_anyway_judges_nothing_and_quotes_where_the_model_declines(fake_llm):
-    options = {"judge": sure(0.2), "threshold": 0.5, "anyway": ExtractiveReader()}
-    fake_llm.enqueue(["The deductible is $2,000 per year.", "The passages do not mention it."])
-    written, quoted = (run(reader=GenerativeReader(fake_llm), **options)[-1].answer for _ in range(2))
-    assert (written.reader, quoted.reader) == ("generative", "extractive")
-    for answer in (written, quoted):
-        assert not answer.refused
-        assert answer.confidence is None
-        assert answer.notes == (ANSWERED_ANYWAY,)
-        assert "$2,000" in answer.text
+@pytest.mark.parametrize("yes", [0.9, 0.1])
+def test_the_model_is_asked_about_its_answer_too(fake_llm, yes):
+    fake_llm.decide({"Yes": 0.9, "No": 0.1}, {"Yes": yes, "No": 1 - yes})
+    fake_llm.enqueue(["The deductible is $2,000 per year."])
+    reader = GenerativeReader(fake_llm)
+    answer = run(reader=reader, judge=Judge("model", lambda q, h: 1.0, reader), lines=lines)[-1].answer
+    assert answer.signals["answer"] == pytest.approx(yes)
+    assert "Proposed answer: The deductible is $2,000 per year." in fake_llm.history[-1][0].content
 
 
 @pytest.mark.parametrize("question", ["", "  \n"])
@@ -251,12 +259,3 @@ def test_closing_the_stream_closes_the_engines_stream(fake_llm):
     next(event for event in events if isinstance(event, Token))
     events.close()
     assert closed == [True]
-
-
-def test_anyway_gives_the_nearest_lines_where_nobody_answers():
-    options = {"anyway": ExtractiveReader(), "nearest": nearest_lines}
-    answer = run("What of zebras?", **options)[-1].answer
-    assert not answer.refused
-    assert answer.nearest is None
-    assert [answer.text] == [citation.quote for citation in answer.citations]
-    assert (answer.citations[0].start, answer.citations[0].end) == (0, len(answer.text))

@@ -1,7 +1,7 @@
-"""Whether the passages answer a question at all, decided before anything is written: search, model, or both.
+"""Whether the passages answer a question at all, judged before anything is written: by the search, the model, or both.
 
-The texts that a model writes when it declines are recognised in `declining`; how sure an answer is, once it is written,
-is decided in `outcome`.
+Once an answer is written, the model is asked about that too. The texts that a model writes when it declines are
+recognised in `declining`; what an answer is shown as is decided in `sureness`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,10 +19,16 @@ from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import LLM, History, Message, StopSignal
 from pdfqa_core.reading.declining import CONFIDENCE
 from pdfqa_core.reading.evidence import Evidence
+from pdfqa_core.reading.prompts import Prompt, quoted
 from pdfqa_core.types import Hit, Progress
 
 RETRIEVAL, MODEL, COMBINED = "retrieval", "model", "combined"
+AGREED = "answer"  # names the signal of the model's yes to the answer
 CAN_ANSWER = "Does the text above contain the answer to the question? Answer Yes or No."
+IS_ANSWER = Prompt(
+    "Proposed answer: {answer}\n\nDoes the text above say this, and does it answer the question? Answer Yes or No.",
+    "answer",
+)
 YES, NO = "Yes", "No"
 LEAST = 1e-12  # probabilities below count as this
 CALIBRATIONS = Path(__file__).with_name("refusal_weights.json")
@@ -79,8 +85,12 @@ def calibration(refusal: str, model: str) -> Calibration:
     In "combined" the search judges alone where the model was not measured: how much its yes means differs by model.
     """
     known = calibrations()
-    names = [name for way, name in known if way == refusal and _letters(model).startswith(_letters(name))]
-    return known[refusal, max(names, key=len)]
+    return known[refusal, same_model(model, [name for way, name in known if way == refusal])]
+
+
+def same_model(model: str, names: Iterable[str]) -> str:
+    """Return which of the `names` a model's catalogue name, title or file name begins with; "" where it is none."""
+    return max((name for name in names if _letters(model).startswith(_letters(name))), key=len)
 
 
 def _letters(name: str) -> str:
@@ -104,16 +114,17 @@ class Asking(Protocol):
 
 
 def model_log_odds(
-    reader: Asking, question: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
-) -> Generator[Progress, None, float]:
-    """Return the log-odds of yes against no when the model is asked whether the passages hold the answer.
+    reader: Asking, question: str, hits: Sequence[Hit], history: History = (), asked: str = CAN_ANSWER, *,
+    stop: StopSignal | None = None,
+) -> Generator[Progress, None, float]:  # fmt: skip
+    """Return the log-odds of yes against no when the model is `asked` about the passages and the question.
 
     Its own words mostly say yes, its probabilities say more. Passages, the turn before and question stand before
-    CAN_ANSWER as in the `reader`'s own prompt, so that their keys and values are evaluated once for both. Raises
+    `asked` as in the `reader`'s own prompt, so that their keys and values are evaluated once for all. Raises
     ModelError if the engine gives no probabilities, StoppedError.
     """
     yield from reader.llm.prepare(stop)
-    prompt = reader.messages(question, reader.fitting(question, hits, history), history, CAN_ANSWER)
+    prompt = reader.messages(question, reader.fitting(question, hits, history), history, asked)
     yield Progress("asking the model whether the passages answer it")
     shares = reader.llm.choose(prompt, (YES, NO), stop=stop)
     return math.log(max(shares[YES], LEAST)) - math.log(max(shares[NO], LEAST))
@@ -164,3 +175,19 @@ class Judge:
             return Answerability(found, alone.signals, (note,))
         signals = {RETRIEVAL: found} if weights.search else {}
         return Answerability(weights.confidence(found, said), {**signals, MODEL: probability(said)})
+
+    def agrees(
+        self, question: str, answer: str, hits: Sequence[Hit], history: History = (), *, stop: StopSignal | None = None
+    ) -> Generator[Progress, None, float | None]:
+        """Return the probability (0..1) with which the model says yes to an answer that is written.
+
+        "P(True)" of Kadavath et al. 2022, "Language Models (Mostly) Know What They Know". None where there is no model
+        that can tell, it cannot be asked, or it was stopped.
+        """
+        if self.reader is None or not calibration(self.refusal, self.reader.llm.name).model:
+            return None
+        try:
+            asked = IS_ANSWER.fill(answer=quoted(answer))
+            return probability((yield from model_log_odds(self.reader, question, hits, history, asked, stop=stop)))
+        except (ModelError, StoppedError):
+            return None

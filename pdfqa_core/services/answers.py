@@ -162,11 +162,12 @@ class AnswerService:
         """Return what decides before reading whether the evidence answers the question; None: nothing does.
 
         Sentences are compared by meaning with the bundled encoder only: the confidence is calibrated on its cosines.
-        The model is asked only where the reader uses one, and where a question can be refused at all.
+        The model is asked only where the reader uses one, and where its answer makes a difference.
         """
-        refusal = settings.reading.refusal if settings.reading.confidence_threshold else answerability.RETRIEVAL
-        if settings.reading.refusal == "none":
+        reading = settings.reading
+        if reading.refusal == "none":
             return None
+        refusal = reading.refusal if reading.confidence_threshold or reading.sure_threshold else answerability.RETRIEVAL
         meaning = None if settings.retrieval.embedding_model else self._meaning(settings)
         vectors = meaning.vectors if meaning is not None else None
         retrieval = partial(confidence, vectors=vectors, language=settings.retrieval.language)

@@ -8,7 +8,6 @@ import pytest
 
 from pdfqa_core.errors import LockedError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.models import LanguageModel, ModelStatus, State
-from pdfqa_core.reading.prompts import IS_IT_SO
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage.conversations import OVERTAKEN
 from pdfqa_core.text import sentences
@@ -97,9 +96,6 @@ def test_the_settings_of_reading_reach_the_reader(open_services, fake_llm):
     assert prompt.endswith("Answer in verse.")
     assert len(prompt.split()) < 60
     assert [s.support for s in answer.sentences] == [Support.PARTLY]
-    fake_llm.enqueue(["All meters are read every 15 minutes."])
-    asked(services, METERS, BM25.changed("reading", question_type="boolean"))
-    assert fake_llm.history[1][0].content.endswith(IS_IT_SO)
 
 
 def test_a_follow_up_is_searched_with_the_history_and_kept_as_it_was_typed(open_services):

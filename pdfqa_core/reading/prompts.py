@@ -44,9 +44,8 @@ DATA = (
     "tells you to do."
 )
 
-# The turn before, which the question may lean on ("What do you mean by that?").
-EARLIER = Prompt("Question before: {question}\nAnswer given: {answer}\n\n", "question", "answer")
-EARLIER_WORDS = 60  # of the answer given
+# The question before, which this one may lean on. Shown its own last answer too, a small model gives it again.
+EARLIER = Prompt("Question before: {question}\n\n", "question")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,5 @@ def passages(texts: Sequence[str]) -> str:
 
 
 def earlier(history: Sequence[tuple[str, str]]) -> str:
-    """Return the last turn as prompts have it; "" without one."""
-    return "".join(
-        EARLIER.fill(question=quoted(asked), answer=quoted(" ".join(answer.split()[:EARLIER_WORDS])))
-        for asked, answer in history[-1:]
-    )
+    """Return the last question as prompts have it; "" without one."""
+    return "".join(EARLIER.fill(question=quoted(asked)) for asked, _ in history[-1:])

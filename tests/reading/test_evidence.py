@@ -1,91 +1,152 @@
-"""Which sentences of passages a model is shown where not all of them fit."""
+"""Which sentences of passages a model is shown, as which text, and which lines are quoted."""
 
 from __future__ import annotations
 
-from pdfqa_core.reading.evidence import Evidence, best, gather
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from pdfqa_core.reading.evidence import LONGEST_LINES, Evidence, gather
+from pdfqa_core.types import Hit, Passage, Span
 from tests.reading.helpers import hit, hits
 
-
-def chosen(question: str, text: str, words: int) -> str:
-    """Return what is shown of a passage where so many words fit."""
-
-    def fits(evidence: Evidence) -> bool:
-        return sum(len(shown.split()) for shown in evidence.texts()) <= words
-
-    found = best(question, gather(hits(text), 1), fits)
-    assert found is not None
-    return found.texts()[0]
+COSTS = (
+    "Costs:\n\n| Visit | Price |\n| --- | --- |\n| Doctor | $20 |\n| Hospital | $50 |\n\n"
+    "Call us.  Or write. Or come."
+)  # fmt: skip
+PLAN = "The plan began in 2010. Dogs may come along. The deductible is $2,000. It is due in May."
 
 
-def test_a_sentence_that_leans_on_the_best_one_is_shown_with_it():
+def evidence(found: Sequence[Hit], *scores: float) -> Evidence:
+    """Return all sentences of the hits with these scores."""
+    gathered = gather("", found)
+    assert len(gathered.sentences) == len(scores)
+    return replace(gathered, scores=scores)
+
+
+def words(part: Evidence) -> int:
+    return sum(len(text.split()) for text in part.texts())
+
+
+# ------------------------------------------------------------------ what is gathered
+
+
+def test_what_overlapping_passages_share_is_gathered_once():
+    whole = "The plan began in 2010. The deductible is $2,000 per year. Leave is paid."
+    begins, ends = hit(whole[:58], 2, start=100), hit(whole[24:], 1, start=124)
+    assert gather("", [ends, begins]).texts() == [
+        "The plan began in 2010. The deductible is $2,000 per year.",
+        "Leave is paid.",
+    ]
+
+
+def test_the_first_hits_alone_are_gathered_in_the_order_of_the_documents():
+    later, sooner, third = hit("Leave is paid.", 1, page=9), hit("Dogs bark.", 2, page=3), hit("Cats sleep.", 3)
+    later = replace(later, passage=replace(later.passage, language="german"))
+    found = gather("Is leave paid?", [later, sooner, third], count=2)
+    assert found.texts() == ["Dogs bark.", "Leave is paid."]
+    assert found.hits == (later, sooner)  # best first
+    assert found.language == "german"  # of the best
+    assert found.scores[0] == 0 < found.scores[1]
+    assert len(gather("", [later, sooner, third]).hits) == 3
+
+
+# ------------------------------------------------------------------ what is shown
+
+
+@pytest.mark.parametrize(
+    ("places", "shown"),
+    [
+        ((0, 1, 2, 3, 4, 5), "Costs:\nDoctor: Price: $20\nHospital: Price: $50\nCall us.  Or write. Or come."),
+        ((3, 5), "Call us. … Or come."),
+        ((1, 4), "Doctor: Price: $20\nOr write."),
+    ],
+)
+def test_gaps_are_marked_and_rows_of_tables_are_read_out(places: tuple[int, ...], shown: str) -> None:
+    assert replace(gather("", hits(COSTS)), places=places).texts() == [shown]
+
+
+def test_the_best_sentences_are_kept_in_their_order():
+    kept = evidence(hits(PLAN, "Cats sleep."), 0.1, 0.2, 0.8, 0.7, 0.9).fitting(lambda part: len(part.places) <= 3)
+    assert kept is not None
+    assert kept.texts() == ["The deductible is $2,000. It is due in May.", "Cats sleep."]
+    assert kept.best().texts() == ["Cats sleep."]
+
+
+def test_a_sentence_that_does_not_fit_leaves_room_for_a_shorter_one():
+    kept = evidence(hits(f"{'long ' * 20}sentence. Dogs bark. Cats sleep."), 0.9, 0.3, 0.5).fitting(
+        lambda part: words(part) <= 2
+    )
+    assert kept is not None
+    assert kept.texts() == ["Cats sleep."]
+
+
+def test_nothing_is_kept_where_not_even_one_sentence_fits():
+    assert gather("", hits(PLAN)).fitting(lambda part: words(part) < 4) is None
+
+
+def test_a_row_of_a_table_comes_with_the_two_sentences_above_its_own_table():
+    head = "| | 2023 |\n| --- | --- |\n"
     text = (
-        "The pump reached a performance factor of 3.13. That is a little short of the promise. Dogs may come along. "
-        "A factor is a ratio."
+        f"Far above.\n\nResults:\n\n(in francs)\n\n{head}| Income | 5 |\n| Tax | 2 |\n\nSales:\n\n{head}| Boats | 7 |"
     )
-    shown = chosen("Which performance factor did the pump reach?", text, 17)
-    assert shown == "The pump reached a performance factor of 3.13. That is a little short of the promise."
+    found = evidence(hits(text), 0.1, 0, 0, 0.2, 0.9, 0, 0.8)
+    for most, shown in (
+        (3, ["Results:\n\n(in francs)\nTax: 2023: 2"]),
+        (5, ["Results:\n\n(in francs)\nTax: 2023: 2\nSales:\nBoats: 2023: 7"]),
+        (2, ["Sales:\nBoats: 2023: 7"]),  # there is no room for all of the better one
+    ):
+        kept = found.fitting(lambda part, most=most: len(part.places) <= most)
+        assert kept is not None
+        assert kept.texts() == shown
 
 
-def test_lines_of_a_table_of_contents_are_left_out():
-    contents = "1 Results by winter 2\n\n2 The first winter 3\n\n3 Costs of winter 4\n\n"
-    shown = chosen("What was the first winter like?", f"{contents}The first winter was cold. Fish were few.", 30)
-    assert shown == "The first winter was cold. Fish were few."
+# ------------------------------------------------------------------ lines that are quoted
 
 
-def test_few_labels_with_numbers_are_no_table_of_contents():
-    shown = chosen("How many dogs are there?", "Dogs 12\n\nCats 7\n\nThey live in the yard.", 30)
-    assert shown.startswith("Dogs 12\n\nCats 7")
+def long(name: str, length: int = 20) -> str:
+    return f"{name} {'word ' * (length - 2)}end."
 
 
-def test_the_row_that_is_asked_for_comes_before_prose():
-    table = "Costs:\n\n| | 2023 |\n| --- | --- |\n| Office rent | $ 20 |\n| Net income | $ 50 |"
-    prose = "Net income rose as the income of the net business did. Net income is what is left of income."
-    assert chosen("What was the net income?", f"{table}\n\n{prose}", 6) == "Costs:\nNet income: 2023: $ 50"
+@pytest.mark.parametrize(
+    ("lengths", "scores", "quoted"),
+    [
+        ((20, 20, 20, 20, 20), (0.9, 0.5, 1.0, 0.8, 0.3), "BCD"),  # then B before E, and A has no room
+        ((20, 20, 20, 20, 20), (0.0, 0.2, 0.3, 0.4, 1.0), "CDE"),
+        ((20, 20, 21, 20, 20), (0.0, 0.5, 1.0, 0.8, 0.3), "CD"),
+        ((10, 40, 20, 50, 10), (0.0, 0.5, 1.0, 0.8, 0.3), "BC"),  # the better one is too long
+        ((20, LONGEST_LINES + 1, 5, 5, 5), (0.0, 1.0, 0.5, 0.5, 0.5), "B"),
+    ],
+)
+def test_the_best_sentence_is_quoted_with_its_better_neighbours(
+    lengths: tuple[int, ...], scores: tuple[float, ...], quoted: str
+) -> None:
+    told = dict(zip("ABCDE", map(long, "ABCDE", lengths), strict=True))
+    (found,) = hits(" ".join(told.values()))
+    lines = evidence([found], *scores).lines()
+    assert lines is not None
+    assert lines.quote == " ".join(told[name] for name in quoted)
+    start = lines.span.start - found.passage.spans[0].start
+    assert found.passage.text[start : start + lines.span.end - lines.span.start] == lines.quote
 
 
-def test_marks_of_footnotes_do_not_hide_the_row_that_is_asked_for():
-    table = "Net sales:\n\n| | 2022 |\n| --- | --- |\n| iPhone® (1) | $ 65 (2) |\n| Mac (1)(2) | $ 49 |"
-    prose = "Net sales of iPhone and the net sales of others are net sales of iPhone and others."
-    assert chosen("What were the net sales of iPhone?", f"{table}\n\n{prose}", 8).startswith(
-        "Net sales:\niPhone: 2022: $ 65"
-    )
+def test_lines_stay_on_the_page_and_in_the_passage_of_the_best_sentence():
+    spans = (Span("doc", 1, 0, 10), Span("doc", 2, 0, 10))
+    over_two_pages = Hit(Passage("p1", spans, "Dogs bark.\n\nCats purr."), 1.0, 1, "test")
+    lines = evidence([over_two_pages, hit("Fish swim.", 2, page=2)], 0.9, 1.0, 0.9).lines()
+    assert lines is not None
+    assert (lines.quote, lines.span, lines.number, lines.verified) == ("Cats purr.", spans[1], 1, False)
 
 
-def test_an_item_of_a_list_comes_with_the_line_that_introduces_it():
-    text = (
-        "Lessons are part of the programme. Some things are not covered.\n\nThese include:\n\n• Travel\n\n"
-        "• Food and supplements\n\nGyms have food and supplements of their own brand in their own shops."
-    )
-    shown = chosen("Are food and supplements paid?", text, 12)
-    assert shown == "Some things are not covered.\n\nThese include: … • Food and supplements"
+def test_rows_are_quoted_with_the_names_of_their_columns():
+    (found,) = hits(COSTS.partition("\n\nCall")[0])
+    lines = evidence([found], 0.1, 1.0, 0.5).lines()
+    assert lines is not None
+    assert lines.quote == "Costs:\nDoctor: Price: $20\nHospital: Price: $50"
+    assert lines.span == found.passage.spans[0]
 
 
-def test_the_items_of_a_list_that_is_asked_for_come_before_other_sentences():
-    text = (
-        "Our values guide us.\n\nCompany values:\n\n1. Quality: Parts are made well. Each is measured.\n\n"
-        "2. Honesty.\n\nValues of stocks fall and rise. Our company buys values."
-    )
-    shown = chosen("What are the company's values?", text, 20)
-    assert shown.startswith("Company values:\n\n1. Quality: Parts are made well.")
-    assert "2. Honesty." in shown
-
-
-def test_a_paragraph_ends_a_list():
-    text = "Values:\n\n• Quality\n\nThe canteen opens at noon.\n\n• Coffee"
-    evidence = gather(hits(text), 1)
-    best_of = best("Which values are there?", evidence, lambda part: len(part.places) <= 2)
-    assert best_of is not None
-    assert best_of.texts() == ["Values:\n\n• Quality"]
-    coffee = best("Who drinks coffee?", evidence, lambda part: len(part.places) <= 1)
-    assert coffee is not None
-    assert coffee.texts() == ["• Coffee"]  # without a line that is not its own
-
-
-def test_a_list_goes_on_in_a_passage_that_overlaps():
-    found = [hit("Company values:\n\n• Quality\n\n• Honesty", 1, start=0), hit("• Honesty\n\n• Safety", 2, start=28)]
-    evidence = gather(found, 2)
-    best_of = best("What are the company values?", evidence, lambda part: len(part.places) <= 4)
-    assert best_of is not None
-    assert [quote.text for quote in (best_of.sentences[place] for place in best_of.places)] == [
-        "Company values:", "• Quality", "• Honesty", "• Safety",
-    ]  # fmt: skip
+def test_without_text_no_lines_are_quoted():
+    assert gather("Why?", []).lines() is None
+    assert gather("Why?", hits("")).lines() is None

@@ -60,7 +60,8 @@ def test_a_stop_gives_what_there_is():
     assert answer.text == ""
 
 
-def test_headings_and_questions_are_no_quotes_unless_there_is_nothing_else():
-    page = "Deductible of the plan\n\nHow high is the deductible?\n\nIt is a sum per year, the deductible."
-    assert read(ExtractiveReader(), "deductible", hits(page))[1].text == "It is a sum per year, the deductible."
-    assert read(ExtractiveReader(), "deductible", hits("Deductible of the plan"))[1].text == "Deductible of the plan"
+def test_the_question_before_counts_and_a_row_of_a_table_is_given_with_its_columns():
+    table = "Leave\n\n| | Days |\n| --- | --- |\n| Employees | 25 |\n| Pilots | 30 |"
+    history = [("How many days do employees have?", "25.")]
+    _, answer, _ = read(ExtractiveReader(count=1), "Is it paid?", hits(PLAN, table), history=history)
+    assert answer.text == "Employees: Days: 25"

@@ -1,53 +1,68 @@
-"""Which sentence a question wants: by rare words, and by what is asked of the document rather than by its name."""
+"""How well sentences fit a question: by the words they share, rare ones first, by meaning, and by what they follow."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from pdfqa_core.reading.matching import quotes
-from pdfqa_core.reading.meaning import Meaning
-from pdfqa_core.reading.relevance import RANK_BONUS, relevance
-from tests.reading.helpers import hit
+from pdfqa_core.reading.meaning import Meaning, Vectors
+from pdfqa_core.reading.relevance import BEFORE, MEANING_WEIGHT, NEXT, relevance
+from pdfqa_core.types import Hit
+from tests.reading.helpers import hit, hits
 
-NAMED = "With PerksPlus, employees stay healthy."
-ASKED = "Food and supplements are left out."
-AXES = ("perksplus", "food")
-
-
-def of_words(texts):
-    """A vector per text: which of two words it has, the name of the document three times as heavy."""
-    rows = np.asarray([[3.0 * (AXES[0] in text.lower()), float(AXES[1] in text.lower()), 0.1] for text in texts])
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+LEAVE, DOGS, CATS = "Leave is paid.", "Dogs may come along.", "Cats sleep."
+ASKED = "Is there leave?"
+BEFORE_THAT = "And dogs?"
 
 
-def scored(question, *texts, heading="", meaning=None):
-    found = [replace(one, passage=replace(one.passage, heading=heading)) for one in [hit(" ".join(texts))]]
+def scored(question: str, found: Sequence[Hit], meaning: Meaning | None = None, before: str = "") -> list[float]:
     candidates = [quote for one in found for quote in quotes(one, longest=1)]
-    assert [quote.text for quote in candidates] == list(texts)
-    return relevance(question, candidates, meaning)
+    return relevance(question, candidates, meaning, before=before)
+
+
+def vectors(texts: Sequence[str]) -> Vectors:
+    """Return made-up directions: leave is near the question, dogs are near the one before, cats are opposite."""
+    known = {ASKED: (1.0, 0.0), BEFORE_THAT: (0.0, 1.0), LEAVE: (0.8, 0.6), DOGS: (0.0, 1.0), CATS: (-1.0, 0.0)}
+    return np.asarray([known[text] for text in texts], dtype=np.float32)
 
 
 def test_nothing_is_scored_without_sentences():
     assert relevance("Why?", []) == []
 
 
-def test_a_sentence_without_a_word_of_the_question_has_no_score_and_no_bonus():
-    none, some = scored("What about food?", NAMED, ASKED)
-    assert none == 0
-    assert some == pytest.approx(1 + RANK_BONUS)
+def test_a_sentence_has_the_share_of_the_questions_words_of_which_rare_ones_count_more():
+    often, rare = math.log(1 + 3 / 3), math.log(1 + 3 / 2)  # in two of the three sentences, in one
+    found = hits("The plan covers dogs.", "The plan covers food.", CATS)
+    assert scored("Which plan has dogs?", found) == pytest.approx([1, often / (often + rare), 0])
 
 
-def test_the_name_of_the_document_does_not_outweigh_what_is_asked_of_it():
-    question, meaning = "Does PerksPlus pay for food?", Meaning(of_words)
-    unknown = scored(question, NAMED, ASKED, meaning=meaning)
-    assert unknown[0] > unknown[1]
-    known = scored(question, NAMED, ASKED, heading="PerksPlus: What is not covered", meaning=meaning)
-    assert known[1] > known[0]
+def test_a_word_that_no_sentence_has_counts_against_all():
+    (score,) = scored("Is leave for pilots?", hits(LEAVE))
+    assert score == pytest.approx(math.log(1 + 1 / 2) / (math.log(1 + 1 / 2) + math.log(1 + 1)))
 
 
-def test_a_question_of_nothing_but_the_name_is_scored_as_it_is():
-    named, other = scored("What is PerksPlus?", NAMED, ASKED, heading="PerksPlus", meaning=Meaning(of_words))
-    assert named > other
+def test_the_meaning_counts_beside_the_words_and_an_opposite_one_is_worth_nothing():
+    said = 1 - MEANING_WEIGHT
+    assert scored(ASKED, hits(LEAVE, CATS), Meaning(vectors)) == pytest.approx([said + MEANING_WEIGHT * 0.8, 0])
+
+
+def test_a_sentence_behind_a_good_one_is_nearly_as_good_within_its_passage():
+    found = [hit(f"{LEAVE} {DOGS} {CATS}"), hit(DOGS, 2, page=2)]
+    assert scored(ASKED, found) == pytest.approx([1, NEXT, NEXT * NEXT, 0])
+
+
+def test_the_question_before_counts_less_than_the_question():
+    leave, dogs, cats = scored(ASKED, hits(LEAVE, DOGS, CATS), before=BEFORE_THAT)
+    assert (leave, dogs, cats) == pytest.approx((1 / (1 + BEFORE), BEFORE / (1 + BEFORE), 0))
+    assert scored(ASKED, hits(LEAVE, DOGS), before=" ") == scored(ASKED, hits(LEAVE, DOGS))
+
+
+def test_the_meaning_of_the_question_before_counts_less_too():
+    found = hits(LEAVE, DOGS)
+    words = (1 - MEANING_WEIGHT) * BEFORE / (1 + BEFORE)
+    _, dogs = scored(ASKED, found, Meaning(vectors), BEFORE_THAT)
+    assert dogs == pytest.approx(words + MEANING_WEIGHT * BEFORE / math.hypot(1, BEFORE))

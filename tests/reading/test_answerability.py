@@ -6,6 +6,7 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import GenerativeReader
 from pdfqa_core.reading.answerability import (
     CAN_ANSWER,
+    IS_ANSWER,
     Answerability,
     Calibration,
     Judge,
@@ -13,6 +14,7 @@ from pdfqa_core.reading.answerability import (
     calibrations,
     probability,
 )
+from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Progress
 from tests.reading.helpers import hits
 
@@ -36,65 +38,6 @@ def test_retrieval_asks_no_model(fake_llm):
     assert found == Answerability(0.8, {"retrieval": 0.8})
     assert seen == []
     assert fake_llm.history == []
-
-
-def test_a_name_that_no_page_mentions_asks_nobody(fake_llm):
-    judge = Judge("combined", lambda q, h: 0.9, GenerativeReader(fake_llm), lambda question: ("Tesla",))
-    found, seen = judged(judge)
-    assert found == Answerability(0.0, notes=("No page mentions “Tesla”.",))
-    assert found.reason(0.35) == "No page mentions “Tesla”."
-    assert seen == []
-    assert fake_llm.history == []
-
-
-def test_the_name_of_its_document_does_not_count_against_a_question():
-    asked = []
-
-    def retrieval(question, found):
-        asked.append(question)
-        return 0.3 if "2023" in question else 0.6
-
-    steps = Judge("retrieval", retrieval).judge("What was net income in Q3 2023?", FOUND, called="2023_Q3_ACME")
-    with pytest.raises(StopIteration) as end:
-        next(steps)
-    assert end.value.value == Answerability(0.6, {"retrieval": 0.6})
-    assert sorted(asked) == ["What was net income in Q3 2023?", "What was net income?"]
-
-
-def test_a_comparison_is_worth_what_its_weaker_side_is():
-    worth = {"What is the fee of Rome?": 0.9, "What is the fee of Oslo?": 0.2, QUESTION: 0.5}
-    found, _ = judged(Judge("retrieval", lambda q, h: worth[q]), parts=tuple(worth)[:2])
-    assert found == Answerability(0.2, {"retrieval": 0.2}, about="What is the fee of Oslo?")
-    assert found.reason(0.35).endswith("0.35 was needed. Least is found for “What is the fee of Oslo?”")
-
-
-def test_the_model_is_asked_about_each_part(fake_llm):
-    fake_llm.name = "qwen2.5-coder-1.5b"
-    fake_llm.decide({"Yes": 0.9, "No": 0.1}, {"Yes": 0.9, "No": 0.1})
-    found, _ = judged(Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)), parts=("One?", "Other?"))
-    assert found.about == "One?"  # the first of equals
-    prompts = [messages[0].content for messages in fake_llm.history]
-    assert ["One?" in prompt for prompt in prompts] == [True, False]
-    assert ["Other?" in prompt for prompt in prompts] == [False, True]
-    assert not any(QUESTION in prompt for prompt in prompts)
-
-
-def test_a_judgement_stopped_between_parts_says_nothing(fake_llm):
-    fake_llm.name = "qwen2.5-coder-1.5b"
-    asked = []
-
-    def stopped():
-        asked.append(1)
-        return len(asked) > 1
-
-    class Stopping:
-        def is_set(self):
-            return stopped()
-
-    found, _ = judged(
-        Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)), parts=("A?", "B?"), stop=Stopping()
-    )
-    assert not found.signals
 
 
 def test_the_model_alone_is_calibrated(fake_llm):
@@ -122,7 +65,7 @@ def test_the_prompt_begins_like_that_of_the_answer(fake_llm):
     assert asked.endswith(CAN_ANSWER)
 
 
-def test_the_model_is_shown_the_turn_before(fake_llm):
+def test_the_model_is_shown_the_question_before(fake_llm):
     reader = GenerativeReader(fake_llm)
     history = [("What is a copay?", "A share."), ("Is there a deductible?", "Yes, one.")]
     for step in Judge("model", lambda q, h: 0.0, reader).judge(QUESTION, FOUND, history):
@@ -131,6 +74,7 @@ def test_the_model_is_shown_the_turn_before(fake_llm):
     own = reader.messages(QUESTION, reader.fitting(QUESTION, FOUND, history), history)[0].content
     assert asked.startswith(own[: own.index(QUESTION) + len(QUESTION)])
     assert "Is there a deductible?" in asked
+    assert "Yes, one." not in asked
     assert "copay" not in asked
 
 
@@ -184,6 +128,29 @@ def test_a_stopped_judgement_says_nothing(fake_llm):
 
     found, _ = judged(Judge("model", lambda q, h: 0.7, GenerativeReader(fake_llm)), stop=Stopped())
     assert found.signals == {}
+
+
+def test_the_model_is_asked_about_an_answer_behind_the_same_passages(fake_llm):
+    reader = GenerativeReader(fake_llm)
+    fake_llm.decide({"Yes": 0.8, "No": 0.2})
+    agreed = result_of(Judge("model", lambda q, h: 0.7, reader).agrees(QUESTION, "It is <|im_end|>$2,000.", FOUND))
+    assert agreed == pytest.approx(0.8)
+    (asked,) = (messages[0].content for messages in fake_llm.history)
+    own = reader.messages(QUESTION, reader.fitting(QUESTION, FOUND))[0].content
+    assert asked.startswith(own[: own.index(QUESTION) + len(QUESTION)])
+    assert asked.endswith(IS_ANSWER.fill(answer="It is  $2,000."))
+
+
+@pytest.mark.parametrize(("refusal", "asked"), [("retrieval", False), ("combined", False), ("model", True)])
+def test_a_model_that_judges_nothing_or_cannot_say_agrees_with_nothing(fake_llm, refusal, asked):
+    def choose(messages, choices, *, stop=None):
+        fake_llm.history.append(messages)
+        raise ModelError("no probabilities")
+
+    fake_llm.choose = choose
+    judge = Judge(refusal, lambda q, h: 0.7, GenerativeReader(fake_llm))
+    assert result_of(judge.agrees(QUESTION, "It is $2,000.", FOUND)) is None
+    assert bool(fake_llm.history) is asked
 
 
 def test_the_reason_holds_the_numbers():

@@ -191,15 +191,6 @@ def test_names_may_stand_in_the_heading():
     assert supports("The deductible of Northwind is $2,000 per year.", [headed]) == [Support.SUPPORTED]
 
 
-def test_the_name_of_the_document_may_be_said_beside_what_its_pages_say():
-    margin = hits("Gross margin was $36,413 million for the three months ended July 1, 2023.", PLAN)
-    said = "The gross margin in ACME's Q3 10-Q report was $36,413 million."
-    assert supports(said, margin) == [Support.PARTLY]
-    assert supports(said, margin, called="2023_Q3_ACME 10-q report") == [Support.SUPPORTED]
-    assert supports(said.replace("ACME", "Tesla"), margin, called="2023_Q3_ACME 10-q report") == [Support.PARTLY]
-    assert supports(said.replace("36,413", "36,314"), margin, called="2023_Q3_ACME 10-q report") != [Support.SUPPORTED]
-
-
 # ------------------------------------------------------------------ facts in their places
 
 WINTERS = (

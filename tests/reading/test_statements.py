@@ -8,15 +8,6 @@ from pdfqa_core.reading.checking import Checker
 from pdfqa_core.types import Hit, Support
 from tests.reading.test_checking import hits, run
 
-LAMPS = """Street lamps by village
-
-| | Hedges (km) | Lamps |
-| --- | --- | --- |
-| Coldharbour | 9.7 | 286 |
-| Brook End | 4.1 | 51 |
-| Ashby | 2.2 | 108 |
-"""
-
 
 def supports(text: str, found: list[Hit], question: str = "") -> list[Support]:
     return [one.support for one in run(Checker(), text, found, question=question).sentences]
@@ -35,11 +26,11 @@ def test_words_that_name_nothing_may_come_from_the_question():
     assert said == [Support.SUPPORTED]
 
 
-def test_the_largest_that_was_asked_for_needs_no_word_for_what_it_is():
-    question = "Which village has the most lamps?"
-    right, wrong = "The village with the most lamps is {}, with 286 lamps.", "The village with the most lamps is {}."
-    assert supports(right.format("Coldharbour"), hits(LAMPS), question) == [Support.SUPPORTED]
-    assert supports(wrong.format("Ashby"), hits(LAMPS), question) == [Support.PARTLY]
+@pytest.mark.parametrize("village", ["Coldharbour", "Ashby"])
+def test_what_no_row_says_by_itself_has_no_tick(village: str):
+    lamps = "Street lamps by village\n\n| | Lamps |\n| --- | --- |\n| Coldharbour | 286 |\n| Ashby | 108 |"
+    said = supports(f"The village with the most lamps is {village}.", hits(lamps), "Which village has the most lamps?")
+    assert said == [Support.PARTLY]
 
 
 @pytest.mark.parametrize("scale", ["(million euros)", "(€m)", "in EUR million"])

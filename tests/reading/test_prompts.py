@@ -1,6 +1,6 @@
 import pytest
 
-from pdfqa_core.reading.prompts import EARLIER_WORDS, READ, Prompt, earlier, passages, quoted
+from pdfqa_core.reading.prompts import READ, Prompt, earlier, passages, quoted
 
 
 def test_placeholders_are_checked():
@@ -40,11 +40,10 @@ def test_passages_stand_in_quotes_of_their_own_without_a_number():
     assert passages(["Leave is paid.", " Dogs bark. "]) == '"""\nLeave is paid.\n"""\n\n"""\nDogs bark.\n"""'
 
 
-def test_of_the_conversation_the_last_turn_alone_is_repeated_and_cut():
+def test_of_the_conversation_the_last_question_alone_is_repeated():
     assert earlier([]) == ""
-    text = earlier([("Who is Ada?", "A programmer."), ("Since <|im_end|>when?", "word " * 3 * EARLIER_WORDS)])
-    assert text.startswith("Question before: Since  when?\nAnswer given: word word")
-    assert text.count("word") == EARLIER_WORDS
+    history = [("Who is Ada?", "A programmer."), ("Since <|im_end|>when?", "Since 1842.")]
+    assert earlier(history) == "Question before: Since  when?\n\n"
 
 
 def test_ordinary_text_is_left_alone():

@@ -7,8 +7,8 @@ choose anything, right or wrong by the words that an answer must and must not ha
 about four PDFs in `benchmarks/everyday/`, a manual, a trial, a lease and a town's report, made up and asked by somebody
 who had not seen the program, 14 of which they do not answer; the same rule), `strangers` and `strangers-odd` (144 in
 conversations about six PDFs of other people's making, hard on purpose; the even conversations are for choosing, the odd
-ones for one report at the end) and `clapnq` (answerable questions over the 600 passages of its dev set). The documents of the others come from the folder of --data, which is not part of the
-project; those of `sample` and `everyday` are.
+ones for one report at the end) and `clapnq` (answerable questions over the 600 passages of its dev set). The documents
+of the others come from the folder of --data, which is not part of the project; those of `sample` and `everyday` are.
 
 Systems: the default model, the smaller one, SmolLM2-135M, and `extractive` (quotes, no model); every other setting is
 the default, refusal and checking included. On `northwind` also `recorded`: another system's answers, which come with
@@ -17,8 +17,8 @@ share of questions with a gold page among the passages read (a refused question 
 cited pages, recall of the reference's numbers; where answers are right or wrong by rule, of the answerable questions
 the share of *useful* ones (the right answer, sure or not, or lines before it that hold the answer), of sure and right
 answers, of sure and wrong ones, of those where nothing was found, and of these the ones beside the right lines, and of
-the others the share of sure answers; the share of wrong ones with a tick on any and on all of their sentences, of sentences that the passages are said to say, seconds to the first token
-and of the whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are
+the others the share of sure answers; the share of wrong ones with a tick on any and on all of their sentences, of
+sentences that the passages are said to say, seconds to the first token and of the whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are
 kept and an interrupted run goes on. With --gold-pages the search finds passages of the pages that the reference names
 and no others (`northwind` and `sample`): what the reader would do if the search were perfect.
 
@@ -296,9 +296,9 @@ def as_row(answer: Answer, names: Mapping[str, str], seconds: float) -> dict[str
 def right(row: Mapping[str, Any], item: Item) -> bool:
     """Return whether an answer is right, by rule.
 
-    An unanswerable question must have no sure answer, any other has to be answered: with the words that are given; else with yes or no
-    as the reference says, or neither of them and a negation for no, and its first number; without a number with half of
-    its content terms.
+    An unanswerable question must have no sure answer, any other has to be answered: with the words that are given; else
+    with yes or no as the reference says, or neither of them and a negation for no, and its first number; without a
+    number with half of its content terms.
     """
     if row["refused"] or not item.answerable:
         return not item.answerable and row.get("outcome") != "answer"

@@ -6,10 +6,14 @@ summarization of multiple documents"), each unlike those before it (Carbonell an
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +43,8 @@ _LEANS = re.compile(
     r"see|thank|table|figure|by (?:following|using)|if|sei(?:en)?|dies\w*|sie|es|er|siehe|daher|auch)\b",
     re.IGNORECASE,
 )
+REQUEST = Path(__file__).with_name("summary_request.json")
+ASKED_FROM = 0.7  # probability of a request for a summary, from which on it is taken for one
 NOTHING_SUPPORTED = "What the model wrote says nothing that the document says. These are sentences of its own."
 
 SUMMARY = Prompt(
@@ -47,6 +53,22 @@ SUMMARY = Prompt(
     "first. Use only the passages above. Write no list, no heading and no preface.",
     "passages", "title",
 )  # fmt: skip
+
+
+@cache
+def _request() -> tuple[float, npt.NDArray[np.float64]]:
+    """Return the constant and the weights of a logistic regression on the bundled encoder's vectors."""
+    found = json.loads(REQUEST.read_text(encoding="utf-8"))
+    return found["constant"], np.array(found["weights"])
+
+
+def asks_for_summary(question: str, meaning: Meaning) -> bool:
+    """Return whether a question asks what the documents are about; `meaning` is that of the bundled encoder.
+
+    Learned from requests that were written for it: `benchmarks/summary_requests.py`. Raises what the encoder raises.
+    """
+    constant, weights = _request()
+    return 1 / (1 + math.exp(-(constant + float(meaning.vectors([question])[0] @ weights)))) >= ASKED_FROM
 
 
 class SummaryReader:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import pairwise
 
 from pdfqa_core.languages import STOP_WORDS
 from pdfqa_core.reading import opposites
@@ -27,27 +26,6 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
-# Between two numbers: which is said to be the larger. "5 people, of more than 40" and "5 more than the 40" say nothing.
-_THAN = (
-    r"^[^.;\d]*?\b(?:is|was|are|were) (?:\w+ )?(?:{words}) than\b"
-    r"|^\W*[a-z,][^.;\d]*?\b(?:{words}) than (?:the|that|its|their)\b"
-)
-_LARGER = re.compile(
-    _THAN.format(words="higher|greater|more|larger|longer|better") + r"|^[^.;\d]*\bexceed(?:s|ed|ing)?\b", re.IGNORECASE
-)
-_SMALLER = re.compile(_THAN.format(words="lower|less|fewer|smaller|shorter|worse"), re.IGNORECASE)
-_FROM = r"\b(?:{words})\b[^.;\d]*\bfrom\b[^.;\d]*$"
-_RISES = re.compile(_FROM.format(words="rose|risen|rises?|increas(?:ed?|es|ing)|grew|grown|grows?"), re.IGNORECASE)
-_FALLS = re.compile(
-    _FROM.format(words="fell|fallen|falls?|decreas(?:ed?|es|ing)|declin(?:ed?|es|ing)|drop(?:ped|s)?"), re.IGNORECASE
-)
-_TO = re.compile(r"\W*(?:in\s+)?to\b[^.;\d]*$", re.IGNORECASE)
-
-_HALF = re.compile(
-    r"\b(?:while|whereas|but|unlike|although|though)\b[^.;]*\b(?:does|do|did|is|are|was|were|has|have|can|may|will)"
-    r"(?:\s+not|n[’']t|not)?\s*(?=[.,;!]|$)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,35 +111,6 @@ def _negated(text: str) -> set[str]:
         if (word := next((word for word in following if word not in STOP_WORDS), None)) is not None:
             found.add(stem(word))
     return found
-
-
-def misordered(sentence: str) -> bool:
-    """Return whether two numbers contradict the word that compares them: "15 %, which is higher than 21 %".
-
-    So do "rose from 5 to 3" and "fell from 3 to 5".
-    """
-    found = facts(sentence)
-    for date in (fact for fact in found if fact.kind == "date"):
-        sentence = sentence[: date.start] + " " * (date.end - date.start) + sentence[date.end :]
-    known = [fact for fact in found if fact.kind in ("number", "percent", "money")]
-    for one, other in pairwise(known):
-        if one.kind != other.kind or (one.unit and other.unit and one.unit != other.unit):
-            continue
-        before, between = sentence[: one.start], sentence[one.end : other.start]
-        moves = _TO.match(between)
-        larger = _LARGER.match(between) or (moves and _FALLS.search(before))
-        smaller = _SMALLER.match(between) or (moves and _RISES.search(before))
-        if (larger and one.value < other.value) or (smaller and one.value > other.value):
-            return True
-    return False
-
-
-def sets_against(sentence: str) -> bool:
-    """Return whether a sentence sets one thing against another in half a clause: "A covers it, while B does not".
-
-    Such a half has no words of its own that could be compared with a passage.
-    """
-    return _HALF.search(sentence) is not None
 
 
 def exchanged(sentence: str, quote: str) -> bool:

@@ -29,7 +29,7 @@ from pdfqa_core.reading.best_sentence import best_sentence
 from pdfqa_core.reading.closed_book import ClosedBookReader
 from pdfqa_core.reading.evidence import gather
 from pdfqa_core.reading.prompts import FORMS
-from pdfqa_core.reading.summary import SummaryReader
+from pdfqa_core.reading.summary import SummaryReader, asks_for_summary
 from pdfqa_core.registry import Registry
 from pdfqa_core.retrieval import confidence
 from pdfqa_core.services.asked import Asked, Draft, with_sources
@@ -52,12 +52,16 @@ LONGEST_TITLE = 60  # characters of a question that become the title of its conv
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What finds the passages of a question, and what is known about it; see `pipeline.ask`."""
+    """What finds the passages of a question, and what is known about it; see `pipeline.ask`.
+
+    `reader` reads them where they stand for whole documents; None: the reader of the settings does.
+    """
 
     find: Find
     language: str = ENGLISH
     passages: int | None = None
     note: Callable[[], str] = str
+    reader: SummaryReader | None = None
 
 
 def _sampling(llm: LLMSettings) -> Sampling:
@@ -158,6 +162,10 @@ class AnswerService:
         with self._lock:
             return self._meanings.setdefault(key, Meaning(encoder.encode))
 
+    def _own_meaning(self, settings: Settings) -> Meaning | None:
+        """Return the vectors where they are those of the bundled encoder, on which weights were fitted."""
+        return None if settings.retrieval.embedding_model else self._meaning(settings)
+
     def _judge(self, settings: Settings, reader: Reader) -> answerability.Judge | None:
         """Return what decides before reading whether the evidence answers the question; None: nothing does.
 
@@ -168,7 +176,7 @@ class AnswerService:
         if reading.refusal == "none":
             return None
         refusal = reading.refusal if reading.confidence_threshold or reading.sure_threshold else answerability.RETRIEVAL
-        meaning = None if settings.retrieval.embedding_model else self._meaning(settings)
+        meaning = self._own_meaning(settings)
         vectors = meaning.vectors if meaning is not None else None
         retrieval = partial(confidence, vectors=vectors, language=settings.retrieval.language)
         asked: Any = reader if reader.llm is not None else None
@@ -296,7 +304,7 @@ class AnswerService:
         draft.model = reader.llm.name if reader.llm is not None else ""
         checker = self._checker(settings)
         if find is None:
-            source = yield from self._in_documents(asked, draft, stop)
+            source = yield from self._in_documents(asked, draft, reader, stop)
         else:
             source = _Source(find, language=settings.retrieval.language)
         rewriter, missing = self.rewriter(settings, source.language)
@@ -304,29 +312,39 @@ class AnswerService:
         turns = settings.conversation.turns
         meaning = checker.meaning
         yield from ask(
-            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=reader,
-            retrieve=source.find, judge=self._judge(settings, reader), k=settings.retrieval.k,
+            asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=source.reader or reader,
+            retrieve=source.find, k=settings.retrieval.k,
+            judge=None if source.reader else self._judge(settings, reader),
             threshold=0.0 if asked.anyway else settings.reading.confidence_threshold,
             sure_from=settings.reading.sure_threshold,
             lines=lambda question, hits, before: _lines(question, hits, before, meaning), passages=source.passages,
             note=source.note, settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,
         )  # fmt: skip
 
-    def _in_documents(self, asked: Asked, draft: Draft, stop: StopSignal) -> Generator[Event, None, _Source]:
-        """Index what is missing, and return what finds passages for the question in the owner's documents."""
+    def _in_documents(
+        self, asked: Asked, draft: Draft, reader: Reader, stop: StopSignal
+    ) -> Generator[Event, None, _Source]:
+        """Index what is missing, and return what finds passages for the question in the owner's documents.
+
+        Of a request for a summary these are spread over the documents, and read as a whole.
+        """
         settings = asked.settings
         index, by_words = yield from self._indexes.opened_in_time(asked.owner, settings, stop)
         if by_words:
             self._preparation.want(asked.owner, settings, asked.document_ids)
             draft.notes += (by_words,)
         hits = Hits(self._documents, self._indexes, index, asked.owner, settings, asked.document_ids)
+        language = self._indexes.language(index, asked.question, settings, asked.document_ids)
+        count = len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None))
+        meaning = self._own_meaning(settings)
+        if meaning is not None and asks_for_summary(asked.question, meaning):
+            return _Source(
+                lambda query, k: hits.spread(quoted=reader.llm is None), language, count,
+                reader=self._summary_reader(settings, reader, ", ".join(hits.titles)),
+            )  # fmt: skip
         words = self._indexes.respelt(index, asked.question, settings)
         respelt = f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else ""
-        return _Source(
-            hits.retrieve, self._indexes.language(index, asked.question, settings, asked.document_ids),
-            len(index.rows(frozenset(asked.document_ids) if asked.document_ids else None)),
-            lambda: " ".join(filter(None, (respelt, hits.searched))),
-        )  # fmt: skip
+        return _Source(hits.retrieve, language, count, lambda: " ".join(filter(None, (respelt, hits.searched))))
 
     def _store(self, asked: Asked, draft: Draft, answer: Answer) -> Stored:
         """Store an answer as a turn, a first one together with its conversation; nothing is stored twice.
@@ -368,10 +386,11 @@ class AnswerService:
         """Return who summarises a document, in own words where questions are answered so, and notes for the user."""
         settings = self._language.running(settings)
         reader, _, notes = self._reader(settings)
+        return self._summary_reader(settings, reader, title), notes
+
+    def _summary_reader(self, settings: Settings, reader: Reader, title: str) -> SummaryReader:
         checker, llm = self._checker(settings), settings.llm
-        return SummaryReader(
-            reader.llm, title, max_tokens=llm.max_tokens, sampling=_sampling(llm), checker=checker
-        ), notes  # fmt: skip
+        return SummaryReader(reader.llm, title, max_tokens=llm.max_tokens, sampling=_sampling(llm), checker=checker)
 
     def best_sentence(self, turn: Turn, text: str, settings: Settings) -> Citation | None:
         """Return the sentence of the turn's hits that matches a piece of its answer best; None if none does."""

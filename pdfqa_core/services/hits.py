@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pdfqa_core.chunking.spread import MOST, abstract, spread
+from pdfqa_core.chunking.spread import head as head_of
 from pdfqa_core.errors import UsageError
+from pdfqa_core.languages import rules_of
+from pdfqa_core.reading.summary import ABSTRACT
 from pdfqa_core.reading.table_rows import TableRows
 from pdfqa_core.retrieval import SearchIndex
 from pdfqa_core.retrieval.whole_sentences import completed
@@ -13,7 +17,9 @@ from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.settings import Settings
 from pdfqa_core.text import content_terms
-from pdfqa_core.types import Hit, Passage, Query
+from pdfqa_core.types import Hit, Page, Passage, Query
+
+QUOTED_FROM = 24  # passages among whose sentences those are looked for that stand for a document
 
 
 class Hits:
@@ -47,6 +53,20 @@ class Hits:
             return hits
         return self._search(query, k, self._document_ids)
 
+    @property
+    def titles(self) -> list[str]:
+        """What the documents are called: their titles, else their file names."""
+        return [one.title or one.filename for one, _ in self._readable.values()]
+
+    def spread(self, *, quoted: bool) -> list[Hit]:
+        """Return passages that together stand for the documents, in their order: of each at least one."""
+        found: list[Hit] = []
+        for document, reading in self._readable.values():
+            pages = self._documents.pages_of(document, reading)
+            title, language = document.title or document.filename, rules_of(reading.language)
+            found += spread_hits(pages, title, language, quoted=quoted)[: max(1, MOST // len(self._readable))]
+        return [replace(hit, rank=rank) for rank, hit in enumerate(found[: 2 * MOST], start=1)]
+
     def _search(self, query: Query, k: int, document_ids: Sequence[str]) -> list[Hit]:
         found = self._indexes.search_in(self._index, query, self._settings, document_ids, k)
         hits = completed(found, self._page_text)
@@ -66,6 +86,17 @@ class Hits:
             _, reading = self._readable[document_id]
             self._texts[key] = self._documents.page(self._owner, document_id, reading.extractor, number).text
         return self._texts[key]
+
+
+def spread_hits(pages: Sequence[Page], title: str, language: str, *, quoted: bool) -> list[Hit]:
+    """Return the passages that a summary is made of; where it is quoted, those of the abstract if there is one."""
+    summed_up = abstract(pages, language) if quoted else None
+    if summed_up is not None:
+        passages = [head_of(summed_up, title)]
+    else:
+        passages = spread(pages, title, QUOTED_FROM if quoted else MOST, language=language)
+    retriever = ABSTRACT if summed_up is not None else "spread over the document"
+    return [Hit(passage, 1.0, rank, retriever) for rank, passage in enumerate(passages, start=1)]
 
 
 def named(question: str, names: Mapping[str, str]) -> str:

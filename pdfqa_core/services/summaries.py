@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pdfqa_core.chunking.spread import MOST, abstract, spread
-from pdfqa_core.chunking.spread import head as head_of
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.interfaces import StopSignal
 from pdfqa_core.languages import rules_of
-from pdfqa_core.reading.summary import ABSTRACT
 from pdfqa_core.services.answers import AnswerService
 from pdfqa_core.services.asked import with_sources
 from pdfqa_core.services.documents import DocumentService
+from pdfqa_core.services.hits import spread_hits
 from pdfqa_core.services.preparation import Preparation
 from pdfqa_core.services.tasks import Tasks
 from pdfqa_core.services.under_way import UnderWay, Written
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading, Summary
 from pdfqa_core.storage.summaries import Summaries
-from pdfqa_core.types import Document, Done, Hit, Page
+from pdfqa_core.types import Document, Done
 
-QUOTED_FROM = 24  # passages among whose sentences those are looked for that stand for the document
 BUSY = "This document is being summarised already."
 
 
@@ -75,7 +72,7 @@ class SummaryService:
         """
         pages = self._documents.pages_of(document, reading)
         reader, notes = self._answers.summary_reader(settings, written.question)
-        hits = _hits(pages, written.question, rules_of(reading.language), quoted=reader.llm is None)
+        hits = spread_hits(pages, written.question, rules_of(reading.language), quoted=reader.llm is None)
         for event in reader.read(written.question, hits, stop=stop):
             if not isinstance(event, Done):
                 written.take(event)
@@ -98,14 +95,3 @@ class SummaryService:
     def close(self) -> None:
         """Stop all, and wait until what is written is stored."""
         self._under_way.close()
-
-
-def _hits(pages: tuple[Page, ...], title: str, language: str, *, quoted: bool) -> list[Hit]:
-    """Return the passages that a summary is made of; where it is quoted, those of the abstract if there is one."""
-    summed_up = abstract(pages, language) if quoted else None
-    if summed_up is not None:
-        passages = [head_of(summed_up, title)]
-    else:
-        passages = spread(pages, title, QUOTED_FROM if quoted else MOST, language=language)
-    retriever = ABSTRACT if summed_up is not None else "spread over the document"
-    return [Hit(passage, 1.0, rank, retriever) for rank, passage in enumerate(passages, start=1)]

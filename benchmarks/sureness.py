@@ -25,12 +25,11 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from pdfqa_core.reading.answerability import AGREED, MODEL, RETRIEVAL, logit
-from pdfqa_core.reading.sureness import IN_LINES, LEAST, SUPPORTED, SURE
+from pdfqa_core.reading.answerability import AGREED
+from pdfqa_core.reading.sureness import IN_LINES, SUPPORTED, SURE, WORDS, features
 from pdfqa_core.settings import ReadingSettings
 
-OF_MODEL = (MODEL, AGREED)
-THRESHOLDS = (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
+THRESHOLDS = (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
 Row = tuple[str, Item, dict[str, Any]]
 
 
@@ -43,7 +42,7 @@ def main() -> None:
     parser.add_argument("--report", nargs="*", choices=SETS, default=["natural", "strangers-odd"])
     parser.add_argument("--without-model", action="store_true", help="for models whose yes was not measured")
     chosen = parser.parse_args()
-    names = (RETRIEVAL, *(() if chosen.without_model else OF_MODEL), SUPPORTED, IN_LINES)
+    names = (*(() if chosen.without_model else (AGREED,)), SUPPORTED, IN_LINES, WORDS)
     rows = [row for name in chosen.fit for row in kept(name, chosen)]
     written = [row for row in rows if SURE in row[2]["signals"]]
     x, y = signals_of(written, names), np.array([is_right(row) for row in written])
@@ -84,13 +83,8 @@ def is_right(row: Row) -> bool:
 
 
 def signals_of(rows: Sequence[Row], names: Sequence[str]) -> np.ndarray:
-    """Return (rows, names): probabilities as log-odds, 0 where one is missing, shares as they are."""
-
-    def value(signals: dict[str, float], name: str) -> float:
-        found = signals.get(name, 0.5)
-        return found if name in (SUPPORTED, IN_LINES) else logit(min(1 - LEAST, max(LEAST, found)))
-
-    return np.array([[value(row[2]["signals"], name) for name in names] for row in rows])
+    """Return the features of answers, (rows, names); 0 where there is no yes of the model."""
+    return np.array([[features(row[2]["signals"]).get(name, 0.0) for name in names] for row in rows])
 
 
 def table(title: str, rows: Sequence[Row], sure: dict[str, float]) -> None:

@@ -248,7 +248,7 @@ class ReadingSettings(SettingsGroup):
         ge=0, le=1,
     )  # fmt: skip
     sure_threshold: float = setting(
-        0.5, "Probability that an answer is right below which it is given with a caution, behind the lines themselves.",
+        0.6, "Probability that an answer is right below which it is given with a caution, behind the lines themselves.",
         Looks(
             "Sure from", "How likely an answer must be right to be given without a caution; 0: always", ANSWERING,
             slider=(0, 1, 0.01),

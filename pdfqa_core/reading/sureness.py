@@ -7,17 +7,18 @@ wrong one without a warning most.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from pdfqa_core.reading.answerability import AGREED, MODEL, RETRIEVAL, logit, probability, same_model
+from pdfqa_core.reading.answerability import AGREED, logit, probability, same_model
 from pdfqa_core.text import compared_terms, content_terms, terms
 from pdfqa_core.types import Answer, Citation, Support
 
 WEIGHTS = Path(__file__).with_name("sureness_weights.json")
-SUPPORTED, IN_LINES, SURE = "supported", "in lines", "sure"
+SUPPORTED, IN_LINES, WORDS, SURE = "supported", "in lines", "words", "sure"
 LEAST = 0.001  # probabilities below count as this
 REPEATED = "This was the answer before, too: look whether it answers this question."
 
@@ -26,36 +27,38 @@ REPEATED = "This was the answer before, too: look whether it answers this questi
 def weights() -> Mapping[str, Mapping[str, float]]:
     """Return logistic regressions, fitted by `benchmarks/sureness.py`: by name of the model ("": any other), by signal.
 
-    The regression of a model whose yes was not measured has no weights for it.
+    The one of a model whose yes was not measured has no weight for that.
     """
     found: Mapping[str, Mapping[str, float]] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     return found
 
 
 def speaks_for(answer: Answer, lines: Citation | None, language: str) -> Mapping[str, float]:
-    """Return what speaks for a written answer, each in 0..1, beside the signals that it has of its judgement.
+    """Return what speaks for a written answer, beside the signals that it has already.
 
-    The share of its sentences that the passages say, and the share of its words that stand in the lines that fit the
-    question best.
+    The share of its sentences that the passages say, the share of its words that stand in the lines that fit the
+    question best, and how many words it has: one that keeps to a passage is longer than a guess.
     """
     said = frozenset(compared_terms(" ".join(content_terms(answer.text, language)), language))
     there = frozenset(compared_terms(lines.quote, language)) if lines is not None else frozenset()
     supported = sum(one.support is Support.SUPPORTED for one in answer.sentences)
     return {
         **answer.signals, SUPPORTED: supported / max(1, len(answer.sentences)),
-        IN_LINES: len(said & there) / max(1, len(said)),
+        IN_LINES: len(said & there) / max(1, len(said)), WORDS: float(len(terms(answer.text))),
     }  # fmt: skip
 
 
+def features(signals: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the signals as the regression takes them: the model's yes as log-odds, the words as a logarithm."""
+    agreed = {AGREED: logit(min(1 - LEAST, max(LEAST, signals[AGREED])))} if AGREED in signals else {}
+    return {**agreed, SUPPORTED: signals[SUPPORTED], IN_LINES: signals[IN_LINES], WORDS: math.log1p(signals[WORDS])}
+
+
 def sureness(signals: Mapping[str, float], model: str) -> float:
-    """Return the probability (0..1) that an answer is right, by what speaks for it; probabilities count as log-odds."""
+    """Return the probability (0..1) that an answer is right; without the model's yes by the other signals alone."""
     known = weights()
-    found = known[same_model(model, known)]
-    total = found["constant"]
-    for name in (RETRIEVAL, MODEL, AGREED):
-        if name in signals:
-            total += found.get(name, 0.0) * logit(min(1 - LEAST, max(LEAST, signals[name])))
-    return probability(total + sum(found[name] * signals[name] for name in (SUPPORTED, IN_LINES)))
+    found = known[same_model(model, known) if AGREED in signals else ""]
+    return probability(found["constant"] + sum(found.get(name, 0.0) * x for name, x in features(signals).items()))
 
 
 def decided(answer: Answer, lines: Citation | None, sure_from: float, language: str, last: str = "") -> Answer:

@@ -86,20 +86,21 @@ def test_nothing_is_kept_where_not_even_one_sentence_fits():
     assert gather("", hits(PLAN)).fitting(lambda part: words(part) < 4) is None
 
 
-def test_a_row_of_a_table_comes_with_the_two_sentences_above_its_own_table():
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        (3, "Results:\n\n(in francs)\nTax: 2023: 2"),
+        (5, "Results:\n\n(in francs)\nTax: 2023: 2\nSales:\nBoats: 2023: 7"),
+        (2, "Sales:\nBoats: 2023: 7"),  # there is no room for all of the better one
+    ],
+)
+def test_a_row_of_a_table_comes_with_the_two_sentences_above_its_own_table(most: int, shown: str) -> None:
     head = "| | 2023 |\n| --- | --- |\n"
-    text = (
-        f"Far above.\n\nResults:\n\n(in francs)\n\n{head}| Income | 5 |\n| Tax | 2 |\n\nSales:\n\n{head}| Boats | 7 |"
-    )
-    found = evidence(hits(text), 0.1, 0, 0, 0.2, 0.9, 0, 0.8)
-    for most, shown in (
-        (3, ["Results:\n\n(in francs)\nTax: 2023: 2"]),
-        (5, ["Results:\n\n(in francs)\nTax: 2023: 2\nSales:\nBoats: 2023: 7"]),
-        (2, ["Sales:\nBoats: 2023: 7"]),  # there is no room for all of the better one
-    ):
-        kept = found.fitting(lambda part, most=most: len(part.places) <= most)
-        assert kept is not None
-        assert kept.texts() == shown
+    above, below = f"{head}| Income | 5 |\n| Tax | 2 |", f"{head}| Boats | 7 |"
+    text = f"Far above.\n\nResults:\n\n(in francs)\n\n{above}\n\nSales:\n\n{below}"
+    kept = evidence(hits(text), 0.1, 0, 0, 0.2, 0.9, 0, 0.8).fitting(lambda part: len(part.places) <= most)
+    assert kept is not None
+    assert kept.texts() == [shown]
 
 
 # ------------------------------------------------------------------ lines that are quoted

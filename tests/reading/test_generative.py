@@ -11,7 +11,7 @@ from pdfqa_core.reading import INSUFFICIENT_CONTEXT, GenerativeReader, readers
 from pdfqa_core.reading.answerability import CAN_ANSWER
 from pdfqa_core.reading.declining import DECLINED
 from pdfqa_core.reading.prompts import DATA, FORMS, PLAIN
-from pdfqa_core.types import Progress, Span, Support, Token
+from pdfqa_core.types import Answer, Progress, Span, Support, Token
 from tests.conftest import FakeLLM
 from tests.reading.helpers import hit, hits, read
 
@@ -226,12 +226,12 @@ def test_without_hits_the_model_is_not_asked(fake_llm):
 def test_a_stop_gives_what_was_written(fake_llm):
     fake_llm.enqueue(["The deductible is $2,000 per year. More words follow here."])
     stop = threading.Event()
-    tokens, answer = 0, None
+    tokens, answer = 0, Answer("")
     for event in GenerativeReader(fake_llm).read("How much?", hits(PLAN), stop=stop):
         tokens += isinstance(event, Token)
         if tokens == 3:
             stop.set()
-        answer = getattr(event, "answer", None)
+        answer = getattr(event, "answer", answer)
     assert answer.stopped
     assert not answer.refused
     assert answer.text == "The deductible is"

@@ -6,7 +6,8 @@ import pytest
 
 from pdfqa_core.reading.checking import Checker
 from pdfqa_core.types import Hit, Support
-from tests.reading.test_checking import hits, run
+from tests.reading.helpers import hits
+from tests.reading.test_checking import run
 
 
 def supports(text: str, found: list[Hit], question: str = "") -> list[Support]:

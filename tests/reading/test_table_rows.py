@@ -44,6 +44,7 @@ PASSAGES = [passage("prose", PROSE), passage("sales", SALES, page=2), passage("m
         ("What was the gross margin?", (), None),  # half a label
         ("How much did the net sales of Mac fall?", (), None),
         ("In April 2023, what were the net sales of Services?", (), "sales"),
+        ("On April 1, 2023, what was the gross margin of Services?", (), "margins"),  # the sales are of that day too
         ("", (), None),
     ],
 )
@@ -52,6 +53,13 @@ def test_the_row_whose_whole_label_is_asked_for(
 ) -> None:
     row = TableRows(PASSAGES).asked_for(question, document_ids)
     assert (row.id if row else None) == found
+
+
+def test_what_stands_above_another_table_says_nothing_of_a_row():
+    staff = "Staff:\n\n| | 2023 |\n| --- | --- |\n| Pilots | 30 |"
+    rows = TableRows([passage("both", f"{MARGINS}\n\n{staff}")])
+    assert rows.asked_for("What was the gross margin of Pilots?") is None
+    assert rows.asked_for("How many staff are Pilots?") is not None
 
 
 def test_a_label_is_compared_by_the_rules_of_its_own_language():

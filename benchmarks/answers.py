@@ -18,9 +18,10 @@ cited pages, recall of the reference's numbers; where answers are right or wrong
 the share of *useful* ones (the right answer, sure or not, or lines before it that hold the answer), of sure and right
 answers, of sure and wrong ones, of those where nothing was found, and of these the ones beside the right lines, and of
 the others the share of sure answers; the share of wrong ones with a tick on any and on all of their sentences, of
-sentences that the passages are said to say, seconds to the first token and of the whole answer. Last the ratio of ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are
-kept and an interrupted run goes on. With --gold-pages the search finds passages of the pages that the reference names
-and no others (`northwind` and `sample`): what the reader would do if the search were perfect.
+sentences that the passages are said to say, seconds to the first token and of the whole answer. Last the ratio of
+ROUGE-L F of the default model and SmolLM2. With --keep FOLDER answers are kept and an interrupted run goes on. With
+--gold-pages the search finds passages of the pages that the reference names and no others (`northwind` and `sample`):
+what the reader would do if the search were perfect.
 
     python benchmarks/answers.py [--quick] [--set NAME …] [--system NAME …] [--keep FOLDER] [--threads N] [--show]
                                  [--gold-pages]

@@ -109,10 +109,9 @@ OTHER = {  # another valid value for every setting
         "top_k": 7, "top_p": 0.7, "min_p": 0.7, "repeat_penalty": 1.7,
     },
     "reading": {
-        "reader": "extractive", "passages": 7, "unsupported": "quoted", "refusal": "model",
-        "confidence_threshold": 0.7,
+        "reader": "extractive", "passages": 7, "refusal": "model", "confidence_threshold": 0.7, "sure_threshold": 0.7,
         "citation_threshold": 0.7, "partly_threshold": 0.7, "check_meaning": False, "prompt_tokens": 77,
-        "question_type": "boolean", "instruction": "x", "kinds": False, "second_search": False,
+        "instruction": "x",
     },
     "conversation": {"rewriter": "none", "turns": 7},
     "server": {

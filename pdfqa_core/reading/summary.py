@@ -63,12 +63,13 @@ def _request() -> tuple[float, npt.NDArray[np.float64]]:
 
 
 def asks_for_summary(question: str, meaning: Meaning) -> bool:
-    """Return whether a question asks what the documents are about; `meaning` is that of the bundled encoder.
+    """Return whether a question asks what the documents are about; no question does for another encoder's `meaning`.
 
     Learned from requests that were written for it: `benchmarks/summary_requests.py`. Raises what the encoder raises.
     """
     constant, weights = _request()
-    return 1 / (1 + math.exp(-(constant + float(meaning.vectors([question])[0] @ weights)))) >= ASKED_FROM
+    vector = meaning.vectors([question])[0]
+    return vector.shape == weights.shape and 1 / (1 + math.exp(-(constant + float(vector @ weights)))) >= ASKED_FROM
 
 
 class SummaryReader:

@@ -339,8 +339,8 @@ class AnswerService:
         meaning = self._own_meaning(settings)
         if meaning is not None and asks_for_summary(asked.question, meaning):
             return _Source(
-                lambda query, k: hits.spread(quoted=reader.llm is None), language, count,
-                reader=self._summary_reader(settings, reader, ", ".join(hits.titles)),
+                lambda query, k: hits.spread(asked.question, quoted=reader.llm is None), language, count,
+                reader=self._summary_reader(settings, reader, hits.titles(asked.question)),
             )  # fmt: skip
         words = self._indexes.respelt(index, asked.question, settings)
         respelt = f"Searched for {', '.join(f'“{word}”' for word in words.values())} too." if words else ""

@@ -16,8 +16,9 @@ from pdfqa_core.retrieval.whole_sentences import completed
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.indexes import IndexService
 from pdfqa_core.settings import Settings
+from pdfqa_core.storage import Reading
 from pdfqa_core.text import content_terms
-from pdfqa_core.types import Hit, Page, Passage, Query
+from pdfqa_core.types import Document, Hit, Page, Passage, Query
 
 QUOTED_FROM = 24  # passages among whose sentences those are looked for that stand for a document
 
@@ -47,25 +48,32 @@ class Hits:
 
         Raises UsageError where a document was removed meanwhile, and what the search raises.
         """
-        names = {key: f"{one.title} {one.filename.rpartition('.')[0]}" for key, (one, _) in self._readable.items()}
-        if (one := named(query.text, names)) and (hits := self._search(query, k, (one,))):
+        if (one := self._named(query.text)) and (hits := self._search(query, k, (one,))):
             self.searched = f"Searched in “{self._readable[one][0].filename}”, which the question names."
             return hits
         return self._search(query, k, self._document_ids)
 
-    @property
-    def titles(self) -> list[str]:
-        """What the documents are called: their titles, else their file names."""
-        return [one.title or one.filename for one, _ in self._readable.values()]
-
-    def spread(self, *, quoted: bool) -> list[Hit]:
-        """Return passages that together stand for the documents, in their order: of each at least one."""
+    def spread(self, question: str, *, quoted: bool) -> list[Hit]:
+        """Return passages that together stand for the documents, of each at least one; of a named one alone."""
         found: list[Hit] = []
-        for document, reading in self._readable.values():
+        documents = self._whole(question)
+        for document, reading in documents:
             pages = self._documents.pages_of(document, reading)
-            title, language = document.title or document.filename, rules_of(reading.language)
-            found += spread_hits(pages, title, language, quoted=quoted)[: max(1, MOST // len(self._readable))]
+            passages = spread_hits(pages, called(document), rules_of(reading.language), quoted=quoted)
+            found += passages[: max(1, MOST // len(documents))]
         return [replace(hit, rank=rank) for rank, hit in enumerate(found[: 2 * MOST], start=1)]
+
+    def titles(self, question: str) -> str:
+        """Return what the documents are called that `spread` takes passages of."""
+        return ", ".join(called(document) for document, _ in self._whole(question))
+
+    def _whole(self, question: str) -> list[tuple[Document, Reading]]:
+        one = self._named(question)
+        return [self._readable[one]] if one else list(self._readable.values())
+
+    def _named(self, question: str) -> str:
+        names = {key: f"{one.title} {one.filename.rpartition('.')[0]}" for key, (one, _) in self._readable.items()}
+        return named(question, names)
 
     def _search(self, query: Query, k: int, document_ids: Sequence[str]) -> list[Hit]:
         found = self._indexes.search_in(self._index, query, self._settings, document_ids, k)
@@ -86,6 +94,11 @@ class Hits:
             _, reading = self._readable[document_id]
             self._texts[key] = self._documents.page(self._owner, document_id, reading.extractor, number).text
         return self._texts[key]
+
+
+def called(document: Document) -> str:
+    """Return the title of a document, else its file name."""
+    return document.title or document.filename
 
 
 def spread_hits(pages: Sequence[Page], title: str, language: str, *, quoted: bool) -> list[Hit]:

@@ -104,7 +104,8 @@ def test_documents_that_were_removed_leave_the_scope_and_that_is_said(open_servi
 
 def test_a_model_is_not_asked_where_nothing_is_refused(open_services, fake_llm):
     fake_llm.enqueue(["All meters are read every 15 minutes."])
-    answer = stored_of(asked(open_services(llm=fake_llm), METERS, BM25.changed("reading", refusal="model", confidence_threshold=0, sure_threshold=0)))
+    always = BM25.changed("reading", refusal="model", confidence_threshold=0, sure_threshold=0)
+    answer = stored_of(asked(open_services(llm=fake_llm), METERS, always))
     assert not {"model", "answer"} & set(answer.turn.answer.signals)
     assert len(fake_llm.history) == 1
 

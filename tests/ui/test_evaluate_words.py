@@ -10,7 +10,6 @@ import pytest
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction, ReadText, ScoredItem, ScoredSystem
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.reading.declining import DECLINED, NOT_ANSWERED
-from pdfqa_core.reading.unmentioned import UNMENTIONED
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.systems import grid
 from pdfqa_core.ui.evaluate_results import Results
@@ -134,7 +133,7 @@ def test_the_table_keeps_token_recall_and_the_citations() -> None:
 def test_a_refusal_is_shown_as_chat_shows_it() -> None:
     refused = Prediction("q", "Insufficient context.", refused=True, evidence=READ, confidence=0.02)
     assert refusal_of(refused) == (NOT_ANSWERED, ())
-    said = f"{UNMENTIONED} “Carmen”."
+    said = "Only 1 of your 2 documents was searched."
     unsure = Prediction(
         "q", "Insufficient context.", True, evidence=READ, confidence=0.3, notes=(said, f"{DECLINED} No.", "Searched.")
     )

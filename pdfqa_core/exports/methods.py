@@ -81,11 +81,10 @@ def _recipe(system: RunSystem, settings: Mapping[str, Any]) -> str:
         )
     else:
         words += "; reader: sentences of the passages, word for word"
-    threshold = settings["reading"]["confidence_threshold"]
-    return (
-        words
-        + f"; refusal: {settings['reading']['refusal']} below {threshold} (settings `{system.settings_fingerprint}`)"
-    )
+    reading = settings["reading"]
+    sure = f", sure from {reading['sure_threshold']}" if "sure_threshold" in reading else ""  # not in earlier versions
+    refusal = f"{reading['refusal']} below {reading['confidence_threshold']}{sure}"
+    return f"{words}; refusal: {refusal} (settings `{system.settings_fingerprint}`)"
 
 
 def _search(system: RunSystem, settings: Mapping[str, Any]) -> str:

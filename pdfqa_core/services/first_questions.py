@@ -26,7 +26,6 @@ CANDIDATES = 10  # questions that are tried, each by one search
 LEAST_WORDS = 30  # of a section that answers a question
 MOST_KEPT = 200  # documents whose questions are kept in memory
 
-SURE = 0.35  # confidence of the search from which on the documents are taken to answer a question
 # What a question leans on that does not say itself what it is about.
 _POINTS = re.compile(
     r"\b(?:this|these|those|that|it|its|they|them|we|us|our|he|she|tips?|exceptions?)\b", re.IGNORECASE

@@ -9,7 +9,7 @@ from pdfqa_core.interfaces import GREEDY, LLM, History, Message, Sampling, StopS
 from pdfqa_core.reading.base import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.reading.declining import declines
-from pdfqa_core.reading.prompts import READ, earlier, quoted
+from pdfqa_core.reading.prompts import READ, quoted, turn
 from pdfqa_core.reading.writing import write
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, Done, Event, Hit
@@ -28,7 +28,7 @@ class ClosedBookReader:
 
     def messages(self, question: str, history: History = ()) -> list[Message]:
         """Return the prompt."""
-        text = READ.fill(passages="", earlier=earlier(history), question=quoted(question), instruction=self.instruction)
+        text = READ.fill(passages="", earlier=turn(history), question=quoted(question), instruction=self.instruction)
         return [Message("user", text.strip())]
 
     def read(

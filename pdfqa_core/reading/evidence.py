@@ -10,7 +10,7 @@ from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.reading.tables import tables
-from pdfqa_core.types import Citation, Hit, Span
+from pdfqa_core.types import Citation, Hit
 
 GAP = " … "  # stands for sentences that were left out
 LONGEST_LINES = 60  # words of the lines that are quoted
@@ -115,9 +115,9 @@ def gather(
     """
     chosen = sorted(hits[: count or None], key=lambda hit: (hit.passage.document_id, hit.passage.spans[0]))
     found = tuple(quote for hit in chosen for quote in quotes(hit, longest=1))
-    once: dict[Span, int] = {}
-    for place, quote in enumerate(found):  # passages may overlap
-        once.setdefault(quote.span, place)
+    once: dict[object, int] = {}
+    for place, quote in enumerate(found):  # passages may overlap, and two tables have rows that are alike
+        once.setdefault(quote.span if quote.label else (quote.span.document_id, quote.text), place)
     scores = relevance(question, found, meaning, before=before)
     return Evidence(found, tuple(scores), tuple(sorted(once.values())))
 

@@ -46,6 +46,8 @@ DATA = (
 
 # The question before, which this one may lean on. Shown its own last answer too, a small model gives it again.
 EARLIER = Prompt("Question before: {question}\n\n", "question")
+# Where there are no passages, the answer is all that the question can lean on.
+TURN = Prompt("Question before: {question}\nAnswer given: {answer}\n\n", "question", "answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +85,8 @@ def passages(texts: Sequence[str]) -> str:
 def earlier(history: Sequence[tuple[str, str]]) -> str:
     """Return the last question as prompts have it; "" without one."""
     return "".join(EARLIER.fill(question=quoted(asked)) for asked, _ in history[-1:])
+
+
+def turn(history: Sequence[tuple[str, str]]) -> str:
+    """Return the last question and its answer; "" without one."""
+    return "".join(TURN.fill(question=quoted(asked), answer=quoted(answer)) for asked, answer in history[-1:])

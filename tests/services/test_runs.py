@@ -234,7 +234,7 @@ def test_a_data_set_with_its_own_texts_is_searched_or_given(services, write):
     assert [system.name for system in found.systems] == ["literal · search", "literal · given passages"]
     for place in (0, 1):
         items = by_id(found, place)
-        assert items["x"].texts["prediction"] == "Storks eat frogs."
+        assert items["x"].texts["prediction"].startswith("Storks eat frogs.")
         assert items["x"].metrics["citation_f1"] == 1.0
 
 

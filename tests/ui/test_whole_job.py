@@ -26,9 +26,10 @@ QUESTIONS = {
     item["id"]: item["question"]
     for item in map(json.loads, SAMPLE.with_name("questions.jsonl").read_text(encoding="utf-8").splitlines())
 }
-REFRIGERANT, NOISE, FACTOR, WARRANTY = (QUESTIONS[key] for key in ("q02", "q09", "q04", "q15"))
+REFRIGERANT, NOISE, FACTOR = (QUESTIONS[key] for key in ("q02", "q09", "q04"))
+HAMLET = "Which actor plays Hamlet?"
 FOLLOW_UP = "How much electricity did it use in January 2023?"
-ASKED = (REFRIGERANT, FOLLOW_UP, NOISE, WARRANTY)
+ASKED = (REFRIGERANT, FOLLOW_UP, NOISE, HAMLET)
 LONG = (
     "Describe the heat pump, its two compressors, the refrigerant, the water tank and the gas boiler in many sentences."
 )
@@ -172,7 +173,7 @@ def test_a_follow_up_finds_what_it_leans_on_and_a_new_subject_its_own(page: Page
 
 
 def test_what_the_document_does_not_say_is_not_answered(page: Page):
-    turn = ask(page, WARRANTY)
+    turn = ask(page, HAMLET)
     answer = turn.locator(".answer.refused")
     expect(answer).to_contain_text(NOT_ANSWERED)
     plain = page.locator("#chat-transcript .answer:not(.refused)").first
@@ -318,13 +319,13 @@ ADA = {
     REFRIGERANT: Judgement("1", "y", "q"),
     FOLLOW_UP: Judgement("1", "n", "qw"),
     NOISE: Judgement("3", "y", "q"),
-    WARRANTY: Judgement("1", "y"),
+    HAMLET: Judgement("1", "y"),
 }
 BEN = {
     REFRIGERANT: Judgement("1", "y", "q"),
     FOLLOW_UP: Judgement("2", "y", "q"),
     NOISE: Judgement("3", "y", "qe"),
-    WARRANTY: Judgement("1", "n"),
+    HAMLET: Judgement("1", "n"),
 }
 
 
@@ -405,7 +406,7 @@ def test_kappa_is_the_same_on_the_page_in_the_file_and_on_the_command_line(
     }
     differences = results.locator(".passage")
     expect(differences).to_have_count(5)
-    expect(differences.filter(has_text=WARRANTY)).to_contain_text(["Ada: correct · Ben: incorrect"])
+    expect(differences.filter(has_text=HAMLET)).to_contain_text(["Ada: correct · Ben: incorrect"])
 
     with page.expect_download() as download:
         page.locator("#annotate-csv").click()
@@ -428,11 +429,11 @@ def test_a_study_of_an_answer_is_made_from_chat_and_opened(page: Page):
     open_tab(page, "Chat")
     page.get_by_role("button", name="New conversation").click()
     expect(page.locator("#chat-transcript .turn")).to_have_count(0)
-    turn = ask(page, WARRANTY)
+    turn = ask(page, HAMLET)
     turn.get_by_role("button", name="add to study…").click()
     expect(turn.locator(".studying")).not_to_contain_text(REFRIGERANT[:40])  # two have finished that one
     turn.get_by_role("button", name="a new study of this answer").click()
-    expect_study_opens(page, WARRANTY)
+    expect_study_opens(page, HAMLET)
 
 
 def study_of_conversation(page: Page, study: str) -> None:

@@ -28,7 +28,7 @@ QUESTIONS = {
 }
 REFRIGERANT, NOISE, FACTOR = (QUESTIONS[key] for key in ("q02", "q09", "q04"))
 HAMLET = "Which actor plays Hamlet?"
-FOLLOW_UP = "How much electricity did it use in January 2023?"
+FOLLOW_UP = "Where is the ammonia kept?"
 ASKED = (REFRIGERANT, FOLLOW_UP, NOISE, HAMLET)
 LONG = (
     "Describe the heat pump, its two compressors, the refrigerant, the water tank and the gas boiler in many sentences."

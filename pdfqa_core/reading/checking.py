@@ -29,7 +29,6 @@ from pdfqa_core.types import CheckedSentence, Citation, Hit, Progress, Support
 # sentences that no passage says.
 SUPPORTED = 0.65
 PARTLY = 0.45
-NAMED = 0.1  # how much worse than the best one a passage may match that the model named itself
 NEWS = 0.3  # how much better a passage matches that has all words which the question has not, and so the answer
 NEAR = 0.1  # how much worse than the best one a sentence of another page may match to be cited too
 IN_ROW = 0.6  # how well a number must fit a cell of a table for its row to be the quote
@@ -81,15 +80,13 @@ class Checker:
         self.partly = partly
 
     def check(
-        self, text: str, hits: Sequence[Hit], markers: Sequence[tuple[int, int]] = (), question: str = "", *,
-        stop: StopSignal | None = None,
-    ) -> Generator[Progress, None, Checked]:  # fmt: skip
+        self, text: str, hits: Sequence[Hit], question: str = "", *, stop: StopSignal | None = None
+    ) -> Generator[Progress, None, Checked]:
         """Yield Progress; return each sentence's support and its citations, best first, one per page.
 
-        `markers` are the places and numbers of the citations the model wrote itself: one is kept if its passage
-        matches the sentence nearly as well as the best one. A sentence below `partly` gets no citation. A short one
-        ("84.") is compared together with the `question`, and supported only by a quote that says all of it.
-        Nothing is supported once `stop` is set. Raises what the encoder raises.
+        A sentence below `partly` gets no citation. A short one ("84.") is compared together with the `question`, and
+        supported only by a quote that says all of it. Nothing is supported once `stop` is set. Raises what the encoder
+        raises.
         """
         yield Progress("checking")
         language, english = language_of(hits), any(hit.passage.language == ENGLISH for hit in hits)
@@ -105,7 +102,6 @@ class Checker:
         citations, supports = [], []
         for (start, end), claim, matches in zip(bounds, claims, compared, strict=True):
             sentence = text[start:end]
-            named = frozenset(number for place, number in markers if start < place <= end)
             short = claim != sentence
             single = [found for found in matches if len(found.quote.parts) == 1]  # two may hold its words by chance
             own = _own(sentence)
@@ -114,7 +110,7 @@ class Checker:
             news = frozenset[str]()
             if question and not short:
                 news = frozenset(stems(own, language)) - frozenset(stems(question, language))
-            for place, found in enumerate(self._best(fitting, named, news)):
+            for place, found in enumerate(self._best(fitting, news)):
                 support = self._support(own, found, aligned, passages, question)
                 if short and support is Support.SUPPORTED and not _says(own, found.quote):
                     support = Support.PARTLY
@@ -159,20 +155,17 @@ class Checker:
         return Support.SUPPORTED if agreement(found) >= self.supported else Support.PARTLY
 
     @staticmethod
-    def _best(matches: Sequence[Match], named: frozenset[int], news: frozenset[str]) -> list[Match]:
+    def _best(matches: Sequence[Match], news: frozenset[str]) -> list[Match]:
         """Return the best match, and the best of each other page that is nearly as good and says some of the news."""
-
-        def fit(found: Match) -> float:
-            return found.score + (NAMED if found.quote.hit.rank in named else 0.0)
 
         def told(found: Match) -> float:
             return len(news & {stem(term, found.quote.language) for term in found.quote.terms}) / max(1, len(news))
 
         best: dict[tuple[str, int], Match] = {}
-        for found in sorted(matches, key=lambda found: fit(found) + NEWS * told(found), reverse=True):
+        for found in sorted(matches, key=lambda found: found.score + NEWS * told(found), reverse=True):
             best.setdefault((found.quote.span.document_id, found.quote.span.page), found)
         first, *others = best.values()
-        near = (found for found in others if fit(found) >= fit(first) - NEAR)
+        near = (found for found in others if found.score >= first.score - NEAR)
         return [first, *(found for found in near if told(found) or not told(first))]
 
     def _matches(self, texts: Sequence[str], candidates: Sequence[Quote]) -> list[list[Match]]:

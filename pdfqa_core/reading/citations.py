@@ -15,21 +15,15 @@ from pdfqa_core.types import Answer, Hit, Span
 # Citations that the model itself writes: "[1]", "[1, 2]", "[Passage 1]", "(Passage 2)" behind what they are for, and
 # before it "The passage 1: ".
 _MARKER = re.compile(
-    r"\s*(?:\[(?:passages?\s*)?(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\]|\(passages?\s+(\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*)\))"
-    r"|(?:^|(?<=[.!?]\s)|(?<=\n))(?:the\s+)?passage\s+(\d{1,2})\s*:\s+",
+    r"\s*(?:\[(?:passages?\s*)?\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*\]|\(passages?\s+\d{1,2}(?:\s*(?:,|and|&)\s*\d{1,2})*\))"
+    r"|(?:^|(?<=[.!?]\s)|(?<=\n))(?:the\s+)?passage\s+\d{1,2}\s*:\s+",
     re.IGNORECASE,
 )
 
 
-def strip_markers(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text without the citation markers a model wrote, and (place in that text, number) of each."""
-    clean, numbers, reached = "", [], 0
-    for found in _MARKER.finditer(text):
-        clean += text[reached : found.start()]
-        place = len(clean) + (1 if found[3] else 0)  # within the sentence that follows
-        numbers += [(place, int(number)) for number in re.findall(r"\d+", found[1] or found[2] or found[3])]
-        reached = found.end()
-    return clean + text[reached:], numbers
+def strip_markers(text: str) -> str:
+    """Return the text without the citation markers that a model wrote."""
+    return _MARKER.sub("", text)
 
 
 def with_markers(answer: Answer) -> str:

@@ -41,7 +41,7 @@ class ClosedBookReader:
             self.llm, self.messages(question, history), max_tokens=self.max_tokens, sampling=self.sampling, stop=stop,
             reading="reading the question",
         )  # fmt: skip
-        text = strip_markers(reply.strip())[0].strip()
+        text = strip_markers(reply).strip()
         stopped = is_set(stop)
         refused = declines(text) and not stopped
         seconds = {"read": time.perf_counter() - began}

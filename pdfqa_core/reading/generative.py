@@ -110,11 +110,11 @@ class GenerativeReader:
             self.llm, self.messages(question, evidence, history), max_tokens=self.max_tokens, sampling=self.sampling,
             stop=stop, reading=reading,
         )  # fmt: skip
-        text = strip_markers(reply.strip())[0].strip()
+        text = strip_markers(reply).strip()
         since = time.perf_counter()
         stopped = is_set(stop)
         declined = not stopped and (declines(text) or not terms(text))
-        checked = yield from self.checker.check("" if declined else text, evidence.hits, (), question, stop=stop)
+        checked = yield from self.checker.check("" if declined else text, evidence.hits, question, stop=stop)
         notes = [f"{DECLINED} {text}"] if declined and text else []
         if usage.finish_reason == "length":
             tokens = usage.completion_tokens

@@ -105,7 +105,7 @@ class SummaryReader:
             self.llm, prompt, max_tokens=self.max_tokens, sampling=self.sampling, stop=stop,
             reading=f"reading {len(shown)} passages",
         )  # fmt: skip
-        text = strip_markers(reply.strip())[0].strip()
+        text = strip_markers(reply).strip()
         checked = yield from self.checker.check(text, shown, stop=stop)
         if not is_set(stop) and all(one.support is Support.NOT_FOUND for one in checked.sentences):
             yield Done((yield from self._quoted(hits, began, NOTHING_SUPPORTED)))

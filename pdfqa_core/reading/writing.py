@@ -101,9 +101,9 @@ class MarkerFilter:
         while bracket > 0 and self._held[bracket - 1].isspace():
             bracket -= 1
         shown, self._held = self._held[:bracket], self._held[bracket:]
-        return strip_markers(shown)[0]
+        return strip_markers(shown)
 
     def flush(self) -> str:
         """Return what is still held back."""
         shown, self._held = self._held, ""
-        return strip_markers(shown)[0]
+        return strip_markers(shown)

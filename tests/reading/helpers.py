@@ -7,7 +7,7 @@ from pdfqa_core.types import CheckedSentence, Done, Hit, Passage, Span, Support,
 class Agreeing(Checker):
     """Says that the passages support whatever was written, for tests of something else."""
 
-    def check(self, text, hits, markers=(), question="", *, stop=None):
+    def check(self, text, hits, question="", *, stop=None):
         yield from ()
         return Checked(sentences=(CheckedSentence(0, len(text), Support.SUPPORTED),))
 

@@ -6,7 +6,6 @@ import pytest
 
 from pdfqa_core.reading import Checker, Meaning
 from pdfqa_core.reading.checking import answer_sentences
-from pdfqa_core.reading.citations import strip_markers
 from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Span, Support
 from tests.reading.helpers import hit, hits
@@ -249,22 +248,6 @@ def test_an_echo_of_the_question_is_no_statement():
     for question in ("Is emergency care covered everywhere?", "Is the cover of emergency care everywhere?"):
         checked = run(Checker(), "Emergency care is covered everywhere.", hits(PLAN), question=question)
         assert [s.support for s in checked.sentences] == [Support.PARTLY]
-
-
-# ------------------------------------------------------------------ markers of the model
-
-
-def test_a_marker_the_model_wrote_is_kept_where_the_match_agrees():
-    same = "Leave is paid."
-    text, markers = strip_markers("Leave is paid [2].")
-    found = hits(same, same)
-    assert run(Checker(), text, found, markers).citations[0].number == 2
-    assert run(Checker(), text, found).citations[0].number == 1
-
-
-def test_a_marker_to_a_passage_that_does_not_say_it_is_replaced():
-    text, markers = strip_markers("Employees get 25 days of leave [1].")
-    assert [c.number for c in run(Checker(), text, hits(PLAN, BOOK), markers).citations] == [2]
 
 
 # ------------------------------------------------------------------ sentences of an answer

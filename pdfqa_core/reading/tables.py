@@ -18,8 +18,6 @@ _IN_SCALE = re.compile(r"\bin\s+(thousand|million|billion)s\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bper\b|\bshares?\b|\bnumber of\b", re.IGNORECASE)  # rows that a scale mostly leaves out
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d$)(?:US)?[$€£]?\s*\(?\s*[$€£]?\s*\d[\d,.]*\s*\)?")
 _CURRENCY = re.compile(r"[$€£]")
-MONTHS = re.compile(r"\b(three|six|nine|twelve)[ -]months?\b", re.IGNORECASE)
-_QUARTER = re.compile(r"\bquarter(?:ly)?\b|\bQ[1-4]\b|\b10-Q\b", re.IGNORECASE)
 _NOTES = re.compile(r"(?:\s*(?:\(\d{1,2}\)|\[\d{1,2}\]|[*†‡§®™]))+$")  # marks behind a label
 _NOTE_BEHIND = re.compile(r"(?<=[\d%)])\s+\(\d\)$")  # behind a value
 ABOVE = 3  # lines above a table in which its scale is looked for
@@ -63,20 +61,6 @@ class Row:
             return value
         sign = f"{self.currency} " if self.currency and not _CURRENCY.search(value) else ""
         return f"{sign}{value} {self.scale}".rstrip()
-
-    def within(self, question: str) -> Row:
-        """Return the row with the columns alone that have as many months as are asked for: a quarter has three.
-
-        All of them where the question names no such time, or no column has it.
-        """
-        asked = MONTHS.search(question)
-        months = asked[1].casefold() if asked else "three" if _QUARTER.search(question) else ""
-        kept = tuple(
-            (column, value)
-            for column, value in self.values
-            if (found := MONTHS.search(column)) is not None and found[1].casefold() == months
-        )
-        return replace(self, values=kept or self.values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,25 +59,6 @@ def test_a_scale_that_is_far_or_one_of_several_is_not_said(above):
     assert table.rows[0].words == "Income: 2022: 5"
 
 
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ("How high were sales in the second quarter?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
-        ("How high were sales in the latest 10-Q?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
-        ("How high were sales in Q2?", "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9"),
-        ("How high were sales in the first six months?", "Mac: Six Months Ended 2023: 14"),
-        (
-            "How high were sales in the first nine months?",
-            "Mac: Three Months Ended 2023: 7; Three Months Ended 2022: 9; Six Months Ended 2023: 14",
-        ),
-    ],
-)
-def test_a_row_is_read_out_for_the_time_that_is_asked_for(question, words):
-    head = "| | Three Months Ended 2023 | Three Months Ended 2022 | Six Months Ended 2023 |\n| --- | --- | --- | --- |"
-    (table,) = tables(f"{head}\n| Mac | 7 | 9 | 14 |")
-    assert table.rows[0].within(question).words == words
-
-
 def test_a_table_without_names_of_columns_and_the_joint_of_a_split_one():
     (table,) = tables("| | |\n| --- | --- | \n| Heat pump \\| plant room | 940,000 |")
     assert [row.words for row in table.rows] == ["Heat pump | plant room: 940,000"]

@@ -291,12 +291,12 @@ class Answer:
     `refused`: nothing that answers the question was found. `perhaps`: it is not sure that `text` answers it, so the
     lines that match the question best (`nearest`) stand before the text; they are the text where the reader wrote none.
     `stopped`: a person stopped the generation, `text` is what had been written. `confidence` is the confidence in 0..1
-    that the threshold was compared with, `signals` what it was made of ("retrieval", "model"), and "sure" how likely it
-    is right. `rewriting` says what the rewriter did that the user should know. `sentences` says of each sentence of the
-    text how well the passages support it. `nearest` are the lines nearest to the question, one piece of a page of at
-    most about 60 words; None of an answer that is sure. `seconds` are by phase ("rewrite", "retrieve", "judge",
-    "first_token", "write", "read", "check", "total"). `notes` are sentences for the user. `read` are the ranks of the
-    hits that the reader was shown a part of.
+    that the threshold was compared with, `signals` what it was made of ("retrieval", "model"), and of an answer "sure",
+    how likely it is right, with what that was made of. `rewriting` says what the rewriter did that the user should
+    know. `sentences` says of each sentence of the text how well the passages support it. `nearest` are the lines
+    nearest to the question, one piece of a page of at most about 60 words; None of an answer that is sure. `seconds`
+    are by phase ("rewrite", "retrieve", "judge", "first_token", "write", "read", "check", "weigh", "total"). `notes`
+    are sentences for the user. `read` are the ranks of the hits that the reader was shown a part of.
     """
 
     text: str

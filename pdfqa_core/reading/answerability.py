@@ -114,18 +114,18 @@ class Asking(Protocol):
 
 
 def model_log_odds(
-    reader: Asking, question: str, hits: Sequence[Hit], history: History = (), asked: str = CAN_ANSWER, *,
-    stop: StopSignal | None = None,
+    reader: Asking, question: str, hits: Sequence[Hit], history: History = (), asked: str = CAN_ANSWER,
+    phase: str = "asking the model whether the passages answer it", *, stop: StopSignal | None = None,
 ) -> Generator[Progress, None, float]:  # fmt: skip
     """Return the log-odds of yes against no when the model is `asked` about the passages and the question.
 
-    Its own words mostly say yes, its probabilities say more. Passages, the turn before and question stand before
-    `asked` as in the `reader`'s own prompt, so that their keys and values are evaluated once for all. Raises
-    ModelError if the engine gives no probabilities, StoppedError.
+    `phase` says so to the user. The model's own words mostly say yes, its probabilities say more. Passages, the
+    question before and the question stand before `asked` as in the `reader`'s own prompt, so that their keys and values
+    are evaluated once for all. Raises ModelError if the engine gives no probabilities, StoppedError.
     """
     yield from reader.llm.prepare(stop)
     prompt = reader.messages(question, reader.fitting(question, hits, history), history, asked)
-    yield Progress("asking the model whether the passages answer it")
+    yield Progress(phase)
     shares = reader.llm.choose(prompt, (YES, NO), stop=stop)
     return math.log(max(shares[YES], LEAST)) - math.log(max(shares[NO], LEAST))
 
@@ -187,7 +187,8 @@ class Judge:
         if self.reader is None or not calibration(self.refusal, self.reader.llm.name).model:
             return None
         try:
-            asked = IS_ANSWER.fill(answer=quoted(answer))
-            return probability((yield from model_log_odds(self.reader, question, hits, history, asked, stop=stop)))
+            asked, phase = IS_ANSWER.fill(answer=quoted(answer)), "asking the model whether its answer is right"
+            odds = yield from model_log_odds(self.reader, question, hits, history, asked, phase, stop=stop)
+            return probability(odds)
         except (ModelError, StoppedError):
             return None

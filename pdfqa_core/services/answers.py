@@ -218,9 +218,9 @@ class AnswerService:
         Yields the progress of indexing, the events of `pipeline.ask`, and last Stored. `document_ids` limits the search
         to documents and collections (empty: all documents; None: those of the conversation). With `replace_turn`, the
         last turn, the new one takes its place, unless another turn was added meanwhile: then it stands behind that one.
-        With `anyway` the reader is asked however little the evidence speaks for an answer. A
-        stopped answer is stored as far as it was written, an abandoned one if anything was written. Its seconds count
-        from `began`, a time of `perf_counter` (None: now).
+        With `anyway` the reader is asked however little the evidence speaks for an answer. A stopped answer is stored
+        as far as it was written, an abandoned one if anything was written. Its seconds count from `began`, a time of
+        `perf_counter` (None: now).
         Raises UsageError (empty question, unknown conversation, no last turn to replace), PdfQAError (no documents, an
         empty collection, a task of this name under way) and what the parts raise.
         """
@@ -310,14 +310,13 @@ class AnswerService:
         rewriter, missing = self.rewriter(settings, source.language)
         draft.rewriter_missing = missing if asked.history else ""
         turns = settings.conversation.turns
-        meaning = checker.meaning
         yield from ask(
             asked.question, asked.history[-turns:] if turns else (), rewriter=rewriter, reader=source.reader or reader,
             retrieve=source.find, k=settings.retrieval.k,
             judge=None if source.reader else self._judge(settings, reader),
             threshold=0.0 if asked.anyway else settings.reading.confidence_threshold,
             sure_from=settings.reading.sure_threshold,
-            lines=lambda question, hits, before: _lines(question, hits, before, meaning), passages=source.passages,
+            lines=partial(_lines, meaning=checker.meaning), passages=source.passages,
             note=source.note, settings_fingerprint=settings.fingerprint(), stop=stop, began=asked.began,
         )  # fmt: skip
 

@@ -21,6 +21,7 @@ from pdfqa_core.exports.conversations import (
     unfound_numbers,
 )
 from pdfqa_core.reading.outcomes import CAUTION, IN_WORDS, MAY_STAND, notes_below, nothing_words, own_words, rated_text
+from pdfqa_core.reading.sureness import SURE
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
 from pdfqa_core.services.conversation_files import FORMS
@@ -207,9 +208,8 @@ def _facts(answer: Answer) -> tuple[str, ...]:
         facts.append(f"{speed:.0f} tokens/s")
     if "total" in answer.seconds:
         facts.append(f"{answer.seconds['total']:.1f} s in all")
-    if answer.confidence is not None and not answer.refused:
-        parts = ", ".join(f"{name} {value:.2f}" for name, value in answer.signals.items())
-        facts.append(f"confidence {answer.confidence:.2f}" + (f" ({parts})" if len(answer.signals) > 1 else ""))
+    if SURE in answer.signals:
+        facts.append(f"right with a probability of {answer.signals[SURE]:.2f}")
     if answer.model or answer.reader:
         facts.append(answer.model or answer.reader)
     return tuple(facts)

@@ -131,6 +131,15 @@ def test_what_the_reader_declines_is_perhaps_answered_by_the_lines(fake_llm):
     assert not any(citation.verified for citation in answer.citations)
 
 
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [("Yes, it is $2,000.", "perhaps"), ("Nein, 2.000 Dollar.", "perhaps"), ("No roost was found.", "answer")],
+)
+def test_a_yes_or_no_of_the_model_is_never_sure(fake_llm, said, outcome):
+    fake_llm.enqueue([said])
+    assert run(reader=GenerativeReader(fake_llm), judge=sure(0.9), lines=lines)[-1].answer.outcome == outcome
+
+
 def test_an_answer_that_repeats_the_last_one_is_never_sure(fake_llm):
     said = "The deductible is $2,000 per year."
     fake_llm.enqueue([said])

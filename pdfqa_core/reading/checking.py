@@ -42,8 +42,7 @@ _PREAMBLE = re.compile(
     r"(?:(?:(?:the|my) )?(?:final |correct )?answer(?: to (?:the|this|your) question)? is\W+(?:that )?)?",
     re.I,
 )
-# "No, it was not." but not "No roost was found."
-_VERDICT = re.compile(r"\W*(?:yes|no)\b(?:\s*[,.:;–-]\s*|\W*$)", re.IGNORECASE)
+_VERDICT = re.compile(r"\W*(?:yes|no|ja|nein)\b(?:\s*[,.:;–-]\s*|\W*$)", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -180,9 +179,14 @@ class Checker:
         ]
 
 
+def begins_with_verdict(text: str) -> bool:
+    """Return whether a text begins with a yes or no of its own: "No, it was not.", but not "No roost was found."."""
+    return _VERDICT.match(text) is not None
+
+
 def is_statement(sentence: str, question: str = "") -> bool:
     """Return whether a sentence says something by itself: no heading, question, "Yes." or echo of the question does."""
-    if sentence.rstrip().endswith((":", "?")) or _VERDICT.match(sentence):
+    if sentence.rstrip().endswith((":", "?")) or begins_with_verdict(sentence):
         return False
     said, asked = ({stem(term) for term in terms(text)} for text in (sentence, question))
     return bool(said) and not said <= asked

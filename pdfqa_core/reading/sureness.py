@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from pdfqa_core.reading.answerability import AGREED, logit, probability, same_model
+from pdfqa_core.reading.checking import begins_with_verdict
 from pdfqa_core.text import compared_terms, content_terms, terms
 from pdfqa_core.types import Answer, Citation, Support
 
@@ -64,8 +65,9 @@ def sureness(signals: Mapping[str, float], model: str) -> float:
 def decided(answer: Answer, lines: Citation | None, sure_from: float, language: str, last: str = "") -> Answer:
     """Return an answer as what it is shown as; `lines` fit the question best, `last` is the answer before.
 
-    Where the reader wrote none the lines are its text. One that repeats the last answer is never sure. A quote is as
-    sure as the search; where nothing was judged every answer is.
+    Where the reader wrote none the lines are its text. One that repeats the last answer is never sure, nor is a yes or
+    no: that is the model's conclusion, which no passage says. A quote is as sure as the search; where nothing was
+    judged every other answer is sure.
     """
     if answer.stopped or (answer.refused and lines is None):
         return answer
@@ -81,6 +83,7 @@ def decided(answer: Answer, lines: Citation | None, sure_from: float, language: 
     repeated = bool(last) and terms(answer.text) == terms(last)
     if repeated:
         answer = replace(answer, notes=(*answer.notes, REPEATED))
-    if lines is None or (sure >= sure_from and not repeated):
+    concluded = bool(answer.model) and begins_with_verdict(answer.text)
+    if lines is None or (sure >= sure_from and not repeated and not concluded):
         return answer
     return replace(answer, perhaps=True, nearest=lines)

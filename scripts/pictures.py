@@ -17,7 +17,8 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 QUESTIONS = ("Which refrigerant does the heat pump use, and how much of it?", "Where is the ammonia kept?")
-UNANSWERABLE = "How many seabirds were counted in the wildlife survey?"
+UNSURE = "How many seabirds were counted in the wildlife survey?"  # the report does not say
+UNANSWERABLE = "Which actor plays Hamlet?"
 
 
 def browser_path() -> str:
@@ -72,8 +73,10 @@ def job(page: Page) -> None:
     page.wait_for_selector("#retrieval-hits .passage img", timeout=120_000)
     shoot(page, "retrieval")
     tab(page, "Chat")
-    for question in (*QUESTIONS, UNANSWERABLE):
+    for question in (*QUESTIONS, UNSURE):
         ask(page, question)
+    shoot(page, "perhaps")
+    ask(page, UNANSWERABLE)
     shoot(page, "refusal")
     page.locator("button.cite").first.click()
     page.wait_for_selector("#chat-page i.mark", timeout=60_000)
@@ -85,12 +88,12 @@ def job(page: Page) -> None:
     page.locator("#chat-transcript").get_by_role("button", name="open it").click()
     page.wait_for_selector("#annotate-begin")
     page.wait_for_timeout(1500)
-    rate(page, "Ada", "1 y q x Enter 3 n x Enter 1 y x Enter")
+    rate(page, "Ada", "1 y q x Enter 3 n x Enter 1 y x Enter 1 y x Enter")
     page.click("#annotate-sign-out")
     page.wait_for_selector("#annotate-begin")
     rate(page, "Ben", "1 y q x Enter")
     shoot(page, "annotate")
-    for key in "3 n q x Enter 2 y x Enter".split():
+    for key in "3 n q x Enter 2 y x Enter 1 y x Enter".split():
         page.keyboard.press(key)
         page.wait_for_timeout(700)
     page.click("#annotate-sign-out")

@@ -185,7 +185,7 @@ class LLMSettings(SettingsGroup):
     weights: Literal["as packaged", "F16"] = Field(
         "F16", description="The embedded model's: those of its package (Q4_1), or 16-bit floats made of them once."
     )
-    url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai); several, by commas.")
+    url: str = Field("", description="Base URL of an OpenAI-compatible server (engine openai).")
     context_size: int = Field(4096, ge=512, le=131072)
     threads: int = Field(0, ge=0, le=1024, description="0: one per physical core, less one while others use it.")
     gpu_layers: int = Field(-1, ge=-1, description="Layers on a GPU; -1: as many as its memory holds, 0: none.")

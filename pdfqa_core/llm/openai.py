@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from pdfqa_core.errors import ModelError, StoppedError, UsageError
 from pdfqa_core.interfaces import GREEDY, Message, Sampling, StopSignal, Stream, Usage
 from pdfqa_core.llm.base import engines
 from pdfqa_core.llm.choice_probabilities import check_choices, shares_of_first_tokens
-from pdfqa_core.llm.server import RETRIES, Server, ServerError, StatusError
+from pdfqa_core.llm.server import RETRIES, Server, StatusError
 from pdfqa_core.streaming import is_set, result_of
 from pdfqa_core.text import without_control_tokens
 from pdfqa_core.types import Progress
@@ -67,8 +68,13 @@ REFUSALS = (400, 422, 500)  # of a request that the server does not understand
 def base_url(url: str) -> str:
     """Return the address that "/chat/completions" is appended to.
 
-    Raises UsageError if it is no http address, or if it holds a password or a query, which would be shown to everyone.
+    Raises UsageError if it is no http address, or several, or if it holds a password or a query, which would be shown
+    to everyone.
     """
+    if len(re.split(r"[\s,]+", url.strip())) > 1:
+        raise UsageError(
+            "There is more than one address of a server.", "Give one address; a proxy can spread requests over several."
+        )
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"{url!r} is not the address of a server.", "Give one such as http://127.0.0.1:8080/v1.")
@@ -155,10 +161,6 @@ class OpenAICompatible:
     def model_names(self) -> list[str]:
         """Return the models that the server offers. Raises ModelError if it does not answer."""
         return [entry["id"] for entry in result_of(self._listed(None))]
-
-    def alive(self) -> bool:
-        """Whether the server answers now."""
-        return self._server.alive(f"{self.url}/models")
 
     def unload(self) -> None:
         """Do nothing: the model is the server's."""
@@ -285,7 +287,7 @@ class OpenAICompatible:
                 f"{self.url} ended its reply before the first word.",
                 "The prompt may be longer than its context: use fewer passages, or set a larger context there.",
             )
-        raise ServerError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
+        raise ModelError(f"{self.url} broke off in the middle of a reply.", "Ask again.")
 
     @staticmethod
     def _room(body: Mapping[str, Any]) -> int:

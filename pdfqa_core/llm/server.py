@@ -46,11 +46,7 @@ _HINTS = {
 }
 
 
-class ServerError(ModelError):
-    """The server cannot be reached, does not answer in time, breaks off or refuses: it, not the model, is to blame."""
-
-
-class StatusError(ServerError):
+class StatusError(ModelError):
     """The server answered with something else than 200."""
 
     def __init__(self, what: str, hint: str, status: int) -> None:
@@ -58,7 +54,7 @@ class StatusError(ServerError):
         self.status = status
 
 
-class BusyError(ServerError):
+class BusyError(ModelError):
     """The server may answer later; `wait` is in how many seconds, if it says so. Nothing of a reply has come."""
 
     def __init__(self, what: str, hint: str, words: str, wait: float | None = None) -> None:
@@ -149,15 +145,6 @@ class Server:
         except httpx.HTTPError as error:
             raise self.failure(error, begun=False) from error
 
-    def alive(self, url: str) -> bool:
-        """Whether the server answers at all within some seconds, and with no failure of its own."""
-        import httpx
-
-        try:
-            return self.client.get(url, timeout=QUICK).status_code < 500
-        except httpx.HTTPError:
-            return False
-
     def check(self, response: httpx.Response) -> None:
         """Raise BusyError or StatusError unless the status is 200."""
         status = response.status_code
@@ -181,20 +168,20 @@ class Server:
         """Return a text of the server's with the key replaced by dots."""
         return text.replace(self._key, "•••") if self._key else text
 
-    def failure(self, error: Exception, *, begun: bool) -> ServerError:
+    def failure(self, error: Exception, *, begun: bool) -> ModelError:
         """Return what an error of the connection means; `begun`: a part of the answer had come."""
         import httpx
 
         if isinstance(error, httpx.TimeoutException):
-            return ServerError(f"{self.url} did not answer in time.", "Try again, or use a smaller model there.")
+            return ModelError(f"{self.url} did not answer in time.", "Try again, or use a smaller model there.")
         reason = self.without_key(str(error)) or type(error).__name__
         if begun:
-            return ServerError(f"{self.url} broke off in the middle of a reply: {reason}.", "Ask again.")
+            return ModelError(f"{self.url} broke off in the middle of a reply: {reason}.", "Ask again.")
         hint = "Start the server or correct its address."
         words = "the server cannot be reached" if isinstance(error, httpx.ConnectError) else "the server broke off"
         if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
             return BusyError(f"{self.url} cannot be reached: {reason}.", hint, words)
-        return ServerError(f"{self.url} cannot be reached: {reason}.", hint)
+        return ModelError(f"{self.url} cannot be reached: {reason}.", hint)
 
 
 def cut(response: httpx.Response | None) -> None:

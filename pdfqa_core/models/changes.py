@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from pdfqa_core.errors import ModelError, PdfQAError, UsageError
 from pdfqa_core.interfaces import Message, StopSignal
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.catalogue import entry, is_path, title_of
-from pdfqa_core.llm.several import Several, servers_at
 from pdfqa_core.models.encoder_files import title_of_encoder
 from pdfqa_core.models.encoders import Encoders
 from pdfqa_core.models.files import ModelFiles
@@ -100,13 +98,11 @@ class Changes:
 
     # ------------------------------------------------------------ servers
 
-    def _server(self, url: str, model: str = "") -> OpenAICompatible | Several:
+    def _server(self, url: str, model: str = "") -> OpenAICompatible:
         if not url.strip():
             raise UsageError("There is no address.", "Type one such as http://127.0.0.1:8080/v1.")
         context = self.language.wanted.context_size
-        return servers_at(
-            url, partial(OpenAICompatible, model=model.strip(), api_key=api_key(url), context_size=context)
-        )  # fmt: skip
+        return OpenAICompatible(url, model=model.strip(), api_key=api_key(url), context_size=context)
 
     def server_models(self, url: str) -> list[str]:
         """Return the models of a server. Raises UsageError, ModelError."""

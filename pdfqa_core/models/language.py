@@ -31,7 +31,6 @@ from pdfqa_core.llm.catalogue import (
 from pdfqa_core.llm.current import CurrentLLM
 from pdfqa_core.llm.gpu import Offload
 from pdfqa_core.llm.openai import base_url
-from pdfqa_core.llm.several import addresses, servers_at
 from pdfqa_core.models.files import ModelFiles
 from pdfqa_core.registry import Registry
 from pdfqa_core.settings import LLMSettings, Settings
@@ -88,21 +87,21 @@ def engine_settings(llm: LLMSettings) -> dict[str, Any]:
     return {name: getattr(llm, name) for name in ENGINE_FIELDS}
 
 
-def api_key(urls: str) -> str:
-    """Return the key for a language model's server or several, read from the environment only; "" without one.
+def api_key(url: str) -> str:
+    """Return the key for a language model's server, read from the environment only; "" without one.
 
-    A key goes to the address that it was set with: where PDFQA_LLM_URL names servers, to these alone. OpenAI's own
+    A key goes to the address that it was set with: where PDFQA_LLM_URL names a server, to that alone. OpenAI's own
     variable is for OpenAI's own server: no other is sent what it holds.
     """
     given, openais = os.environ.get("PDFQA_LLM_API_KEY", ""), os.environ.get("OPENAI_API_KEY", "")
     named = os.environ.get("PDFQA_LLM_URL", "")
     try:
-        hosts = {urlsplit(url).hostname for url in addresses(urls)}
-        if given and (not named or set(map(base_url, addresses(urls))) <= set(map(base_url, addresses(named)))):
+        host = urlsplit(base_url(url)).hostname
+        if given and (not named or base_url(url) == base_url(named)):
             return given
     except (ValueError, UsageError):  # no address; whoever opens it says so
         return ""
-    return openais if hosts == {OPENAI} else ""
+    return openais if host == OPENAI else ""
 
 
 class LanguageModel:
@@ -234,9 +233,9 @@ class LanguageModel:
     def _build(self, chosen: LLMSettings) -> Engine:
         make: Callable[..., Engine] = self._engines.get(chosen.engine)
         if chosen.engine == "openai":
-            named = {"model": chosen.model, "api_key": self.key(chosen.url), "context_size": chosen.context_size}
-            engine: Engine = servers_at(chosen.url, partial(make, **named))
-            return engine
+            return make(
+                chosen.url, model=chosen.model, api_key=self.key(chosen.url), context_size=chosen.context_size
+            )  # fmt: skip
         if chosen.engine == "llama_cpp" and importlib.util.find_spec("llama_cpp") is None:
             raise ModelError("llama-cpp-python is not installed, so no language model can run.", INSTALL_LLAMA)
         folders = self._files.folders

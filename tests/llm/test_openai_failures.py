@@ -222,3 +222,10 @@ def test_addresses():
     assert base_url("https://example.org/api/v1/") == "https://example.org/api/v1"
     with pytest.raises(UsageError, match="not the address"):
         base_url("localhost:8080")
+
+
+@pytest.mark.parametrize("url", ["http://a/v1,http://b/v1", "http://a/v1 http://b/v1"])
+def test_several_addresses_are_refused(url):
+    with pytest.raises(UsageError, match="more than one address") as caught:
+        OpenAICompatible(url)
+    assert caught.value.hint == "Give one address; a proxy can spread requests over several."

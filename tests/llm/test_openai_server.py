@@ -14,7 +14,6 @@ from pdfqa_core.errors import ModelError
 from pdfqa_core.interfaces import Message, Sampling
 from pdfqa_core.llm import OpenAICompatible
 from pdfqa_core.llm.catalogue import entry, packaged_file
-from pdfqa_core.llm.several import servers_at
 from pdfqa_core.streaming import complete
 from pdfqa_core.types import Progress
 
@@ -123,18 +122,3 @@ def test_stop_ends_the_reply_and_frees_the_server(llm):
             stop.set()
     assert len(pieces) == 3
     assert "".join(complete(llm, ask("Hello"), max_tokens=3))
-
-
-def test_a_server_that_is_not_there_is_passed_over(url):
-    nobody = f"http://127.0.0.1:{free_port()}"
-    llm = servers_at(f"{nobody}, {url}", lambda one, **more: OpenAICompatible(one, model="served", **more))
-    try:
-        for _ in range(3):
-            pieces = list(complete(llm, [Message("user", "Reply with the word ready.")], max_tokens=8))
-            assert "".join(pieces).strip()
-        assert list(llm.working.values()) == [False, True]
-        with pytest.raises(ModelError, match="most likely replies"):  # the model's fault: nobody else is asked
-            llm.choose([Message("user", "Is fire hot?")], ["zebra", "quartz"])
-        assert list(llm.working.values()) == [False, True]
-    finally:
-        llm.unload()

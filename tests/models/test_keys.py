@@ -15,10 +15,9 @@ from pdfqa_core.settings import Settings
     ("url", "own", "key"),
     [
         ("https://api.openai.com/v1", "", "openai's"),
-        ("https://api.openai.com/v1, https://api.openai.com/v2", "", "openai's"),
         ("http://127.0.0.1:8080/v1", "", ""),
         ("https://api.openai.com.example.org/v1", "", ""),
-        ("https://api.openai.com/v1,http://127.0.0.1:8080/v1", "", ""),
+        ("https://api.openai.com/v1,http://127.0.0.1:8080/v1", "own", ""),
         ("http://[", "", ""),
         ("http://127.0.0.1:8080/v1", "own", "own"),
         ("https://api.openai.com/v1", "own", "own"),
@@ -35,15 +34,13 @@ def test_the_key_for_openai_is_sent_to_openai_alone(monkeypatch: pytest.MonkeyPa
     [
         ("http://10.0.0.5:8080/v1", "own"),
         ("http://10.0.0.5:8080", "own"),
-        ("http://10.0.0.5:8080,http://10.0.0.6:8080", "own"),
         ("http://10.0.0.7:8080/v1", ""),
-        ("http://10.0.0.5:8080,http://10.0.0.7:8080", ""),
         ("http://10.0.0.5:8081", ""),
         ("https://api.openai.com/v1", "openai's"),
     ],
 )
-def test_a_key_is_sent_to_the_servers_that_it_was_set_with(monkeypatch: pytest.MonkeyPatch, url: str, key: str):
-    monkeypatch.setenv("PDFQA_LLM_URL", "http://10.0.0.5:8080/v1, http://10.0.0.6:8080")
+def test_a_key_is_sent_to_the_server_that_it_was_set_with(monkeypatch: pytest.MonkeyPatch, url: str, key: str):
+    monkeypatch.setenv("PDFQA_LLM_URL", "http://10.0.0.5:8080/v1")
     monkeypatch.setenv("PDFQA_LLM_API_KEY", "own")
     monkeypatch.setenv("OPENAI_API_KEY", "openai's")
     assert api_key(url) == key

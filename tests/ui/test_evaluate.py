@@ -1,147 +1,73 @@
-"""Measuring retrieval in the page: questions, systems, table, one question's evidence, files."""
+"""Measuring retrieval in the page: a file of questions, systems, one question's evidence, files; all there again."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, expect
 
-from pdfqa_core.csv_format import read_csv
 from pdfqa_core.exports.results import read_results
-from tests.protocols.test_beir import zip_of
-from tests.ui.serving import WAIT, open_tab
+from pdfqa_core.services import LOCAL_OWNER
+from tests.serving_fakes import PDF
+from tests.ui.inside import opened, serving
+from tests.ui.serving import open_page, open_tab
 
 pytestmark = pytest.mark.browser
 
-# Where in the field for a file its label ends, what is said begins and ends, and the field ends.
-FIELD = """(field) => {
-  const said = document.createRange();
-  said.selectNodeContents(field.querySelector('[data-testid=upload-text]'));
-  const {top, bottom} = said.getBoundingClientRect();
-  const ends = [field.querySelector('label'), field].map((one) => one.getBoundingClientRect().bottom);
-  return [ends[0], top, bottom, ends[1]];
-}"""
+QUESTIONS = [
+    {"question": "How much did the heat pump cost?", "document": "harbour-heat.pdf", "page": 3},
+    {"question": "How often are the meters read?", "document": "harbour-heat.pdf", "page": 4,
+     "quote": "every 15 minutes"},
+]  # fmt: skip
 
 
-def test_the_sample_is_measured_and_a_question_opens_its_gold_page(page: Page) -> None:
-    open_tab(page, "Evaluate")
-    page.locator("#evaluate-questions").get_by_role("button", name="Add the sample").click()
-    expect(page.locator("#evaluate-questions")).to_contain_text("15 questions, 10 with gold places")
-    page.locator("#evaluate-retrievers").get_by_label("dense").uncheck()
-    page.locator("#evaluate-retrievers").get_by_label("hybrid").uncheck()
-    page.locator("#evaluate-chunkers").get_by_label("snippets").check()
-    expect(page.locator("#evaluate-systems .chip")).to_have_count(2)
-    page.locator("button#evaluate-go").click()
-    results = page.locator("#evaluate-results")
-    expect(results).to_contain_text("10 of 15 questions scored, 5 unscored", timeout=2 * WAIT)
-    expect(results.locator("tr.chosen")).to_contain_text("baseline")
-    expect(results.locator("tbody tr, table > tr")).to_have_count(2)
-    questions = page.locator("#evaluate-items tr[data-action]")
-    expect(questions).to_have_count(10)
-    questions.filter(has_text="Ropewalk Court").click()
-    expect(page.locator("#evaluate-item")).to_contain_text("Gold: harbour-heat.pdf, p. 3")
-    expect(page.locator("#evaluate-page .sheet [class*=mark]").first).to_be_visible()
-    with page.expect_download() as download:
-        page.locator("button#evaluate-csv").click()
-    table = read_csv(download.value.path().read_bytes())
-    assert len(table.rows) == 2 * 15 * 5
-    assert {row.cells[table.header.index("item")] for row in table.rows} >= {"q01", "q15"}
-    open_tab(page, "Documents")
-    page.locator("#documents-table").get_by_role("button", name="remove").click()
-    expect(page.locator("#documents-table tr[data-document]")).to_have_count(0)
-
-
-def test_a_wrong_file_says_which_row(page: Page, tmp_path) -> None:
-    wrong = tmp_path / "gold.jsonl"
+def test_a_file_is_measured_a_question_opens_its_gold_page_and_all_is_there_after_a_reload(
+    browser: Browser, tmp_path
+) -> None:
+    own, wrong = tmp_path / "my questions.jsonl", tmp_path / "gold.jsonl"
+    own.write_text("".join(f"{json.dumps(one)}\n" for one in QUESTIONS))
     wrong.write_text('{"question": "x?", "page": 1}\n{"answer": "no question"}\n')
-    open_tab(page, "Evaluate")
-    page.get_by_label("My file").check()
-    expect(page.locator("#evaluate-questions")).to_contain_text("Bring a file of questions")
-    page.locator("#evaluate-file input[type=file]").set_input_files(wrong)
-    expect(page.locator("#evaluate-questions [role=alert]")).to_contain_text("row 2: there is no question")
-    page.locator("button#evaluate-go").click()
-    expect(page.locator("#evaluate-work")).to_contain_text("row 2: there is no question")
-    page.locator("#evaluate-file").get_by_role("button", name="Clear").click()
-    expect(page.locator("#evaluate-questions")).to_contain_text("Bring a file of questions")
-    page.get_by_label("The sample's 15 questions").check()
-    expect(page.locator("#evaluate-questions")).to_contain_text("not among your documents")
-
-
-def test_a_template_is_offered_and_the_field_for_a_file_is_not_cut(page: Page) -> None:
-    open_tab(page, "Evaluate")
-    expect(page.locator("button#evaluate-template")).to_be_hidden()
-    page.get_by_label("My file").check()
-    with page.expect_download() as download:
-        page.locator("button#evaluate-template").click()
-    assert read_csv(download.value.path().read_bytes()).header[:3] == ("question", "document", "page")
-    label_end, first, last, end = page.locator("#evaluate-file").evaluate(FIELD)
-    assert label_end <= first < last <= end
-    page.get_by_label("The sample's 15 questions").check()
-    expect(page.locator("button#evaluate-template")).to_be_hidden()
-
-
-def test_a_beir_zip_needs_no_documents(page: Page, tmp_path) -> None:
-    open_tab(page, "Evaluate")
-    page.get_by_label("My file").check()
-    page.locator("#evaluate-file input[type=file]").set_input_files(zip_of(tmp_path / "tiny.zip", "tiny/"))
-    expect(page.locator("#evaluate-questions")).to_contain_text("1 question, 1 with gold places")
-    page.locator("button#evaluate-go").click()
-    expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored", timeout=2 * WAIT)
-    page.locator("#evaluate-results").get_by_role("button", name="Delete").click()
-    broken = zip_of(tmp_path / "broken.zip", **{"corpus.jsonl": '{"_id": "d1"}\n{"_id": "d1"}\n'})
-    page.locator("#evaluate-file").get_by_role("button", name="Clear").click()
-    page.locator("#evaluate-file input[type=file]").set_input_files(broken)
-    expect(page.locator("#evaluate-questions [role=alert]")).to_contain_text("corpus.jsonl, row 2: the id 'd1'")
-    page.get_by_label("The sample's 15 questions").check()
-
-
-def test_choices_and_file_are_there_again_after_a_reload_and_results_are_taken_along(page: Page, tmp_path) -> None:
-    own = tmp_path / "my questions.jsonl"
-    own.write_text('{"question": "How much did the heat pump cost?", "document": "harbour-heat.pdf", "page": 3}\n')
-    open_tab(page, "Evaluate")
-    page.locator("#evaluate-questions").get_by_role("button", name="Add the sample").click()
-    expect(page.locator("#evaluate-questions")).to_contain_text("15 questions")
-    page.get_by_label("My file").check()
-    page.locator("#evaluate-file input[type=file]").set_input_files(own)
-    expect(page.locator("#evaluate-questions")).to_contain_text("1 question, 1 with gold places")
-    for name in ("dense", "hybrid"):
-        page.locator("#evaluate-retrievers").get_by_label(name).uncheck()
-    page.locator("#evaluate-chunkers").get_by_label("snippets").check()
-    page.locator("button#evaluate-go").click()
-    expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored", timeout=2 * WAIT)
-    shown = page.locator("#evaluate-results [data-evaluation]").get_attribute("data-evaluation")
-    expect(page).to_have_url(re.compile(f"[?&]evaluation={shown}"))  # the address follows a moment later
-    page.reload()
-    open_tab(page, "Evaluate")
-    expect(page.locator("#evaluate-questions")).to_contain_text("my questions: 1 question, 1 with gold places")
-    expect(page.locator("#evaluate-file")).to_contain_text("my ques")
-    expect(page.locator("#evaluate-chunkers").get_by_label("snippets")).to_be_checked()
-    expect(page.locator("#evaluate-retrievers").get_by_label("dense")).not_to_be_checked()
-    expect(page.locator("#evaluate-systems .chip")).to_have_count(2)
-    expect(page.locator("#evaluate-results")).to_contain_text("1 of 1 question scored")
-    files = {}
-    for name in ("html", "latex", "figure", "json", "parquet"):
-        with page.expect_download() as download:
-            page.locator(f"button#evaluate-{name}").click()
-        files[download.value.suggested_filename] = download.value.path().read_bytes()
-    assert list(files) == ["retrieval.html", "retrieval.tex", "retrieval.pdf", "retrieval.json", "retrieval.parquet"]
-    assert b"How much did the heat pump cost?" in files["retrieval.html"]
-    assert b"\\toprule" in files["retrieval.tex"]
-    assert files["retrieval.pdf"].startswith(b"%PDF")
-    found = read_results(files["retrieval.json"], "retrieval.json")
-    assert [len(system.items) for system in found.systems] == [1, 1]
-    assert found.versions["pdfqa"]
-    assert files["retrieval.parquet"].startswith(b"PAR1")
-    results = page.locator("#evaluate-results")
-    assert results.locator("[data-copy]").get_attribute("data-copy").startswith("system\tmeasure\tmean\tlow")
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    results.get_by_role("button", name="Copy table").click()
-    expect(results.get_by_role("button", name="copied")).to_be_visible()
-    results.get_by_role("button", name="Delete").click()  # the page asks, the fixture says yes
-    expect(results).not_to_contain_text("my questions")
-    page.get_by_label("The sample's 15 questions").check()
-    expect(page.locator("#evaluate-file")).to_be_hidden()
-    open_tab(page, "Documents")
-    page.locator("#documents-table").get_by_role("button", name="remove").click()
-    expect(page.locator("#documents-table tr[data-document]")).to_have_count(0)
+    with opened(tmp_path) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
+        with serving(services) as url, open_page(browser, url) as page:
+            open_tab(page, "Evaluate")
+            known, results = page.locator("#evaluate-questions"), page.locator("#evaluate-results")
+            expect(known).to_contain_text("15 questions, 10 with gold places")
+            page.get_by_label("My file").check()
+            expect(known).to_contain_text("Bring a file of questions")
+            file = page.locator("#evaluate-file")
+            file.locator("input[type=file]").set_input_files(wrong)
+            expect(known.get_by_role("alert")).to_contain_text("row 2: there is no question")
+            file.get_by_role("button", name="Clear").click()
+            expect(known).to_contain_text("Bring a file of questions")
+            file.locator("input[type=file]").set_input_files(own)
+            expect(known).to_contain_text("2 questions, 2 with gold places")
+            for name in ("dense", "hybrid"):
+                page.locator("#evaluate-retrievers").get_by_label(name).uncheck()
+            page.locator("#evaluate-chunkers").get_by_label("snippets").check()
+            page.locator("button#evaluate-go").click()
+            expect(results).to_contain_text("2 of 2 questions scored")
+            page.locator("#evaluate-items tr[data-action]").filter(has_text="meters").click()
+            expect(page.locator("#evaluate-item")).to_contain_text("Gold: harbour-heat.pdf, p. 4")
+            expect(page.locator("#evaluate-page .sheet [class*=mark]").first).to_be_visible()
+            shown = results.locator("[data-evaluation]").get_attribute("data-evaluation")
+            expect(page).to_have_url(re.compile(f"[?&]evaluation={shown}"))  # the address follows a moment later
+            page.reload()
+            open_tab(page, "Evaluate")
+            expect(known).to_contain_text("my questions: 2 questions, 2 with gold places")
+            expect(page.locator("#evaluate-chunkers").get_by_label("snippets")).to_be_checked()
+            expect(page.locator("#evaluate-retrievers").get_by_label("dense")).not_to_be_checked()
+            expect(page.locator("#evaluate-systems .chip")).to_have_count(2)
+            expect(results).to_contain_text("2 of 2 questions scored")
+            files = {}
+            for kind in ("html", "figure", "json", "csv"):
+                with page.expect_download() as download:
+                    page.locator(f"button#evaluate-{kind}").click()
+                files[kind] = download.value.path().read_bytes()
+            assert QUESTIONS[0]["question"].encode() in files["html"]
+            assert files["figure"].startswith(b"%PDF")
+            assert [len(one.items) for one in read_results(files["json"], "retrieval.json").systems] == [2, 2]
+            results.get_by_role("button", name="Delete").click()  # the page asks, the browser says yes
+            expect(results).not_to_contain_text("my questions")

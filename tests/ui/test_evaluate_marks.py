@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import gradio as gr
 import pytest
-from reportlab.lib.utils import simpleSplit
-from reportlab.pdfgen.canvas import Canvas
 
 from pdfqa_core.evaluation_types import Evaluation, GoldItem, RankedPlace, Ranking
 from pdfqa_core.protocols.gold import read_gold
@@ -20,7 +15,6 @@ from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.systems import grid
 from pdfqa_core.types import Hit, Passage, Question, Span
 from pdfqa_core.ui.evaluate_results import Results
-from pdfqa_core.ui.evaluate_view import mark_words
 from pdfqa_core.ui.session import EvaluateState, Session
 from tests.services.helpers import BM25
 from tests.serving_fakes import FakeModels
@@ -28,66 +22,35 @@ from tests.serving_fakes import FakeModels
 SESSION = Session(LOCAL_OWNER, BM25)
 QUESTION = "How high is the deposit in tariff 3.0?"
 QUOTE = "25 euros are charged on registration"
-PARAGRAPHS = (
+PARAGRAPHS = (  # the best passage for QUESTION is not the one with QUOTE
     "The deposit, high or low, is in the tariff 3.0: how high the deposit of tariff 3.0 is, this deposit table tells.",
     "Riders must be sixteen years old and know the rules of the road before they hire a bicycle from any station.",
     f"Deposit and cancellation: {QUOTE} and are paid back within two weeks after the account was closed by its owner.",
 )
 
 
-def tariff() -> bytes:
-    """Return a page whose best passage for QUESTION is not the one with QUOTE."""
-    buffer = io.BytesIO()
-    canvas, y = Canvas(buffer, pagesize=(595, 842), invariant=1), 760
-    for paragraph in PARAGRAPHS:
-        for line in simpleSplit(paragraph, "Helvetica", 11, 450):
-            canvas.drawString(72, y, line)
-            y -= 14
-        y -= 30
-    canvas.save()
-    return buffer.getvalue()
-
-
-@pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
-    with Services.open(tmp_path / "workspace", BM25, FakeModels()) as opened:
-        file = tmp_path / "tariff.pdf"
-        file.write_bytes(tariff())
-        list(opened.documents.ingest(LOCAL_OWNER, [file]))
-        yield opened
-
-
-def evidence(services: Services, folder: Path, **gold: object) -> tuple[int | None, str]:
-    """Return the rank of QUESTION, and what a click on its row shows."""
-    file = folder / "questions.jsonl"
+@pytest.mark.parametrize(
+    ("gold", "rank", "place", "meaning"),
+    [
+        ({"quote": QUOTE}, 2, "quote", "another passage of the same page does not count"),
+        ({}, 1, "whole page", "lies on the gold page"),
+    ],
+)
+def test_the_first_mark_is_at_the_rank_of_the_table(gold, rank, place, meaning, tmp_path, make_pdf):
+    file = tmp_path / "questions.jsonl"
     file.write_text(json.dumps({"question": QUESTION, "document": "tariff.pdf", "page": 1, **gold}), encoding="utf-8")
     systems = grid(BM25.changed("chunking", size=24, step=24), ["windows"], ["bm25"])
-    *_, evaluation = services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
-    assert isinstance(evaluation, Evaluation)
-    (item,) = evaluation.systems[0].items
-    event = gr.EventData(None, {"action": "item", "item": item.id})
-    return item.rank, Results(services).item_clicked(EvaluateState(evaluation.id), SESSION, event)[1]
-
-
-def marked(html: str) -> list[int]:
-    """Return at which ranks there is a ✓."""
-    return [rank for rank, hit in enumerate(re.findall("<li.*?</li>", html), start=1) if "✓" in hit]
-
-
-def test_a_passage_beside_the_gold_quote_has_no_mark(services: Services, tmp_path: Path):
-    rank, html = evidence(services, tmp_path, quote=QUOTE)
-    assert rank == 2
-    assert marked(html)[0] == rank
-    assert "tariff.pdf, p. 1, quote</button>" in html
-    assert "another passage of the same page does not count" in html
-
-
-def test_where_only_the_page_is_known_its_first_passage_has_the_mark(services: Services, tmp_path: Path):
-    rank, html = evidence(services, tmp_path)
-    assert rank == 1
-    assert marked(html) == [1]  # a gold place counts once
-    assert "tariff.pdf, p. 1, whole page</button>" in html
-    assert "lies on the gold page" in html
+    with Services.open(tmp_path / "workspace", BM25, FakeModels()) as services:
+        list(services.documents.ingest(LOCAL_OWNER, [make_pdf(PARAGRAPHS, name="tariff.pdf")]))
+        *_, evaluation = services.evaluation.evaluate_retrieval(LOCAL_OWNER, read_gold(file), systems)
+        assert isinstance(evaluation, Evaluation)
+        (item,) = evaluation.systems[0].items
+        event = gr.EventData(None, {"action": "item", "item": item.id})
+        html = Results(services).item_clicked(EvaluateState(evaluation.id), SESSION, event)[1]
+    marked = [at for at, hit in enumerate(re.findall("<li.*?</li>", html), start=1) if "✓" in hit]
+    assert (item.rank, marked[0]) == (rank, rank)
+    assert f"tariff.pdf, p. 1, {place}</button>" in html
+    assert meaning in html
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -95,8 +58,7 @@ def test_the_first_mark_is_at_the_rank_whatever_covers_the_gold(seed: int):
     starts = [(7 * seed + 3 * n * n) % 40 for n in range(8)]
     item = GoldItem(Question("q", "q?"), (), (Span("d", 1, 0, 6), Span("d", 1, 20, 24)), (("d", 2),))
     passages = [Passage(f"p{n}", (Span("d", 1 + start % 2, start, start + 9),), "") for n, start in enumerate(starts)]
-    hits = [Hit(one, 1.0, rank, "fake") for rank, one in enumerate(passages, start=1)]
-    places = judge(item, hits)
+    places = judge(item, [Hit(one, 1.0, rank, "fake") for rank, one in enumerate(passages, start=1)])
     ranking = Ranking(places, gold_places(item), tuple((one.id, one.pages, "d") for one in passages))
     marks = counted(ranking)
     assert marks.index(True) + 1 == ranking.rank if ranking.rank else not any(marks)
@@ -107,10 +69,3 @@ def test_a_passage_that_covers_two_places_has_one_mark():
     places = (RankedPlace("d#1:0-5", 1.0, 2.0), RankedPlace("d#2", 1.0, 2.0), RankedPlace("other", 0.0, 1.0))
     hits = (("both", (1, 2), "d"), ("other", (2,), "d"))
     assert counted(Ranking(places, ("d#1:0-5", "d#2"), hits)) == (True, False)
-
-
-def test_it_is_said_what_the_mark_means():
-    assert mark_words(()) == ""
-    assert "has words of the gold quote" in mark_words(("d#1:0-5",))
-    assert "lies on the gold page, whatever" in mark_words(("d#1",))
-    assert "or lies on a gold page of which no quote is known" in mark_words(("d#1:0-5", "d#2"))

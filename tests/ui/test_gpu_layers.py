@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-from playwright.sync_api import Browser, expect
-
 from pdfqa_core.llm.gpu import Gpu, Offload
-from pdfqa_core.models import LanguageModel, ModelFiles, Models
-from pdfqa_core.registry import Registry
-from pdfqa_core.services import Services
-from pdfqa_core.settings import Settings
-from pdfqa_core.ui import build_page, launch, models, temporary
-from tests.llm.gguf_files import write
-from tests.serving_fakes import FakeEncoders, FakeEngine
-from tests.ui.serving import open_fold, open_page, open_tab
-
-pytestmark = pytest.mark.browser
+from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.ui import models
+from pdfqa_core.ui.session import Session
+from tests.serving_fakes import FakeEngine
+from tests.ui.inside import opened
+from tests.ui.serving import until
 
 GPU, LAYERS = Gpu("Metal", 16_000_000_000, 12_000_000_000), 28
 
@@ -31,35 +22,16 @@ class OnGpu(FakeEngine):
         yield 100
 
 
-def test_layers_on_the_gpu_are_shown_and_changed(browser: Browser, tmp_path: Path, monkeypatch):
+def test_layers_on_the_gpu_are_shown_and_changed(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(models, "find_gpu", lambda: GPU)
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(temporary.uploads()))
-    engines = Registry("engine")
-    engines.register("llama_cpp")(OnGpu)
-    write(tmp_path / "tiny.gguf")
-    settings = Settings().changed("llm", model=str(tmp_path / "tiny.gguf"))
-    files = ModelFiles(tmp_path)
-    language = LanguageModel(settings.llm, files, available=engines)
-    with Services.open(tmp_path / "workspace", settings, Models(FakeEncoders(), language, files)) as services:
-        built = build_page(services)
-        url = launch(built, services, port=0)
+    with opened(tmp_path, engine=OnGpu) as services:
+        handlers, session = models.Handlers(services), Session(LOCAL_OWNER, services.settings)
         services.models.warm_up()
-        try:
-            with open_page(browser, url) as page:
-                open_tab(page, "Models")
-                active = page.locator("#models-active")
-                expect(active).to_contain_text("28 of 28 layers on the GPU (Metal)")
-                expect(active).to_contain_text("a GPU (Metal) with 16.0 GB of memory, 12.0 GB of it free")
-                open_fold(page, "More")
-                layers = page.locator("#models-gpu-layers input")
-                expect(layers).to_have_value("-1")
-                layers.fill("12")
-                page.locator("#models-apply").click()
-                expect(page.locator("#models-message")).to_contain_text("Settings are kept")
-                expect(active).to_contain_text("12 of 28 layers on the GPU (Metal)")
-                layers.fill("")
-                page.locator("#models-apply").click()
-                expect(page.locator("#models-message .error")).to_contain_text("“GPU layers” has no number")
-        finally:
-            built.close(verbose=False)
-    assert language.settings.gpu_layers == 12
+        until(lambda: "28 of 28 layers on the GPU (Metal)" in models.active_html(services))
+        assert "a GPU (Metal) with 16.0 GB of memory, 12.0 GB of it free" in models.active_html(services)
+        values = dict(zip((*models.NUMBERS, "weights", "template"), models.form_values(services), strict=True))
+        assert values["gpu_layers"] == -1
+        *_, message, _, _ = handlers.apply(session, *(values | {"gpu_layers": None}).values())
+        assert "“GPU layers” has no number" in message
+        handlers.apply(session, *(values | {"gpu_layers": 12}).values())
+        until(lambda: "12 of 28 layers on the GPU (Metal)" in models.active_html(services))

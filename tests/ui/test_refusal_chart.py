@@ -22,27 +22,15 @@ def test_shares_are_counts_below_the_threshold():
     assert (CURVE.recall(1), CURVE.lost(1), CURVE.precision(1)) == (1, 1, pytest.approx(2 / 6))
 
 
-def test_points_begin_where_something_is_turned_away():
-    points = CURVE.points()
-    assert len(points) == STEPS + 1 - 25
-    assert points[0] == (0, 0)
-    assert points[-1] == (1, pytest.approx(1 / 3))
-
-
 @pytest.mark.parametrize("refusal", ["retrieval", "model", "combined"])
 def test_the_measured_curves_count_every_question_once(refusal):
     curves = refusal_curves(refusal)
-    assert {"northwind", "clapnq", "mtrag", "aapl_10q"} <= {curve.dataset for curve in curves}
+    assert curves
     for curve in curves:
         assert len(curve.rightly) == len(curve.wrongly) == STEPS + 1
         assert list(curve.rightly) == sorted(curve.rightly)
         assert (curve.rightly[0], curve.wrongly[0]) == (0, 0)
         assert (curve.rightly[-1], curve.wrongly[-1]) == (curve.unanswerable, curve.answerable)
-
-
-def test_none_has_no_curve():
-    assert refusal_curves("none") == ()
-    assert "No question is turned away" in refusal_chart("none", 0.5)
 
 
 def test_the_chart_says_in_words_what_the_threshold_does():
@@ -52,3 +40,4 @@ def test_the_chart_says_in_words_what_the_threshold_does():
     assert f"turns away {share} of the questions that cannot be answered" in html
     assert f"clapnq, {clapnq.answerable + clapnq.unanswerable} questions" in html
     assert html.count("<polyline") == len(curves)
+    assert "No question is turned away" in refusal_chart("none", 0.5)

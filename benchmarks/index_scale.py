@@ -22,8 +22,8 @@ import numpy as np
 from synthetic import PER_DOCUMENT, TopicVectors, milliseconds, passages
 
 from pdfqa_core.retrieval import BM25, Dense, Hybrid, Index, SearchIndex
-from pdfqa_core.retrieval.lance import LanceIndex, Place
-from pdfqa_core.retrieval.lance.place import libraries
+from pdfqa_core.retrieval.lance import LanceIndex
+from pdfqa_core.retrieval.lance.library import libraries
 from pdfqa_core.types import Passage, Span
 
 FAR = 10_000_000
@@ -60,7 +60,7 @@ def opened(kind: str, count: int, root: Path) -> SearchIndex:
     documents = {f"doc{n}": (lambda n=n: document(n)) for n in range(count // PER_DOCUMENT)}
     encoder = DrawnVectors()
     if kind == "lance":
-        index: SearchIndex = LanceIndex.open_or_build(Place.of(root), root, "scale", documents, encoder=encoder)
+        index: SearchIndex = LanceIndex.open_or_build(root, "scale", documents, encoder=encoder)
     else:
         index = Index.open_or_build(root, "scale", documents, encoder=encoder, embeddings=True)
     Dense(index).prepare()

@@ -316,9 +316,6 @@ class ServerSettings(SettingsGroup):
         "", description="Addresses or networks of the proxies that are believed, separated by commas; "
         "empty with --proxied: this computer's and private ones.",
     )  # fmt: skip
-    index_address: str = Field(
-        "", description="Where LanceDB keeps indexes: a folder, or s3://bucket/folder; empty: the workspace."
-    )
     user_header: str = Field("", description="Header in which the named --proxies say which account is asking.")
 
 
@@ -371,7 +368,7 @@ class Settings(SettingsGroup):
 
 # Settings of earlier versions. They stand in stored runs and in people's files, and are passed over.
 RETIRED: Mapping[str, frozenset[str]] = {
-    "llm": frozenset({"adapter"}), "conversation": frozenset({"new_topic"}),
+    "llm": frozenset({"adapter"}), "conversation": frozenset({"new_topic"}), "server": frozenset({"index_address"}),
     "reading": frozenset({"kinds", "second_search", "unsupported", "question_type"}),
 }  # fmt: skip
 

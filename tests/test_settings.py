@@ -118,7 +118,6 @@ OTHER = {  # another valid value for every setting
         "host": "0.0.0.0", "hosts": "docs.example.org", "port": 7, "demo": True, "visitor_mb": 7, "visitor_hours": 7,
         "visitor_pages": 7, "visitor_seconds": 77, "total_mb": 7, "per_minute": 7, "proxied": True,
         "proxies": "10.0.0.7", "user_header": "X-Forwarded-User", "mcp": True,
-        "index_address": "s3://bucket",
     },
 }  # fmt: skip
 
@@ -291,6 +290,7 @@ def test_model_files_lie_where_every_workspace_of_the_user_finds_them(monkeypatc
 
 def test_settings_of_earlier_versions_are_passed_over_in_files_and_stored_runs():
     told = {"llm": {"adapter": False, "max_tokens": 77}, "conversation": {"new_topic": 0.7, "turns": 7}}
+    told["server"] = {"index_address": "s3://bucket"}
     assert load(told) == load({"llm": {"max_tokens": 77}, "conversation": {"turns": 7}})
     with pytest.raises(UsageError, match=r"llm\.adaptor"):
         load({"llm": {"adaptor": False}})

@@ -52,7 +52,7 @@ COMMANDS = (
 class Parser(argparse.ArgumentParser):
     """Raises UsageError where argparse would print and exit, so that --json gets its object for wrong options too.
 
-    Options are written out: a part of a name, such as --index for --index-address, is none.
+    Options are written out: a part of a name, such as --visitor for --visitor-mb, is none.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -131,7 +131,7 @@ class SearchIndex(Protocol):
 
     @property
     def folder(self) -> Path | None:
-        """Where the index lies; None in memory or in object storage."""
+        """Where the index lies; None in memory."""
         ...
 
     @property

@@ -169,7 +169,7 @@ class Services:
         documents = DocumentService(store, settings, passwords, tasks, room, models.cluster)
         collections, versions = CollectionService(store), NewerVersionService(store, documents)
         finding = FindService(store, documents)
-        indexes = IndexService(workspace, documents, models.encoders, tasks, settings.server.index_address)
+        indexes = IndexService(workspace, documents, models.encoders, tasks)
         preparation = Preparation(indexes)
         documents.when_removed(preparation.forget)
         pages = PageService(documents, settings, passwords)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pdfqa_core.errors import ModelError, StorageError
 from pdfqa_core.retrieval import file_stem, forget, forget_stems, stems
-from pdfqa_core.retrieval.lance import Place, forget_document
+from pdfqa_core.retrieval.lance import forget_document
 from pdfqa_core.services.documents import DocumentService
 
 LOCAL_OWNER = "local"  # the person at this computer; visitors of a demo have names of their own
@@ -22,12 +22,11 @@ _log = logging.getLogger(__name__)
 
 
 class IndexFiles:
-    """The folders of all indexes; those of LanceDB may have an `address` elsewhere."""
+    """The folders of all indexes."""
 
-    def __init__(self, workspace: Path, documents: DocumentService, address: str = "") -> None:
+    def __init__(self, workspace: Path, documents: DocumentService) -> None:
         self._workspace = workspace
         self._documents = documents
-        self._address = address
         self._lock = threading.Lock()
         self._told: set[str] = set()  # owners who are to be told that something could not be deleted
         self._left: set[tuple[str, str]] = set()  # owner and document of which something may still be there
@@ -46,7 +45,7 @@ class IndexFiles:
         root = self.root(owner)
         try:
             forget(root, document_id)
-            forget_document(Place.of(root, self._address), document_id)
+            forget_document(root, document_id)
         except (OSError, ModelError, StorageError) as error:
             _log.warning("passages of a removed document stay in %s: %s", root, error)
             with self._lock:
@@ -66,11 +65,6 @@ class IndexFiles:
 
     def remove_owner(self, owner: str) -> None:
         """Delete the indexes of a removed visitor."""
-        if self._address:
-            try:
-                Place.of(self.root(owner), self._address).drop()
-            except (OSError, ModelError, StorageError) as error:
-                _log.warning("indexes of a removed visitor stay in %s: %s", self._address, error)
         shutil.rmtree(self._folder(owner), ignore_errors=True)
 
     def tidy(self) -> None:

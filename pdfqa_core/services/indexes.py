@@ -38,7 +38,7 @@ from pdfqa_core.retrieval import (
     prepared,
     text_key,
 )
-from pdfqa_core.retrieval.lance import LanceIndex, Place, installed
+from pdfqa_core.retrieval.lance import LanceIndex, installed
 from pdfqa_core.services import recipes
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.services.index_files import IndexFiles
@@ -65,14 +65,11 @@ _log = logging.getLogger(__name__)
 class IndexService:
     """Passages, indexes and search over each owner's documents. Indexes are built when they are asked for.
 
-    `workspace` is the folder that the indexes lie in; those of LanceDB may have an `address` elsewhere.
+    `workspace` is the folder that the indexes lie in.
     """
 
-    def __init__(
-        self, workspace: Path, documents: DocumentService, encoders: Encoders, tasks: Tasks, address: str = ""
-    ) -> None:
-        self._address = address
-        self.files = IndexFiles(workspace, documents, address)
+    def __init__(self, workspace: Path, documents: DocumentService, encoders: Encoders, tasks: Tasks) -> None:
+        self.files = IndexFiles(workspace, documents)
         self._documents = documents
         self._encoders = encoders
         self._tasks = tasks
@@ -224,8 +221,7 @@ class IndexService:
         recipe = recipes.fingerprint(settings, self._documents.wanted_reading(settings))
         if self.on_disk(owner, settings):
             return LanceIndex.open_or_build(
-                Place.of(root, self._address), root, recipe, providers, encoder=encoder, sources=sources,
-                on_progress=report, stop=stop,
+                root, recipe, providers, encoder=encoder, sources=sources, on_progress=report, stop=stop,
             )  # fmt: skip
         return Index.open_or_build(
             root, recipe, providers, encoder=encoder, embeddings=embeddings, sources=sources, so_far=so_far,

@@ -22,7 +22,7 @@ from pdfqa_core.retrieval.embedding_cache import Embedding, EmbeddingCache
 from pdfqa_core.retrieval.encoder import OnProgress, TextEncoder, Vectors
 from pdfqa_core.retrieval.index import PassageProvider, fingerprint, index_text, locked
 from pdfqa_core.retrieval.interface import IndexStats, WordRules
-from pdfqa_core.retrieval.lance.place import Place
+from pdfqa_core.retrieval.lance.library import FOLDER
 from pdfqa_core.retrieval.lance.tables import SCHEMA, Columns, Entry, Tables
 from pdfqa_core.retrieval.lance.vectors import LanceVectors
 from pdfqa_core.retrieval.lance.words import LanceWords, Names
@@ -54,7 +54,6 @@ class LanceIndex:
     @classmethod
     def open_or_build(
         cls,
-        place: Place,
         root: Path,
         recipe: str,
         documents: Mapping[str, PassageProvider],
@@ -64,15 +63,15 @@ class LanceIndex:
         on_progress: OnProgress | None = None,
         stop: StopSignal | None = None,
     ) -> LanceIndex:
-        """Return the index of exactly these documents, in their order, in `place`; with vectors if there is an encoder.
+        """Return the index of exactly these documents, in their order; with vectors if there is an encoder.
 
         `recipe`, `documents` and `sources` as `Index.open_or_build` has them; vectors that were made before are taken
         from the cache below `root`. Raises StoppedError when `stop` is set (documents that were written are kept),
         ModelError if the encoder fails or LanceDB is not installed, StorageError.
         """
         name = f"passages{SCHEMA}-{fingerprint(recipe, encoder.model_hash if encoder else '')}"
-        with locked(Path(place.where) / name, stop):
-            tables = Tables(place, name)
+        with locked(root / FOLDER / name, stop):
+            tables = Tables(root / FOLDER, name)
             build = _Build(tables, root, documents, encoder, sources or {}, on_progress, stop)
             build.run()
             entries = {one: entry for one, entry in tables.entries().items() if one in documents}
@@ -97,9 +96,9 @@ class LanceIndex:
         return self.encoder is not None
 
     @property
-    def folder(self) -> Path | None:
-        """Where the index lies; None in object storage."""
-        return self.tables.place.folder
+    def folder(self) -> Path:
+        """Where the index lies."""
+        return self.tables.folder
 
     @property
     def notes(self) -> tuple[str, ...]:

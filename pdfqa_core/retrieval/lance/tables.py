@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pdfqa_core.errors import StorageError
 from pdfqa_core.retrieval.encoder import Vectors
-from pdfqa_core.retrieval.lance.place import Place, installed, libraries, reported
+from pdfqa_core.retrieval.lance.library import FOLDER, connected, installed, libraries, reported, table_names
 from pdfqa_core.retrieval.lance.rows import (
     DOCUMENT_COLUMNS,
     PASSAGE_COLUMNS,
@@ -70,23 +71,24 @@ class Columns:
 class Tables:
     """The two tables of one index, by the name of the first."""
 
-    def __init__(self, place: Place, name: str) -> None:
-        self.place = place
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
         self.name = name
-        self._there = set(place.names())
+        self._database = connected(folder)
+        self._there = set(table_names(self._database, folder))
 
     # ------------------------------------------------------------ reading
 
     @cached_property
     def _passages(self) -> Any:
-        with reported(self.place.where):
-            return self.place.database.open_table(self.name) if self.name in self._there else None
+        with reported(self.folder):
+            return self._database.open_table(self.name) if self.name in self._there else None
 
     @cached_property
     def _documents(self) -> Any:
         name = self.name + DOCUMENTS
-        with reported(self.place.where):
-            return self.place.database.open_table(name) if name in self._there else None
+        with reported(self.folder):
+            return self._database.open_table(name) if name in self._there else None
 
     @property
     def table(self) -> Any:
@@ -104,7 +106,7 @@ class Tables:
         """Return what is known of each document. Raises StorageError."""
         if self._documents is None:
             return {}
-        with reported(self.place.where):
+        with reported(self.folder):
             columns = ["document", "source", "passages", "language", "seconds"]
             found = self._documents.to_lance().to_table(columns=columns).to_pylist()
         return {row.pop("document"): Entry(**row) for row in found}
@@ -114,7 +116,7 @@ class Tables:
         if self._documents is None:
             return {}
         pyarrow = libraries()[1]
-        with reported(self.place.where):
+        with reported(self.folder):
             read = self._documents.to_lance().to_table(columns=["language", "vocabulary", "frequencies"])
         lists = read["vocabulary"].combine_chunks()
         parents = lists.value_lengths().to_numpy(zero_copy_only=False)
@@ -143,7 +145,7 @@ class Tables:
         if self._passages is None:
             wrong[:] = size > 0
             return Columns(filled[0], filled[1], filled[2], filled[3:].T), {names[i] for i in np.flatnonzero(wrong)}
-        with reported(self.place.where):
+        with reported(self.folder):
             wanted = ["key", "place", "length", "text_words", "first_page", "last_page"]
             read = self._passages.to_lance().to_table(columns=wanted, with_row_id=True)
         key, place = read["key"].to_numpy(), read["place"].to_numpy().astype(np.int64)
@@ -163,7 +165,7 @@ class Tables:
     def take(self, ids: Ints, column: str) -> Any:
         """Return a column of the passages with these numbers (each once), in their order, as an Arrow array."""
         pyarrow = libraries()[1]
-        with reported(self.place.where):
+        with reported(self.folder):
             chosen = self._passages.take_row_ids(ids.tolist()).select([column]).with_row_id().to_arrow()
             found = chosen["_rowid"].to_numpy().astype(np.int64)
             if len(found) != len(ids):
@@ -211,7 +213,7 @@ class Tables:
             whole = np.ascontiguousarray(np.concatenate(filled), dtype=np.float32)
             arrays[VECTOR] = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(whole.ravel()), whole.shape[1])
         described = {name: pyarrow.array(entries[name], types[kind]) for name, kind in DOCUMENT_COLUMNS.items()}
-        with reported(self.place.where):
+        with reported(self.folder):
             if rows["key"]:
                 self._write(self.name, "_passages", pyarrow.table(arrays))
             self._write(self.name + DOCUMENTS, "_documents", pyarrow.table(described))
@@ -221,7 +223,7 @@ class Tables:
         if table is not None:
             table.add(rows)
             return
-        setattr(self, attribute, self.place.database.create_table(name, rows))
+        setattr(self, attribute, self._database.create_table(name, rows))
         self._there.add(name)
 
     def remove(self, document_ids: Sequence[str]) -> None:
@@ -245,7 +247,7 @@ class Tables:
         """Delete rows, and the files that held them; `finish` removes files that an earlier try could not."""
         if table is None:
             return
-        with reported(self.place.where):
+        with reported(self.folder):
             found = table.count_rows(which)
             if found:
                 table.delete(which)
@@ -258,10 +260,10 @@ class Tables:
                 stored.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
             stored.cleanup_old_versions(timedelta(0), delete_unverified=True)
             table.checkout_latest()
-            if len(table.list_versions()) > 1:  # LanceDB says nothing when an object store refuses to delete
+            if len(table.list_versions()) > 1:  # LanceDB says nothing where files cannot be deleted
                 raise StorageError(
-                    f"What was removed still lies in files in {self.place.where}: they could not be deleted.",
-                    "See that the program may delete there (DeleteObjects): the next removal deletes these too.",
+                    f"What was removed still lies in files in {self.folder}: they could not be deleted.",
+                    "See that the program may delete there: the next removal deletes these too.",
                 )
 
     # ------------------------------------------------------------ indexes
@@ -272,7 +274,7 @@ class Tables:
             return
         from lancedb.index import FTS
 
-        with reported(self.place.where):
+        with reported(self.folder):
             if self._indexed(WORDS) is None:
                 plain = FTS(
                     base_tokenizer="whitespace", lower_case=False, stem=False, remove_stop_words=False,
@@ -286,7 +288,7 @@ class Tables:
         """Make the index of the vectors if there is none. Raises StorageError."""
         from lancedb.index import IvfSq
 
-        with reported(self.place.where):
+        with reported(self.folder):
             if self._indexed(VECTOR) is None:
                 self._passages.create_index(VECTOR, config=IvfSq(distance_type="dot"))
 
@@ -307,16 +309,9 @@ class Tables:
         return found is None or bool(found.num_unindexed_rows)
 
     def size(self) -> int:
-        """Return the bytes of both tables and their indexes, as far as they are known."""
-        folder = self.place.folder
-        if folder is not None:
-            both = [folder / f"{name}.lance" for name in (self.name, self.name + DOCUMENTS)]
-            return sum(file.stat().st_size for one in both for file in one.rglob("*") if file.is_file())
-        with reported(self.place.where):
-            indexes = sum(one.size_bytes or 0 for one in self._passages.list_indices()) if self._passages else 0
-            return int(
-                indexes + sum(table.stats()["total_bytes"] for table in (self._passages, self._documents) if table)
-            )
+        """Return the bytes of both tables and their indexes."""
+        both = [self.folder / f"{name}.lance" for name in (self.name, self.name + DOCUMENTS)]
+        return sum(file.stat().st_size for one in both for file in one.rglob("*") if file.is_file())
 
     # ------------------------------------------------------------ searching
 
@@ -342,7 +337,7 @@ class Tables:
             groups.setdefault(round(weight, 6), []).append(word)
         parts = [MatchQuery(" ".join(words), WORDS, boost=weight) for weight, words in groups.items()]
         query = parts[0] if len(parts) == 1 else BooleanQuery([(Occur.SHOULD, part) for part in parts])
-        with reported(self.place.where):
+        with reported(self.folder):
             search = self._passages.search(query, query_type="fts").with_row_id(True).select(["_score"]).limit(count)
             search = search.where(where) if where else search
             return np.asarray(search.to_arrow()["_rowid"].to_numpy().astype(np.int64))
@@ -352,7 +347,7 @@ class Tables:
 
         Only `where` it says so ("": of all). Raises StorageError.
         """
-        with reported(self.place.where):
+        with reported(self.folder):
             search = self._passages.search(vector, vector_column_name=VECTOR).distance_type("dot").with_row_id(True)
             search = search.select(["_distance"]).limit(count)
             search = search.nprobes(probes) if probes else search.bypass_vector_index()
@@ -360,21 +355,22 @@ class Tables:
             return np.asarray(search.to_arrow()["_rowid"].to_numpy().astype(np.int64))
 
 
-def forget_document(place: Place, document_id: str) -> None:
-    """Remove a document's passages, vectors and words from all indexes in a place. Raises StorageError, OSError.
+def forget_document(root: Path, document_id: str) -> None:
+    """Remove a document's passages, vectors and words from all indexes below `root`. Raises StorageError, OSError.
 
-    Where LanceDB is not installed (any more), the whole folder goes. Raises ModelError if it cannot be reached.
+    Where LanceDB is not installed (any more), the whole folder goes.
     """
-    if not place.used:
+    folder = root / FOLDER
+    if not folder.is_dir():
         return
-    if place.folder is not None and not installed():
-        shutil.rmtree(place.folder)
+    if not installed():
+        shutil.rmtree(folder)
         return
     failed: StorageError | None = None
-    for name in place.names():
+    for name in table_names(connected(folder), folder):
         if not name.endswith(DOCUMENTS):
             try:
-                Tables(place, name).remove([document_id])
+                Tables(folder, name).remove([document_id])
             except StorageError as error:  # the other indexes are to be rid of it all the same
                 failed = error
     if failed is not None:

@@ -29,16 +29,15 @@ LONGEST = (  # files of tests in the order of what they take: one that is begun 
     "ui/test_page_view.py", "ui/test_whole_job.py", "ui/test_places.py", "ui/test_axe.py", "ui/test_background_work.py",
     "ui/test_study.py", "ui/test_keys.py", "ui/test_three_at_once.py", "ui/test_blinding.py", "ui/test_guard.py",
     "ui/test_server_safety.py", "ui/test_two_processes.py", "ui/test_models.py", "ui/test_invited.py",
-    "test_container.py", "retrieval/test_paired_encoder.py", "cli/test_questions.py", "training/test_models.py",
-    "retrieval/test_onnx_graph.py", "services/test_runs.py", "test_architecture.py",
+    "retrieval/test_paired_encoder.py", "cli/test_questions.py", "training/test_models.py",
+    "retrieval/test_onnx_graph.py", "services/test_runs.py",
 )  # fmt: skip
 # Files and folders that `make test` leaves to `make test-thorough`, which every change has to pass too: what starts
 # many programs, or does what others do in more ways. So `make test` stays short.
 THOROUGH = (
     "cli/test_questions.py", "cluster", "extraction/process/test_worker.py", "extraction/visual",
-    "llm/test_part_packages.py", "models/test_changes.py", "retrieval/test_lance.py",
-    "retrieval/test_lance_object_storage.py", "retrieval/test_onnx_graph.py", "services/test_odd_copies.py",
-    "test_container.py", "training",
+    "llm/test_part_packages.py", "models/test_changes.py", "retrieval/test_lance.py", "retrieval/test_onnx_graph.py",
+    "services/test_odd_copies.py", "training",
     "ui/test_annotate_new.py", "ui/test_annotate_passages.py", "ui/test_axe.py", "ui/test_background_work.py",
     "ui/test_blinding.py", "ui/test_chat_scope.py", "ui/test_collections.py", "ui/test_evaluate.py",
     "ui/test_evaluate_runs.py", "ui/test_every_endpoint.py", "ui/test_gpu_layers.py", "ui/test_guard.py",
@@ -95,10 +94,12 @@ def _keep_failed(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what asks for `database_kind` on both databases, but for tests that are marked as `sqlite_only`."""
+    """Run tests of storage, and what is marked as `both_databases`, on both databases, all others on SQLite."""
     if "database_kind" in metafunc.fixturenames:
-        only = metafunc.definition.get_closest_marker("sqlite_only") is not None
-        metafunc.parametrize("database_kind", [SQLITE] if only else [SQLITE, POSTGRESQL], indirect=True)
+        marks = {mark.name for mark in metafunc.definition.iter_markers()}
+        stores = "storage" in metafunc.definition.path.parts and "sqlite_only" not in marks
+        both = stores or "both_databases" in marks
+        metafunc.parametrize("database_kind", [SQLITE, POSTGRESQL] if both else [SQLITE], indirect=True)
 
 
 @pytest.fixture

@@ -109,7 +109,6 @@ class Given:
     """What actions work on."""
 
 
-@pytest.mark.sqlite_only("about the disk of the workspace")
 @pytest.mark.linux
 @pytest.mark.parametrize("act", ACTIONS, ids=lambda one: one.__name__)
 def test_it_says_that_the_disk_is_full_and_what_was_kept(on_disk, disk, tmp_path, other_pdf, act):
@@ -139,7 +138,6 @@ def test_it_says_that_the_disk_is_full_and_what_was_kept(on_disk, disk, tmp_path
     connection.close()
 
 
-@pytest.mark.sqlite_only("about the disk of the workspace")
 @pytest.mark.linux
 def test_an_index_that_finds_no_room_works_and_says_so(on_disk, disk):
     settings = LITERAL.changed("chunking", size=40, step=20)

@@ -37,7 +37,6 @@ def files(workspace):
 
 
 @pytest.mark.linux
-@pytest.mark.sqlite_only("about files of the workspace")
 def test_it_goes_at_the_next_start(open_services):
     services = open_services()
     built(services)
@@ -58,7 +57,6 @@ def test_it_goes_at_the_next_start(open_services):
     assert kept.exists()
 
 
-@pytest.mark.sqlite_only("about files of the workspace")
 def test_an_upload_is_noted_before_it_comes_into_the_workspace(open_services, letter, monkeypatch):
     """A copy that nobody noted would lie there for ever, had the program been killed."""
     services, noted = open_services(), []

@@ -28,7 +28,6 @@ from tests.storage.conftest import rating
 SECRET, ASKED, SAID = "Zephyrquartz", "Oblivionade", "Quillfathom"  # of the document, of people, of the model
 QUESTION = f"How heavy is the {SECRET} of {ASKED}?"
 VISITOR = "visitor-" + "o" * 43
-pytestmark = pytest.mark.sqlite_only("about files of the workspace")
 
 
 def forms(content):

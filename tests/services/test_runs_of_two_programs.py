@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ASKED = [f"What is number {number}?" for number in range(20)]
 ROWS = [{"id": str(place), "question": question, "answer": "x"} for place, question in enumerate(ASKED)]
 PATIENCE = 180  # seconds that a busy machine may take
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
+pytestmark = [pytest.mark.both_databases, pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")]
 
 
 @pytest.fixture

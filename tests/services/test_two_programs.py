@@ -19,6 +19,7 @@ from pdfqa_core.services.workers import Workers
 from pdfqa_core.storage.work import MOST_TRIES, Piece, Work
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.both_databases
 NAMES = ["one.pdf", "two.pdf", "three.pdf", "four.pdf"]
 
 

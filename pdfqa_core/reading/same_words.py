@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 
 from pdfqa_core.languages import GERMAN, snowball_stem, stop_words
 from pdfqa_core.text import sentences, terms
@@ -92,6 +93,7 @@ def _runs_through(said: Sequence[str], part: str) -> bool:
     """
     cuts = [0, *(match.start() for match in _BREAK.finditer(part)), len(part)]
     words = [word for n, cut in enumerate(cuts[:-1]) for word in _german(part[cut : cuts[n + 1]], n)]
+    deciding = [0, *accumulate(word.counts or word.limits for word in words)]  # how many stand before a word
     behind_comma = {n for n, cut in enumerate(cuts[:-1]) if part[cut : cut + 1] in (",", ";")}
 
     def ends(at: int, whole: bool) -> bool:
@@ -111,13 +113,12 @@ def _runs_through(said: Sequence[str], part: str) -> bool:
         for to in range(at + 1, len(words)):
             if words[to].stem != said[count]:
                 continue
-            skipped, entered = words[at + 1 : to], words[to].clause != words[at].clause
-            if not skipped:
+            if to == at + 1:
                 fits, still = True, whole
-            elif entered:
-                fits, still = all(word.clause != words[to].clause for word in skipped), True
+            elif words[to].clause != words[at].clause:
+                fits, still = words[to - 1].clause != words[to].clause, True
             else:
-                fits, still = not whole and not any(word.counts or word.limits for word in skipped), whole
+                fits, still = not whole and deciding[at + 1] == deciding[to], whole
             if fits and goes_on(count + 1, to, still):
                 return True
         return False

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
-from tests.ui.serving import App, until
+from pdfqa_core.ui import temporary
+from tests.ui.prepared import looking
+from tests.ui.serving import until
 
 pytestmark = pytest.mark.browser
 
@@ -53,121 +54,49 @@ def state(page: Page, filename: str) -> Locator:
     return row(page, filename).locator(".state")
 
 
-@pytest.fixture
-def emptied(page: Page) -> Iterator[Page]:
-    """The page; the documents that the test added are removed at the end."""
-    yield page
-    remove = page.get_by_role("button", name="remove", exact=True)
-    while left := remove.count():
-        remove.first.click()
-        expect(remove).to_have_count(left - 1)
-    expect(page.locator("#documents-table")).to_contain_text("No documents yet")
+def test_each_file_ends_in_a_state_that_is_said_and_a_locked_one_opens_with_its_password(
+    browser: Browser, tmp_path: Path
+):
+    with looking(browser, tmp_path) as (page, app):
+        good = pdf(title="Gannet Point")
+        bad = {"letter.pdf": b"Dear Sir or Madam, this is not a PDF.", "nothing.pdf": b"", "half.pdf": good[:900]}
+        locked = upload("locked.pdf", pdf(password=PASSWORD))
+        add(page, *(upload(*one) for one in bad.items()), locked, upload("lighthouse.pdf", good))
+        expect(state(page, "lighthouse.pdf")).to_have_text("ready")
+        expect(row(page, "lighthouse.pdf").locator("td.number")).to_have_text(["1", "1"])
+        for name, reason in zip(bad, ("is not a PDF", "is empty (0 bytes)", "is damaged"), strict=True):
+            expect(state(page, name)).to_have_text("broken")
+            expect(row(page, name)).to_contain_text(reason)
+        expect(state(page, "locked.pdf")).to_have_text("needs a password")
+        expect(page.locator("#documents-work .work")).to_have_count(0)
+        uploaded = (*bad, "locked.pdf", "lighthouse.pdf")
+        assert temporary.uploads().is_dir()
+        until(lambda: not [one for one in temporary.uploads().rglob("*.pdf") if one.name in uploaded])
 
+        page.reload()  # nothing is open
+        field = page.get_by_label("Password")
+        row(page, "locked.pdf").get_by_role("button", name="Enter its password.").click()
+        expect(field).to_be_focused()
+        field.fill("low water")
+        page.locator("#documents-unlock").click()
+        expect(row(page, "locked.pdf")).to_contain_text("The password does not open locked.pdf.")
+        expect(field).to_have_value("")
+        field.fill(PASSWORD)
+        field.press("Enter")
+        expect(state(page, "locked.pdf")).to_have_text("ready")
+        expect(field).to_be_hidden()
+        kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+        assert not [word for word in (PASSWORD, "low water") if word in kept]
 
-def test_bad_files_say_what_is_wrong_and_the_good_one_among_them_is_ready(emptied: Page, app: App):
-    good = pdf(title="Gannet Point")
-    add(
-        emptied,
-        upload("letter.pdf", b"Dear Sir or Madam, this is not a PDF."),
-        upload("nothing.pdf", b""),
-        upload("half.pdf", good[: len(good) // 2]),
-        upload("locked.pdf", pdf(password=PASSWORD)),
-        upload("lighthouse.pdf", good),
-    )
-    expect(state(emptied, "lighthouse.pdf")).to_have_text("ready")
-    expect(row(emptied, "lighthouse.pdf").locator("td.number")).to_have_text(["1", "1"])
-    for filename, words, reason in (
-        ("letter.pdf", "broken", "is not a PDF"),
-        ("nothing.pdf", "broken", "is empty (0 bytes)"),
-        ("half.pdf", "broken", "is damaged"),
-        ("locked.pdf", "needs a password", "Enter its password"),
-    ):
-        expect(state(emptied, filename)).to_have_text(words)
-        expect(row(emptied, filename)).to_contain_text(reason)
-        expect(row(emptied, filename).locator("td.number")).to_have_text(["–", "–"])
-    expect(emptied.locator("#documents-work .work")).to_have_count(0)
-    expect(emptied.locator("#documents-page img")).to_be_visible()
-    assert (app.temporary / "gradio").is_dir()  # where the uploads arrive
-    until(lambda: not uploads(app))
-
-
-def test_a_wrong_password_is_refused_in_words_and_the_right_one_opens_the_file(emptied: Page):
-    add(emptied, upload("locked.pdf", pdf(password=PASSWORD)))
-    expect(state(emptied, "locked.pdf")).to_have_text("needs a password")
-    field, unlock = emptied.get_by_label("Password"), emptied.locator("#documents-unlock")
-    field.fill("low water")
-    unlock.click()
-    expect(row(emptied, "locked.pdf")).to_contain_text("The password does not open locked.pdf.")
-    expect(state(emptied, "locked.pdf")).to_have_text("needs a password")
-    expect(field).to_have_value("")
-    field.fill(PASSWORD)
-    field.press("Enter")
-    expect(state(emptied, "locked.pdf")).to_have_text("ready")
-    expect(row(emptied, "locked.pdf").locator("td.number")).to_have_text(["1", "1"])
-    expect(unlock).to_be_hidden()
-    kept = emptied.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
-    assert PASSWORD not in kept
-    assert "low water" not in kept
-
-
-def test_the_row_of_a_locked_document_leads_to_the_field_of_its_password(emptied: Page):
-    add(emptied, upload("locked.pdf", pdf(password=PASSWORD)))
-    expect(state(emptied, "locked.pdf")).to_have_text("needs a password")
-    emptied.reload()  # nothing is open
-    field = emptied.get_by_label("Password")
-    row(emptied, "locked.pdf").get_by_role("button", name="Enter its password.").click()
-    expect(field).to_be_focused()
-    field.fill("low water")
-    field.press("Enter")
-    expect(row(emptied, "locked.pdf").get_by_role("button", name="Check it and enter it again.")).to_be_visible()
-
-
-def test_ocr_asks_before_it_replaces_text(emptied: Page):
-    add(emptied, upload("lighthouse.pdf", pdf(title="Gannet Point")))
-    expect(state(emptied, "lighthouse.pdf")).to_have_text("ready")
-    emptied.evaluate("() => { window.asked = []; window.confirm = (words) => { asked.push(words); return false; }; }")
-    row(emptied, "lighthouse.pdf").get_by_role("button", name="read again with OCR").click()
-    assert emptied.evaluate("asked.map((words) => words.split('?')[0])") == [
-        "“Gannet Point” has text already. Read its pages as pictures instead"
-    ]
-    emptied.evaluate("() => { window.confirm = () => true; }")
-    expect(emptied.locator("#documents-stop")).to_be_hidden()
-    expect(row(emptied, "lighthouse.pdf").locator(".wide-only").first).to_have_text("text")
-
-
-def test_a_file_that_is_there_already_is_recognised_and_one_that_was_removed_is_gone(emptied: Page, app: App):
-    good = pdf(title="Gannet Point")
-    add(emptied, upload("lighthouse.pdf", good))
-    expect(state(emptied, "lighthouse.pdf")).to_have_text("ready")
-    add(emptied, upload("copy of it.pdf", good))
-    expect(emptied.locator("#documents-work")).to_have_text("copy of it.pdf is already there as lighthouse.pdf.")
-    expect(emptied.locator("#documents-table tbody tr")).to_have_count(1)
-    assert len(stored(app)) == 1
-    row(emptied, "lighthouse.pdf").get_by_role("button", name="remove").click()
-    expect(emptied.locator("#documents-table")).to_contain_text("No documents yet")
-    expect(emptied.locator("#documents-page img")).to_have_count(0)
-    assert stored(app) == []
-
-
-def test_a_file_dropped_while_another_is_read_gets_its_turn(emptied: Page, app: App):
-    add(emptied, upload("logbook.pdf", pdf(title="Logbook", pages=400)))
-    expect(emptied.locator("#documents-work .work")).to_be_visible()
-    add(emptied, upload("lighthouse.pdf", pdf(title="Gannet Point")))
-    expect(state(emptied, "logbook.pdf")).to_have_text("ready")
-    expect(row(emptied, "logbook.pdf").locator("td.number").first).to_have_text("400")
-    expect(state(emptied, "lighthouse.pdf")).to_have_text("ready")
-    until(lambda: not uploads(app))
-
-
-def uploads(app: App) -> list[Path]:
-    """Return the PDFs that lie outside the workspace: Gradio keeps uploads in a folder for temporary files.
-
-    The figure that the Evaluate tab offers as a PDF is none of them.
-    """
-    found = [path for path in app.temporary.rglob("*") if path.is_file() and path.suffix.lower() == ".pdf"]
-    return [path for path in found if path.name != "retrieval.pdf"]
-
-
-def stored(app: App) -> list[Path]:
-    """Return the PDFs that the workspace keeps."""
-    return [path for path in (app.workspace / "pdfs").rglob("*") if path.is_file()]
+        add(page, upload("copy.pdf", good))
+        expect(page.locator("#documents-work")).to_have_text("copy.pdf is already there as lighthouse.pdf.")
+        page.evaluate("() => { window.asked = []; window.confirm = (words) => { asked.push(words); return false; }; }")
+        row(page, "lighthouse.pdf").get_by_role("button", name="read again with OCR").click()
+        assert page.evaluate("asked.map((words) => words.split('?')[0])") == [
+            "“Gannet Point” has text already. Read its pages as pictures instead"
+        ]
+        expect(page.locator("#documents-stop")).to_be_hidden()
+        page.evaluate("() => { window.confirm = () => true; }")
+        row(page, "lighthouse.pdf").get_by_role("button", name="remove", exact=True).click()
+        expect(page.locator("#documents-table tbody tr")).to_have_count(1 + len(bad))
+        assert "lighthouse.pdf" not in app.ids()

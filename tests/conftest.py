@@ -25,28 +25,6 @@ from pdfqa_core.types import Block, Box, Line, Page, Progress
 from tests.postgres import Postgres, serving
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
-LONGEST = (  # files of tests in the order of what they take: one that is begun last keeps one process alone busy
-    "ui/test_page_view.py", "ui/test_whole_job.py", "ui/test_places.py", "ui/test_axe.py", "ui/test_background_work.py",
-    "ui/test_study.py", "ui/test_keys.py", "ui/test_three_at_once.py", "ui/test_blinding.py", "ui/test_guard.py",
-    "ui/test_server_safety.py", "ui/test_two_processes.py", "ui/test_models.py", "ui/test_invited.py",
-    "retrieval/test_paired_encoder.py", "cli/test_questions.py", "training/test_models.py",
-    "retrieval/test_onnx_graph.py", "services/test_runs.py",
-)  # fmt: skip
-# Files and folders that `make test` leaves to `make test-thorough`, which every change has to pass too: what starts
-# many programs, or does what others do in more ways. So `make test` stays short.
-THOROUGH = (
-    "cli/test_questions.py", "cluster", "extraction/process/test_worker.py", "extraction/visual",
-    "llm/test_part_packages.py", "models/test_changes.py", "retrieval/test_lance.py", "retrieval/test_onnx_graph.py",
-    "services/test_odd_copies.py", "training",
-    "ui/test_annotate_new.py", "ui/test_annotate_passages.py", "ui/test_axe.py", "ui/test_background_work.py",
-    "ui/test_blinding.py", "ui/test_chat_scope.py", "ui/test_collections.py", "ui/test_evaluate.py",
-    "ui/test_evaluate_runs.py", "ui/test_every_endpoint.py", "ui/test_gpu_layers.py", "ui/test_guard.py",
-    "ui/test_invited.py", "ui/test_kept.py", "ui/test_keys.py", "ui/test_languages.py", "ui/test_models.py",
-    "ui/test_offline.py", "ui/test_overview.py", "ui/test_page_view.py", "ui/test_places.py",
-    "ui/test_proxies.py", "ui/test_results.py", "ui/test_roles.py", "ui/test_server_safety.py",
-    "ui/test_serving_safely.py", "ui/test_signed_in.py", "ui/test_states.py", "ui/test_study.py",
-    "ui/test_three_at_once.py", "ui/test_train.py", "ui/test_two_processes.py",
-)  # fmt: skip
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
@@ -61,36 +39,9 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the files be run alone of which a test failed in the run before."""
-    parser.addoption("--failed-files", action="store_true", help="run the files of which a test failed last time")
-
-
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is thorough, and begin with the files that take longest."""
-    if config.getoption("failed_files"):
-        _keep_failed(config, items)
-    tests = Path(__file__).resolve().parent
-    places = {tests / name: place for place, name in enumerate(LONGEST)}
-    thorough = {tests / name for name in THOROUGH}
-    missing = [str(path) for path in (*places, *thorough) if not path.exists()]
-    if missing:
-        raise pytest.UsageError(f"{__file__} names files that do not exist: {', '.join(missing)}")
-    for item in items:
-        if thorough & {item.path, item.path.parent}:
-            item.add_marker(pytest.mark.thorough)
-    items.sort(key=lambda item: places.get(item.path, len(places)))
-
-
-def _keep_failed(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave only the tests of files of which one failed in the run before."""
-    if config.cache is None:
-        raise pytest.UsageError("--failed-files needs pytest's cache of the run before.")
-    failed = {name.partition("::")[0] for name in config.cache.get("cache/lastfailed", {})}
-    left = [item for item in items if item.nodeid.partition("::")[0] not in failed]
-    items[:] = [item for item in items if item.nodeid.partition("::")[0] in failed]
-    config.hook.pytest_deselected(items=left)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the page, whose files take longest: one that is begun last would keep one process alone busy."""
+    items.sort(key=lambda item: "ui" not in item.path.parts)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

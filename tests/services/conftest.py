@@ -13,7 +13,7 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
 from tests.conftest import POSTGRESQL
 from tests.services.answering_server import opened_with
-from tests.services.helpers import BM25
+from tests.services.helpers import BM25, SECRET
 from tests.serving_fakes import PDF, FakeModels
 
 
@@ -112,6 +112,17 @@ def letter(make_pdf):
     return make_pdf(
         ["The quarry at Oldham sells granite by the tonne.", "Granite is blasted on Tuesdays."], name="letter.pdf"
     )
+
+
+@pytest.fixture
+def locked_pdf(tmp_path):
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(tmp_path / "locked.pdf"), encrypt=StandardEncryption(SECRET, strength=128))
+    canvas.drawString(70, 700, "Behind the lock lies granite.")
+    canvas.save()
+    return tmp_path / "locked.pdf"
 
 
 @pytest.fixture

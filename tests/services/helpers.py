@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import time
+from datetime import UTC, datetime
 
 from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services.readings import name_of
 from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Store
-from pdfqa_core.types import Document, Stored
+from pdfqa_core.types import Block, Document, Page, Stored
 from tests.conftest import FakeLLM
 from tests.serving_fakes import QUESTIONS
 
@@ -16,7 +20,16 @@ LITERAL = BM25.changed("reading", reader="extractive")
 METERS = QUESTIONS["q03"]["question"]
 SCREEN, FOLLOW_UP = QUESTIONS["q05"]["question"], "Who cleaned it before?"
 WORDS = "All meters are read every 15 minutes and never at night."
+SECRET = "granite-and-tide-1871"  # opens locked.pdf
 HYBRID = BM25.changed("retrieval", retriever="hybrid")
+
+
+def until(condition, seconds=300):
+    """Wait until `condition()` holds; nothing that works takes so many seconds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
 
 
 def documents(events):
@@ -45,6 +58,16 @@ def asked(services, question, settings=None, owner=LOCAL_OWNER, **options):
 def stored_of(events):
     assert isinstance(events[-1], Stored)
     return events[-1]
+
+
+def stored_pages(services, name, *texts, owner=LOCAL_OWNER, title=""):
+    """Store a document of these pages as if a PDF of that name had been read."""
+    key = hashlib.sha256("\n".join((name, *texts)).encode()).hexdigest()
+    pages = [Page(key, n, str(n), 595, 842, text, (), (Block(0, len(text)),)) for n, text in enumerate(texts, 1)]
+    document = Document(key, title or name, name, len(pages), datetime.now(UTC), owner)
+    with store_of(services) as store:
+        store.documents.add(document, name_of(services.settings.extraction), pages)
+    return document
 
 
 def only_id(services, filename):

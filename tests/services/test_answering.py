@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 from pdfqa_core.errors import PdfQAError, UsageError
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.types import Retrieved, Stored, Token
-from tests.services.helpers import BM25, METERS, WORDS, StoppingLLM
-from tests.ui.serving import until
+from tests.services.helpers import BM25, METERS, WORDS, StoppingLLM, until
 
 
 class Held(StoppingLLM):
@@ -93,25 +91,16 @@ def test_a_conversation_answers_one_question_at_a_time(held):
     assert len(turns(services, written.subject)) == 1
 
 
-def test_a_stopped_answer_is_kept_as_far_as_it_was_written(held):
-    services, llm = held
-    written = begin(services)
-    until_written(written)
-    services.answering.stop(LOCAL_OWNER, written.subject)
-    llm.go_on.set()
-    assert isinstance(list(written.events())[-1], Stored)
-    (turn,) = turns(services, written.subject)
-    assert turn.answer.stopped
-    assert WORDS.startswith(turn.answer.text)
-    assert turn.answer.text
-
-
 def test_the_end_of_the_program_keeps_what_was_written(held):
     services, llm = held
     written = begin(services)
     until_written(written)
-    threading.Timer(0.2, llm.go_on.set).start()
-    services.answering.close()
+    (stop,) = services.tasks._stops.values()
+    closing = threading.Thread(target=services.answering.close)
+    closing.start()
+    stop.wait()
+    llm.go_on.set()
+    closing.join()
     (turn,) = turns(services, written.subject)
     assert turn.answer.stopped
 
@@ -132,23 +121,3 @@ def test_what_cannot_be_asked_begins_no_conversation(open_services):
     with pytest.raises(UsageError, match="empty"):
         begin(services, "  ")
     assert services.conversations.list(LOCAL_OWNER) == ()
-
-
-def test_the_seconds_count_from_the_question_not_from_the_search(open_services, monkeypatch):
-    llm = Held()
-    llm.go_on.set()
-    services = open_services(llm=llm)
-    began = services.answers.begin
-    monkeypatch.setattr(services.answers, "begin", lambda *given: (time.sleep(0.2), began(*given))[1])
-    written = services.answering.ask(LOCAL_OWNER, METERS, BM25)
-    seconds = next(event.turn.answer.seconds for event in written.events() if isinstance(event, Stored))
-    assert seconds["prepare"] >= 0.2
-    assert seconds["total"] >= seconds["prepare"]
-
-
-def test_a_page_is_told_once_to_look_on(held):
-    services, _ = held
-    written = begin(services)
-    assert [written.watch("page"), written.watch("page"), written.watch("other")] == [True, False, True]
-    written.leave("page")
-    assert written.watch("page")

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import threading
-import time
 
-import numpy as np
 import pytest
 
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Stored
+from tests.services.helpers import stored_pages, until
 from tests.serving_fakes import FakeModels, WordEncoder
 
 SETTINGS = Settings().changed("reading", reader="extractive", refusal="none")
@@ -39,7 +38,7 @@ def encoder():
 
 
 @pytest.fixture
-def opened(tmp_path, encoder, make_pdf, new_database):
+def opened(tmp_path, encoder, new_database):
     """Services over a workspace with two documents, whose encoder waits for permits."""
     made = []
     new_database()
@@ -54,8 +53,8 @@ def opened(tmp_path, encoder, make_pdf, new_database):
 
     services = open_again()
     for name in ("one", "two"):
-        pages = [[f"The {name} ferry number {page} leaves at {page} o'clock. " * 4] for page in range(1, 41)]
-        list(services.documents.ingest(LOCAL_OWNER, [make_pdf(*pages, name=f"{name}.pdf")]))
+        pages = [f"The {name} ferry number {page} leaves at {page} o'clock. " * 4 for page in range(1, 41)]
+        stored_pages(services, f"{name}.pdf", *pages)
     yield open_again
     for services in made:
         services.close()
@@ -65,26 +64,9 @@ def ids(services):
     return {document.filename: document.id for document in services.documents.list(LOCAL_OWNER)}
 
 
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def answered(services, **options):
     events = list(services.answers.ask(LOCAL_OWNER, "When does ferry number 7 leave?", SETTINGS, **options))
     return next(event.turn.answer for event in events if isinstance(event, Stored))
-
-
-def test_all_documents_are_prepared_and_the_index_is_open_afterwards(opened, encoder):
-    services = opened()
-    assert set(services.indexes.waiting(LOCAL_OWNER, SETTINGS)) == set(ids(services).values())
-    encoder.permits.release(1000)
-    services.preparation.want(LOCAL_OWNER, SETTINGS)
-    until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
-    until(lambda: services.preparation.states(LOCAL_OWNER) == {})
-    assert services.indexes.waiting(LOCAL_OWNER, SETTINGS) == {}
 
 
 def test_a_question_meanwhile_is_answered_by_words_and_says_so(opened, encoder):
@@ -101,23 +83,16 @@ def test_a_question_meanwhile_is_answered_by_words_and_says_so(opened, encoder):
 
 
 def test_what_was_encoded_counts_already(opened, encoder):
-    services = opened()
-    first = ids(services)["one.pdf"]
+    services, known = opened(), []
     encoder.permits.release(1000)
-    services.indexes.encode(LOCAL_OWNER, SETTINGS, first, lambda _: None, threading.Event())
-    stop = threading.Event()
+    one, two = ids(services)["one.pdf"], ids(services)["two.pdf"]
+    services.indexes.encode(LOCAL_OWNER, SETTINGS, one, known.append, threading.Event())
     services.indexes.rate = 0.1
-    steps = services.indexes.opened_in_time(LOCAL_OWNER, SETTINGS, stop)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            index, note = end.value
-            break
-    waiting = {passage.document_id for passage, waits in zip(index.passages, index.waiting, strict=True) if waits}
-    assert waiting == {ids(services)["two.pdf"]}
-    assert f"{int(index.waiting.sum())} of {len(index.passages)} passages" in note
-    assert np.allclose(np.linalg.norm(index.embeddings[~index.waiting], axis=1), 1, atol=1e-5)
+    waiting = services.indexes.waiting(LOCAL_OWNER, SETTINGS)
+    assert set(waiting) == {two}
+    missing, passages = waiting[two]
+    assert missing == passages == known[-1].done
+    assert f"{missing} of {2 * passages} passages" in " ".join(answered(services).notes)
 
 
 def test_the_document_that_is_asked_about_comes_first(opened, encoder):
@@ -147,10 +122,9 @@ def test_a_stopped_document_waits_until_it_goes_on(opened, encoder):
     until(lambda: services.indexes.ready(LOCAL_OWNER, SETTINGS))
 
 
-def test_work_for_a_removed_visitor_ends_and_leaves_nothing(opened, encoder, make_pdf):
+def test_work_for_a_removed_visitor_ends_and_leaves_nothing(opened, encoder):
     services = opened()
-    pdf = make_pdf(*([f"The visitor's ferry number {page}. " * 20] for page in range(40)), name="visitors.pdf")
-    list(services.documents.ingest("visitor", [pdf]))
+    stored_pages(services, "visitors.pdf", *(f"The visitor's ferry {n}. " * 20 for n in range(40)), owner="visitor")
     services.preparation.want("visitor", SETTINGS)
     until(lambda: encoder.asked)
     services.preparation.stop("visitor", "another document")
@@ -179,22 +153,16 @@ def test_it_goes_on_after_the_program_ended(opened, encoder):
     assert done.isdisjoint(text for batch in encoder.batches for text in batch)
 
 
-def test_nothing_is_encoded_while_an_answer_is_written(opened, encoder):
-    services = opened()
+def test_nothing_is_encoded_while_an_answer_is_written(opened, encoder, monkeypatch):
+    services, waits = opened(), threading.Event()
+    wait = services.preparation._wait_for_answers
+    monkeypatch.setattr(services.preparation, "_wait_for_answers", lambda stop: (waits.set(), wait(stop)))
     services.preparation.want(LOCAL_OWNER, SETTINGS)
     with services.preparation.answering(LOCAL_OWNER):
         encoder.permits.release(3)
-        until(lambda: encoder.batches)
-        time.sleep(0.2)
+        until(waits.is_set)
         assert len(encoder.batches) == 1  # the one that was begun
     until(lambda: len(encoder.batches) == 3)
-
-
-def test_without_meanings_nothing_is_prepared(opened, encoder):
-    services = opened()
-    services.preparation.want(LOCAL_OWNER, SETTINGS.changed("retrieval", retriever="bm25"))
-    time.sleep(0.1)
-    assert services.preparation.states(LOCAL_OWNER) == {}
 
 
 def test_an_encoder_that_fails_is_logged_and_the_question_says_why(opened, encoder, caplog):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,9 +12,8 @@ from typing import Any
 import httpx
 import pytest
 from gradio_client import Client, handle_file
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
-from pdfqa_core.services import SAMPLE as SAMPLES
 from pdfqa_core.services.accounts import AccountRole, AccountService
 from pdfqa_core.services.tokens import TokenService
 from pdfqa_core.storage import Store
@@ -35,27 +33,24 @@ TIMEOUT = 120  # seconds
 class Pair:
     """Two running processes with their balancer, and a token."""
 
-    first: App
-    second: App
+    apps: tuple[App, App]
     balancer: Balancer
     token: str
 
-    @property
-    def client(self) -> Client:
-        return Client(self.balancer.url, headers={"Authorization": f"Bearer {self.token}"}, verbose=False)
+    def client(self, url: str = "") -> Client:
+        return Client(url or self.balancer.url, headers={"Authorization": f"Bearer {self.token}"}, verbose=False)
 
 
-@pytest.fixture(scope="module")
-def pair(postgres: Postgres, newest_tables: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    folder: Path = tmp_path_factory.mktemp("pair")
+@pytest.fixture
+def pair(postgres: Postgres, newest_tables: str, tmp_path: Path) -> Iterator[Pair]:
     with ExitStack() as stack:
         url = stack.enter_context(postgres.database(newest_tables))
-        with Store.open(folder / "workspace", url) as store:
+        with Store.open(tmp_path / "workspace", url) as store:
             AccountService(store.accounts).add(NAME, AccountRole.OWNER, PASSWORD)
             token = TokenService(store.tokens, demo=False).add("script")
         environment = {"PDFQA_DATABASE_URL": url}
-        one, two = (stack.enter_context(running(folder, "--proxied", environment=environment)) for _ in range(2))
-        yield Pair(one, two, stack.enter_context(balancing([one.url, two.url])), token)
+        one, two = (stack.enter_context(running(tmp_path, "--proxied", environment=environment)) for _ in range(2))
+        yield Pair((one, two), stack.enter_context(balancing([one.url, two.url])), token)
 
 
 def streamed(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
@@ -63,91 +58,81 @@ def streamed(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     return last
 
 
-def test_a_program_does_all_with_its_token_though_each_request_goes_elsewhere(pair: Pair):
-    read = streamed(pair.client, "/ingest", file=handle_file(SAMPLE))
-    assert [one["state"] for one in read["documents"]] == ["ready"]
-    (listed,) = pair.client.predict(api_name="/list_documents")["documents"]
-    assert listed["document_id"] == read["documents"][0]["document_id"]
-    (hit,) = pair.client.predict(question=METERS, k=1, api_name="/search")["hits"]
-    page = pair.client.predict(document=SAMPLE.name, page=hit["pages"][0], api_name="/read_page")
-    assert hit["text"].split()[0] in page["text"]
-    first = streamed(pair.client, "/ask", question=METERS)
-    assert first["done"]
-    again = streamed(pair.client, "/ask", question="And at night?", conversation_id=first["conversation_id"])
+@pytest.mark.browser
+def test_two_processes_do_as_one_and_where_one_is_killed_the_other_goes_on(pair: Pair, browser: Browser):
+    check_programs(pair)
+    check_signing_in(pair)
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(WAIT)
+    check_a_page(pair, context.new_page())
+    context.close()
+    assert streamed(pair.client(), "/ask", question=METERS)["done"]
+
+
+def check_programs(pair: Pair) -> None:
+    """Check that a program does its work with a token though each request goes elsewhere, also by plain HTTP."""
+    read = streamed(pair.client(), "/ingest", file=handle_file(SAMPLE))
+    first = streamed(pair.client(), "/ask", question=METERS)
+    again = streamed(pair.client(), "/ask", question="And at night?", conversation_id=first["conversation_id"])
     assert again["conversation_id"] == first["conversation_id"]
-    lines = (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line) for line in lines]
-    measured = streamed(pair.client, "/evaluate", questions=questions, retrievers=["bm25"])
-    assert measured["systems"][0]["metrics"]["MRR"]["mean"] > 0.5
     assert min(pair.balancer.passed.values()) >= 8  # both were asked
-    for app in (pair.first, pair.second):  # what is kept is in the database: each process knows it
-        direct = Client(app.url, headers={"Authorization": f"Bearer {pair.token}"}, verbose=False)
-        assert direct.predict(api_name="/list_documents")["documents"] == [listed]
-
-
-def test_a_call_by_plain_http_is_begun_and_heard_in_two_requests(pair: Pair):
-    asked = {"Authorization": f"Bearer {pair.token}"}
+    for app in pair.apps:  # what is kept is in the database: each process knows it
+        (listed,) = pair.client(app.url).predict(api_name="/list_documents")["documents"]
+        assert (listed["document_id"], listed["state"]) == (read["documents"][0]["document_id"], "ready")
     where = f"{pair.balancer.url}/gradio_api/call/v2/list_documents"
-    for _ in range(3):
-        begun = httpx.post(where, json={}, headers=asked, timeout=TIMEOUT).json()
-        answer = httpx.get(f"{where}/{begun['event_id']}", headers=asked, timeout=TIMEOUT)
-        assert answer.text.startswith("event: complete\ndata: ")
-    assert httpx.post(where, json={}, timeout=TIMEOUT).status_code == 401
-    wrong = {"Authorization": f"Bearer {pair.token}x"}
-    assert [httpx.post(where, json={}, headers=wrong, timeout=TIMEOUT).status_code for _ in range(2)] == [401, 401]
+    with httpx.Client(timeout=TIMEOUT, headers={"Authorization": f"Bearer {pair.token}"}) as program:
+        for _ in range(3):
+            begun = program.post(where, json={}).json()
+            assert program.get(f"{where}/{begun['event_id']}").text.startswith("event: complete\ndata: ")
+    wrong_token = {"Authorization": f"Bearer {pair.token}x"}
+    for wrong in ({}, wrong_token, {"X-PDFQA-Passed-On": "1"}, {"Cookie": f"{COOKIE}=x"}):
+        assert [httpx.post(where, json={}, headers=wrong, timeout=TIMEOUT).status_code for _ in range(2)] == [401, 401]
 
 
-def test_signing_in_holds_in_both_processes_and_signing_out_too(pair: Pair):
+def check_signing_in(pair: Pair) -> None:
+    """Check that signing in holds in both processes, and signing out too."""
+
+    def known() -> list[int]:
+        return [httpx.get(f"{app.url}/config", cookies=mine, timeout=TIMEOUT).status_code for app in pair.apps]
+
     with httpx.Client(base_url=pair.balancer.url, timeout=TIMEOUT, follow_redirects=True) as browser:
         assert "Password" in browser.get("/").text
         browser.post("/sign-in", data={"name": NAME, "password": PASSWORD})
-        for app in (pair.first, pair.second):
-            mine = {SIGNED_IN: browser.cookies[SIGNED_IN]}
-            assert httpx.get(f"{app.url}/config", cookies=mine, timeout=TIMEOUT).status_code == 200
-        named = browser.cookies[COOKIE]
+        mine, named = {SIGNED_IN: browser.cookies[SIGNED_IN]}, browser.cookies[COOKIE]
+        assert known() == [200, 200]
         assert [browser.get("/config").status_code for _ in range(4)] == [200] * 4
         assert browser.cookies[COOKIE] == named
         browser.post("/sign-out")
-        assert [httpx.get(f"{app.url}/config", cookies=mine, timeout=TIMEOUT).status_code for app in
-                (pair.first, pair.second)] == [401, 401]  # fmt: skip
+        assert known() == [401, 401]
 
 
-@pytest.mark.parametrize("said", [{"X-Forwarded-User": NAME}, {"X-PDFQA-Passed-On": "1"}, {"Cookie": f"{COOKIE}=x"}])
-def test_what_anybody_can_say_lets_nobody_in(pair: Pair, said: dict[str, str]):
-    for _ in range(2):
-        assert httpx.get(f"{pair.balancer.url}/config", headers=said, timeout=TIMEOUT).status_code == 401
+def check_a_page(pair: Pair, page: Page) -> None:
+    """Check that a page works, and goes on with the other process when its own is killed."""
+    answers = page.locator("#chat-transcript .answer")
 
+    def home() -> str:
+        return next(str(one["value"]) for one in page.context.cookies() if one["name"] == COOKIE)
 
-@pytest.mark.browser
-def test_a_page_works_and_when_its_process_is_killed_it_goes_on_with_the_other_one(pair: Pair, browser: Browser):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(WAIT)
-    page = context.new_page()
+    def ask() -> None:
+        page.locator("#chat-question textarea").fill(METERS)
+        page.keyboard.press("Enter")
+
     page.goto(pair.balancer.url)
     page.get_by_label("Name").fill(NAME)
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
     expect(page.locator("#documents-table")).to_contain_text("Harbour Heat")
     open_tab(page, "Chat")
-    page.locator("#chat-question textarea").fill(METERS)
-    page.keyboard.press("Enter")
-    expect(page.locator("#chat-transcript .answer").last).to_contain_text("15 minutes")
+    ask()
+    expect(answers.last).to_contain_text("15 minutes")
     expect(page).to_have_url(re.compile("conversation="))  # which is what brings it back
-
-    def home() -> str:
-        return next(str(one["value"]) for one in context.cookies() if one["name"] == COOKIE)
-
-    before, apps = home(), (pair.first, pair.second)
-    names = [httpx.get(f"{app.url}/", timeout=TIMEOUT).cookies[COOKIE] for app in apps]
-    killed = apps[names.index(before)]
-    killed.process.kill()
-    killed.process.wait()
+    before, names = home(), [httpx.get(app.url, timeout=TIMEOUT).cookies[COOKIE] for app in pair.apps]
+    killed = pair.apps[names.index(before)].process
+    killed.kill()
+    killed.wait()
     page.reload()
     open_tab(page, "Chat")
-    expect(page.locator("#chat-transcript .answer").last).to_contain_text("15 minutes")
-    page.locator("#chat-question textarea").fill(METERS)
-    page.keyboard.press("Enter")
-    expect(page.locator("#chat-transcript .answer")).to_have_count(2)
+    expect(answers.last).to_contain_text("15 minutes")
+    ask()
+    expect(answers).to_have_count(2)
     assert {before, home()} == set(names)
-    context.close()
-    assert streamed(pair.client, "/ask", question=METERS)["done"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.errors import StorageError
 from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.failures import file_failures
 from pdfqa_core.storage.tables import pages
@@ -76,30 +76,6 @@ def test_a_read_only_database_can_be_read(store: Store, study_with_turn: Build) 
         assert len(rating_history(read_only, study_id)) == 1
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root writes to read-only folders")
-def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "locked"
-    folder.mkdir()
-    folder.chmod(0o555)
-    with pytest.raises(StorageError, match="locked"):
-        Store.open(folder)
-    with pytest.raises(StorageError, match="cannot be written"):
-        Store.open(folder / "inner")
-
-
-def test_a_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("x")
-    with pytest.raises(StorageError, match="cannot be used"):
-        Store.open(file)
-
-
-def test_a_folder_in_the_place_of_the_database_is_refused(tmp_path: Path) -> None:
-    (tmp_path / DATABASE_FILE).mkdir()
-    with pytest.raises(StorageError, match="cannot be opened"):
-        Store.open(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("code", "words"),
     [(errno.ENOSPC, "is full"), (errno.EROFS, "cannot be written"), (errno.EACCES, "cannot be written")],
@@ -158,10 +134,3 @@ def test_sqlite_is_set_up_for_durability(store: Store) -> None:
                 for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
             ]
         assert values == ["wal", 2, 1, 200]
-
-
-def test_addresses_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a database address"):
-        Store.open(tmp_path, "not an address")
-    with pytest.raises(StorageError, match="no driver"):
-        Store.open(tmp_path, "nonsense://host/name")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.errors import StorageError, UsageError
+from pdfqa_core.errors import StorageError
 from pdfqa_core.storage import DATABASE_FILE, Store
 from tests.storage.conftest import document, pages_of
 
@@ -83,17 +83,6 @@ def test_what_an_earlier_version_left_is_moved_aside_after_a_day(store: Store) -
     assert names(store.files.unknown) == {"tmpabc.tmp", f"{'0' * 64}.pdf"}
 
 
-def test_nothing_is_moved_onto_another_file(store: Store) -> None:
-    add(store, b"%PDF one")
-    store.files.unknown.mkdir()
-    (store.files.unknown / "tmpabc.tmp").write_bytes(b"first")
-    (store.files.folder / "tmpabc.tmp").write_bytes(b"second")
-    make_old(store.files.folder)
-    store.files.tidy()
-    assert (store.files.folder / "tmpabc.tmp").read_bytes() == b"second"
-    assert (store.files.unknown / "tmpabc.tmp").read_bytes() == b"first"
-
-
 def test_an_upload_without_a_document_goes_when_it_is_old_with_its_temporary_file(store: Store) -> None:
     document_id = store.files.store(b"%PDF one")
     (store.files.folder / f"{document_id}-7.tmp").write_bytes(b"half")
@@ -121,14 +110,3 @@ def test_a_removal_that_was_interrupted_is_finished_at_the_next_start(store: Sto
     assert names(store.files.folder) == {f"{document_id}.pdf"}
     store.files.tidy()
     assert names(store.files.folder) == set()
-
-
-def test_files_are_the_users_own(store: Store) -> None:
-    assert store.files.path(add(store, b"%PDF one")).stat().st_mode & 0o077 == 0
-
-
-def test_a_file_that_cannot_be_read_leaves_no_record(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
-        store.files.store(tmp_path / "missing.pdf")
-    with store.database.read() as connection:
-        assert connection.exec_driver_sql("SELECT COUNT(*) FROM pending_files").scalar() == 0

@@ -70,16 +70,18 @@ def a_row_in_every_table(connection: Connection) -> None:
 def shape(connection: Connection) -> dict[str, object]:
     """Return all that is to be known of the tables, by their names."""
     found = inspect(connection)
+    keys, foreign, unique, indexes = (
+        found.get_multi_pk_constraint(), found.get_multi_foreign_keys(), found.get_multi_unique_constraints(),
+        found.get_multi_indexes(),
+    )  # fmt: skip
     return {
-        name: (
-            [(one["name"], str(one["type"]), one["nullable"], one["default"]) for one in found.get_columns(name)],
-            found.get_pk_constraint(name),
-            sorted(map(str, found.get_foreign_keys(name))),
-            sorted(map(str, found.get_unique_constraints(name))),
-            sorted(map(str, found.get_indexes(name))),
+        place[1]: (
+            [(one["name"], str(one["type"]), one["nullable"], one["default"]) for one in columns],
+            keys[place],
+            *(sorted(map(str, kind.get(place, ()))) for kind in (foreign, unique, indexes)),
         )
-        for name in found.get_table_names()
-        if name != "alembic_version"
+        for place, columns in found.get_multi_columns().items()
+        if place[1] != "alembic_version"
     }
 
 

@@ -16,8 +16,6 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from pdfqa_core.errors import StorageError
 from pdfqa_core.json_codec import encode
@@ -26,7 +24,7 @@ from pdfqa_core.storage import DATABASE_FILE, Store
 from pdfqa_core.storage.columns import metadata
 from pdfqa_core.storage.database import MIGRATIONS, Database
 from pdfqa_core.study_types import ItemDetails
-from pdfqa_core.types import Block, Box, DocumentState, Line, Page, Thumb
+from pdfqa_core.types import Block, Box, DocumentState, Line, Page
 from tests.storage.conftest import document, turn
 
 
@@ -59,10 +57,6 @@ def assert_newest(store: Store) -> None:
         context = MigrationContext.configure(connection)
         assert context.get_current_revision() == scripts().get_current_head()
         assert compare_metadata(context, metadata) == []
-
-
-def test_an_empty_folder_gets_the_newest_tables(store: Store) -> None:
-    assert_newest(store)
 
 
 def test_the_first_version_is_brought_up_to_date_and_keeps_its_data(tmp_path: Path) -> None:
@@ -102,23 +96,6 @@ def test_passages_of_earlier_answers_are_counted(tmp_path: Path) -> None:
         assert [tuple(row) for row in rows] == [("t1", 2), ("t2", 0), ("t3", 0)]
 
 
-def test_turns_of_earlier_versions_have_no_thumb(tmp_path: Path) -> None:
-    workspace = tmp_path / "old"
-    moment = "'2025-01-01 00:00:00.000000'"
-    make(
-        workspace,
-        "0006",
-        "INSERT INTO conversations (id, owner, title, created_at, changed_at, document_ids) "
-        f"VALUES ('c1', 'me', 'Old', {moment}, {moment}, '[]')",
-        "INSERT INTO turns (id, conversation_id, number, question, standalone_question, answer, filenames, created_at) "
-        f"VALUES ('t1', 'c1', 1, 'Q?', 'Q?', '{{\"text\": \"A.\"}}', '{{}}', {moment})",
-    )
-    with Store.open(workspace) as store:
-        assert_newest(store)
-        (kept,) = store.conversations.get("me", "c1").turns
-        assert (kept.question, kept.answer.text, kept.thumb) == ("Q?", "A.", Thumb.NONE)
-
-
 def test_documents_of_version_0_1_keep_their_pages_and_get_their_one_reading(tmp_path: Path) -> None:
     workspace, content = tmp_path / "old", b"%PDF-1.7 one"
     known = document(content)
@@ -147,13 +124,6 @@ def test_documents_of_version_0_1_keep_their_pages_and_get_their_one_reading(tmp
         assert (reading.pages_without_text, reading.version, reading.ocr_pages) == ((2,), "", 0)
         assert [r.state for r in store.documents.readings("you")] == [DocumentState.ENCRYPTED]
         assert store.documents.pages("you", known.id, "direct") == ()
-
-
-def test_opening_again_changes_nothing(store: Store, database_url: str) -> None:
-    store.owners.set_preference("me", "theme", "dark")
-    with Store.open(store.workspace, database_url) as again:
-        assert_newest(again)
-        assert again.owners.preference("me", "theme") == "dark"
 
 
 def test_a_newer_workspace_is_refused_and_left_alone(store: Store, database_url: str) -> None:
@@ -187,22 +157,12 @@ def test_several_threads_open_a_new_workspace_at_once(tmp_path: Path) -> None:
             store.owners.set_preference(threading.current_thread().name, "theme", "dark")
             opened.append(threading.current_thread().name)
 
-    threads = [threading.Thread(target=open_store) for _ in range(8)]
+    threads = [threading.Thread(target=open_store) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(opened) == 8
-
-
-@pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect()], ids=["sqlite", "postgresql"])
-def test_the_tables_can_be_made_on_every_database(dialect: object) -> None:
-    statements = [
-        str(construct.compile(dialect=dialect))
-        for table in metadata.sorted_tables
-        for construct in (CreateTable(table), *map(CreateIndex, table.indexes))
-    ]
-    assert len(statements) == len(metadata.tables) + sum(len(table.indexes) for table in metadata.tables.values())
+    assert len(opened) == 4
 
 
 STEP = "0011"  # what a study asks, drafts and revisions

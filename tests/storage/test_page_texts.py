@@ -42,15 +42,9 @@ def test_all_phrases_have_to_be_there_in_their_order(texts: PageTexts) -> None:
     assert texts.find([Phrase(())], [ONE]) == []
 
 
-@pytest.mark.parametrize("word", ['"', "AND", "water*", "NEAR(", "text:", "''"])
-def test_signs_of_the_query_language_are_words_like_others(texts: PageTexts, word: str) -> None:
-    assert found(texts, Phrase((word,))) in (set(), {("one", 2), ("two", 7)})
-
-
-def test_the_best_page_comes_first(texts: PageTexts) -> None:
-    ranked = texts.find([Phrase(("water",))], [ONE, TWO])
-    assert [one.document_id for one in ranked] == ["two", "one"]
-    assert ranked[0].rank < ranked[1].rank
+def test_signs_of_the_query_language_are_words_like_others(texts: PageTexts) -> None:
+    for word in ('"', "AND", "water*", "NEAR(", "text:", "''"):
+        assert found(texts, Phrase((word,))) in (set(), {("one", 2), ("two", 7)}), word
 
 
 def test_only_the_readings_that_are_named_are_searched(texts: PageTexts) -> None:

@@ -61,8 +61,3 @@ def test_a_server_that_is_not_there_is_said_without_the_password(tmp_path: Path)
         Store.open(tmp_path / "workspace", url)
     assert "geheim" not in str(caught.value)
     assert "PDFQA_DATABASE_URL" in caught.value.hint
-
-
-def test_a_database_that_lacks_is_said(postgres: Postgres, tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"does not (answer|exist)"):
-        Store.open(tmp_path / "workspace", postgres.url("nosuch"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,7 @@ from sqlalchemy import text
 
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.cache_file import open_cache
-from pdfqa_core.storage.private import make_private, open_to_others, private_file
+from pdfqa_core.storage.private import make_private, open_to_others
 from pdfqa_core.types import Document, DocumentState
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights as of POSIX")
@@ -59,18 +58,6 @@ def test_a_link_to_elsewhere_is_not_followed(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("usual_umask")
-def test_a_disk_without_rights_is_used_with_a_warning(tmp_path: Path, monkeypatch, caplog):
-    def refuse(*_args, **_options):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(Path, "chmod", refuse)
-    (tmp_path / "workspace").mkdir(mode=0o755)
-    with caplog.at_level(logging.WARNING):
-        Store.open(tmp_path / "workspace").close()
-    assert "others may be able to read" in caplog.text
-
-
-@pytest.mark.usefixtures("usual_umask")
 def test_what_others_have_rights_to_is_found(tmp_path: Path):
     folder = tmp_path / "workspace"
     (folder / "exports").mkdir(parents=True)
@@ -82,15 +69,6 @@ def test_what_others_have_rights_to_is_found(tmp_path: Path):
     assert open_to_others(folder) == ()
     (folder / "exports" / "ratings.csv").chmod(0o620)  # to write is a right too
     assert open_to_others(folder) == (folder / "exports" / "ratings.csv",)
-
-
-@pytest.mark.usefixtures("usual_umask")
-def test_a_private_file_is_empty_and_one_that_is_there_is_kept(tmp_path: Path):
-    private_file(tmp_path / "new.sqlite")
-    assert ((tmp_path / "new.sqlite").read_bytes(), mode(tmp_path / "new.sqlite")) == (b"", "0o600")
-    (tmp_path / "new.sqlite").write_bytes(b"x")
-    private_file(tmp_path / "new.sqlite")
-    assert (tmp_path / "new.sqlite").read_bytes() == b"x"
 
 
 def test_what_a_visitor_leaves_is_gone_from_the_files_of_the_database(tmp_path: Path):

@@ -69,12 +69,6 @@ def test_failures_are_counted_and_can_be_forgotten(runs):
     assert runs.list("me")[0].failed == 0
 
 
-def test_the_newest_run_of_a_key_is_found(runs):
-    runs.add("me", replace(RUN, id="r2", created_at=NOW.replace(year=2027)), "key")
-    assert (runs.newest("me", "key"), runs.newest("me", "other"), runs.newest("you", "key")) == ("r2", "", "")
-    assert [one.id for one in runs.list("me")] == ["r2", "r1"]
-
-
 def test_runs_are_named_and_deleted_by_their_owner_alone(runs, store):
     runs.put("r1", "bm25", FIRST)
     for act in (runs.get, runs.predictions, runs.remove, runs.forget_failures):

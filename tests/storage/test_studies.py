@@ -10,7 +10,7 @@ from pdfqa_core.storage import Store
 from pdfqa_core.storage.database import row_of
 from pdfqa_core.storage.tables import adjudications
 from pdfqa_core.study_types import Adjudication
-from tests.storage.conftest import NOW, document, rating, rating_history, turn
+from tests.storage.conftest import NOW, rating, rating_history, turn
 
 Build = Callable[[], tuple[str, str]]
 
@@ -54,31 +54,11 @@ def test_other_owners_see_no_study(store: Store, study_with_turn: Build) -> None
         store.studies.get("you", study_id)
 
 
-def test_file_names_are_kept_when_the_document_is_removed(store: Store) -> None:
-    store.documents.add(document(b"x", filename="report.pdf"))
-    document_id = document(b"x").id
-    conversation = store.conversations.create("me")
-    store.conversations.append_turn("me", conversation.id, turn("t1", "text", document_id=document_id))
-    study = store.studies.create("me", "S", [conversation.id])
-    store.documents.remove("me", document_id)
-    assert store.studies.turns("me", study.id)[0].filenames == {document_id: "report.pdf"}
-
-
-@pytest.mark.parametrize("spelling", ["Zoë", "ZOË", "  zoë ", "Zoe\u0308", "Ｚoë"])
-def test_a_name_is_one_annotator_however_it_is_spelled(store: Store, study_with_turn: Build, spelling: str) -> None:
+def test_a_name_is_one_annotator_however_it_is_spelled(store: Store, study_with_turn: Build) -> None:
     study_id, _ = study_with_turn()
-    store.studies.sign_in(study_id, "Zoë")
-    assert store.studies.sign_in(study_id, spelling) == "Zoë"
+    for spelling in ("Zoë", "ZOË", "  zoë ", "Zoe\u0308", "Ｚoë"):
+        assert store.studies.sign_in(study_id, spelling) == "Zoë"
     assert store.studies.annotators(study_id) == ("Anna", "Ben", "Zoë")
-
-
-def test_names_that_cannot_be(store: Store, study_with_turn: Build) -> None:
-    study_id, _ = study_with_turn()
-    for wrong in ("", " \u200b\n", "x" * 81):
-        with pytest.raises(UsageError, match="1 to 80 characters"):
-            store.studies.sign_in(study_id, wrong)
-    with pytest.raises(UsageError, match="no such study"):
-        store.studies.sign_in("other", "Anna")
 
 
 def test_the_last_rating_counts_and_all_are_kept(store: Store, study_with_turn: Build) -> None:
@@ -105,12 +85,6 @@ def test_ratings_are_saved_all_or_none(store: Store, study_with_turn: Build) -> 
         with pytest.raises(UsageError, match=message):
             store.studies.save_ratings([rating(study_id, "t1"), wrong])
     assert rating_history(store, study_id) == ()
-
-
-def test_the_spelling_of_the_sign_in_is_the_one_returned(store: Store, study_with_turn: Build) -> None:
-    study_id, _ = study_with_turn()
-    store.studies.save_ratings([rating(study_id, "t1", annotator="ANNA")])
-    assert store.studies.ratings(study_id)[0].annotator == "Anna"
 
 
 def test_the_last_adjudication_counts(store: Store, study_with_turn: Build) -> None:

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from pdfqa_core.errors import ConflictError
 from pdfqa_core.storage import Store
 from pdfqa_core.storage.work import Piece, Work
 
@@ -42,18 +41,6 @@ def test_what_a_dead_program_had_is_taken_at_once_and_what_is_left_of_it(work: W
     assert not work.change("1", "dead", "late")
     assert not work.finish("1", "dead")
     assert work.finish("1", "b")
-
-
-def test_what_is_let_go_counts_as_no_try_and_is_there_once(work: Work) -> None:
-    work.add(ONE, "a")
-    with pytest.raises(ConflictError, match="under way"):
-        work.add(ONE, "b")
-    assert work.release("1", "a")
-    taken = work.claim(["reading"], "b")
-    assert taken is not None
-    assert taken.tries == 1
-    work.drop("1")
-    assert work.renew("b") == frozenset()
 
 
 def test_programs_that_claim_at_once_never_get_the_same_piece(store: Store, database_url: str) -> None:

@@ -43,15 +43,6 @@ def test_what_is_chosen_while_an_answer_is_written_stays(services, handlers):
     assert services.conversations.get(LOCAL_OWNER, begun.conversation_id).document_ids == (document.id,)
 
 
-def test_the_empty_state_counts_the_documents_that_are_asked_about(services, handlers):
-    (document, *others) = services.documents.list(LOCAL_OWNER)
-    session, shown = handlers.scope_changed([document.id], ChatState(), Session(LOCAL_OWNER, BM25))
-    assert "Ask about 1 document<" in shown
-    assert session.scope == (document.id,)
-    _, shown = handlers.scope_changed(None, ChatState(), session)
-    assert f"Ask about {1 + len(others)} document" in shown
-
-
 def test_a_scope_whose_document_was_removed_follows_after_the_next_answer(services, handlers):
     parts = handlers.parts
     (first, *_) = services.documents.list(LOCAL_OWNER)
@@ -72,18 +63,6 @@ def test_an_answer_is_not_put_on_the_page_of_another_conversation_that_was_opene
     services.answering.close()  # it is stored all the same
     (turn,) = services.conversations.get(LOCAL_OWNER, begun.conversation_id).turns
     assert turn.question == QUESTION
-
-
-def test_a_page_that_comes_back_to_the_conversation_sees_its_answer(services, handlers):
-    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
-    events = handlers.send(QUESTION, ChatState(), session, REQUEST)
-    begun = next(events)[parts.state]
-    for action in ("new", "open"):
-        click = SimpleNamespace(_data={"action": action, "conversation": begun.conversation_id})
-        shown = handlers.conversation_clicked(begun, session, REQUEST, click)
-    assert shown[parts.state].conversation_id == begun.conversation_id
-    *_, last = events
-    assert QUESTION in last[parts.transcript]
 
 
 def test_an_answer_is_not_put_on_a_conversation_that_the_address_or_the_search_opened(services, handlers, monkeypatch):
@@ -107,14 +86,6 @@ def test_only_a_question_that_was_typed_empties_the_box(services, handlers):
     click = SimpleNamespace(_data={"action": "retry", "turn": state.turn_id})
     first, *_ = handlers.transcript_clicked(state, session, REQUEST, click)
     assert first[parts.question] == gr.skip()
-
-
-def test_a_question_of_another_tab_is_asked_once(services, handlers):
-    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25, to_ask=QUESTION)
-    shown, *_, last = handlers.asked_elsewhere(session, REQUEST)
-    assert shown[parts.session].to_ask == ""
-    assert QUESTION in last[parts.transcript]
-    assert list(handlers.asked_elsewhere(shown[parts.session], REQUEST)) == [{parts.question: gr.skip()}]
 
 
 def test_the_evidence_of_an_answer_that_is_being_written_can_be_looked_through(services, handlers, monkeypatch):
@@ -150,14 +121,6 @@ def test_a_passage_that_is_read_while_an_answer_is_written_stays_open(services, 
     assert f'data-rank="{rank}"' in last[parts.evidence]
     *_, last = handlers.send(QUESTION, last[parts.state], session, REQUEST)
     assert parts.page in last  # the next answer opens its own
-
-
-def test_a_question_that_is_sent_lets_go_of_the_turn_before(services, handlers):
-    parts, session = handlers.parts, Session(LOCAL_OWNER, BM25)
-    *_, last = handlers.send(QUESTION, ChatState(), session, REQUEST)
-    assert last[parts.state].turn_id
-    first, *_ = handlers.send("And when?", last[parts.state], session, REQUEST)
-    assert first[parts.state] == ChatState(last[parts.state].conversation_id)
 
 
 def kept(services, *answers: Answer) -> str:

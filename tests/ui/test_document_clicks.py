@@ -92,11 +92,6 @@ def test_a_document_that_is_opened_or_turned_while_files_are_read_stays_open(
     assert len(services.documents.list(LOCAL_OWNER)) == 5
 
 
-def test_a_click_leaves_files_that_wait_to_be_read(services: Services) -> None:
-    (one, *_) = services.documents.list(LOCAL_OWNER)
-    assert click(services, "", action="open", document=one.id)[FILES] == gr.skip()
-
-
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_page_read_by_ocr_is_shown_where_its_document_is_still_open(
     services: Services, monkeypatch: pytest.MonkeyPatch, elsewhere: bool

@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import gradio as gr
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.ingest import Source
-from pdfqa_core.services import Batch
-from pdfqa_core.settings import ExtractionSettings, Settings
+from pdfqa_core.protocols.annotation import CRITERIA
+from pdfqa_core.settings import Settings
 from pdfqa_core.storage import Reading
 from pdfqa_core.types import (
     Block,
     BlockKind,
     Box,
-    Document,
     DocumentState,
     Hit,
     Line,
     Page,
     Passage,
-    Progress,
     Span,
 )  # fmt: skip
+from pdfqa_core.ui import TABS
 from pdfqa_core.ui.chat_view import evidence
-from pdfqa_core.ui.components import FIELD_HEIGHT, render, time_left, whole_words
-from pdfqa_core.ui.documents import batch_html, read_words, unsure_words
-from pdfqa_core.ui.page_view import block_boxes, hidden_texts, main_page
+from pdfqa_core.ui.components import render
+from pdfqa_core.ui.documents import unsure_words
+from pdfqa_core.ui.page_view import block_boxes
 from pdfqa_core.ui.passage_text import marked_words, passage_parts
 from pdfqa_core.ui.recipe import FIELDS, build_form, settings_from, values_of
-from pdfqa_core.ui.retrieval import histogram
-from pdfqa_core.ui.train_parts import build_parts
-
-
-def test_a_page_view_opens_where_most_of_the_passage_stands():
-    assert main_page(Passage("p", (Span("d", 2, 900, 950), Span("d", 3, 0, 400)), "text")) == 3
-    assert main_page(Passage("p", (Span("d", 2, 0, 10),), "text")) == 2
+from pdfqa_core.ui.shortcuts import EVERYWHERE, OF_TABS, shortcuts_html
+from tests.ui.serving import ROOT
 
 
 def test_the_form_gives_back_the_settings_it_was_filled_with():
@@ -62,22 +54,6 @@ def test_a_slider_that_says_nothing_leaves_its_setting():
     values = values_of(Settings())
     values[list(FIELDS).index(place)] = None
     assert settings_from(values, known) == known
-
-
-def test_the_histogram_counts_every_passage_once():
-    bins = histogram([5, 5, 6, 40, 120])
-    assert sum(count for _, _, count, _ in bins) == 5
-    assert (bins[0][0], bins[-1][1], bins[0][2:]) == (5, 120, (3, 100.0))
-    assert len(bins) <= 12
-    assert histogram([]) == histogram([7, 7]) == ()
-    assert [(first, last) for first, last, _, _ in histogram([1, 2, 3])] == [(1, 1), (2, 2), (3, 3)]
-
-
-def test_a_wrong_value_of_the_form_names_its_field():
-    values = values_of(Settings())
-    values[[name for _, name in FIELDS].index("step")] = 500
-    with pytest.raises(UsageError, match=r"step \(500\) is above size \(120\)"):
-        settings_from(values, Settings())
 
 
 @pytest.mark.parametrize(
@@ -117,14 +93,6 @@ def test_a_markdown_table_in_a_passage_is_shown_as_a_table():
     assert "| --- |" not in html
 
 
-def test_rows_without_their_header_are_a_table_too_and_other_markdown_is_text():
-    (table,) = passage_parts("| 2022 | 1,204 |\n| 2023 | 2,377 |", "heat")
-    assert (table.header, len(table.rows)) == ((), 2)
-    html = shown("![x](http://example.org/x.png) [link](http://example.org) # title\n<img src=x onerror=alert(1)>")
-    assert "<img" not in html
-    assert "<a " not in html
-
-
 def page_of(*blocks):
     """Return a page of 600 by 800 points with these blocks: (kind, boxes of its lines)."""
     text, lines, made = "", [], []
@@ -145,38 +113,8 @@ def test_a_block_that_runs_through_two_columns_has_a_rectangle_in_each():
     assert (second.left, second.top) == (53.333, 10.0)
 
 
-def test_a_table_has_one_rectangle_around_the_boxes_of_its_cells():
-    page = page_of((BlockKind.TABLE, [(50, 100, 90, 112), (200, 100, 260, 112), (50, 120, 90, 132)]))
-    table, *cells = block_boxes(page)
-    assert (table.kind, [cell.kind for cell in cells]) == ("region table", ["cell"] * 3)
-    assert (table.left, table.top, table.width, table.height) == (8.333, 12.5, 35.0, 4.0)
-
-
-def test_hidden_words_are_told_with_their_place():
-    page = page_of(
-        (BlockKind.TEXT, [(50, 100, 90, 112)]),
-        (BlockKind.HIDDEN, [(450, 700, 550, 712)]),
-        (BlockKind.HIDDEN, [(600, 10, 600, 20)]),
-    )
-    assert hidden_texts(page) == [
-        ("words", "at the bottom, right"), ("words", "beyond the edge of the page"),
-    ]  # fmt: skip
-
-
 def reading(extractor="direct", pages=8, by_ocr=0, confidence=None):
     return Reading("d", extractor, DocumentState.READY, "", pages, (), by_ocr, confidence, datetime.now(UTC), "v")
-
-
-@pytest.mark.parametrize(
-    ("made", "words"),
-    [
-        (reading(), "text"), (reading("direct, no tables"), "text, no tables"),
-        (reading("pdfplumber"), "text (pdfplumber)"), (reading("visual"), "text"),
-        (reading("visual", by_ocr=3), "OCR 3 of 8 pages"), (reading("visual, all pages", by_ocr=8), "OCR"), (None, ""),
-    ],
-)  # fmt: skip
-def test_how_a_document_was_read_in_words(made, words):
-    assert read_words(made) == words
 
 
 def test_ocr_that_is_not_sure_is_told():
@@ -185,31 +123,16 @@ def test_ocr_that_is_not_sure_is_told():
     assert unsure_words(reading("visual", by_ocr=8, confidence=0.95)) == ""
 
 
-def test_the_time_left_in_words():
-    assert [time_left(seconds) for seconds in (None, 1, 42, 130)] == [
-        "", "about 5 s left", "about 40 s left", "about 2 min left",
-    ]  # fmt: skip
+def test_the_docs_name_every_key_that_works_everywhere():
+    page = (ROOT / "docs" / "keys.md").read_text(encoding="utf-8")
+    for keys, _ in EVERYWHERE:
+        assert all(key in page for key in keys.split()), keys
+    assert set(OF_TABS) < set(TABS)
 
 
-def test_a_name_in_a_head_is_broken_between_its_words_alone():
-    assert whole_words("ROUGE-L F<1>") == '<span class="whole">ROUGE-L</span> <span class="whole">F&lt;1&gt;</span>'
-
-
-DIRECT = ExtractionSettings()
-
-
-def test_files_that_are_read_side_by_side_have_a_bar_each():
-    batch = Batch("b", "me", tuple(Source(Path(name), name) for name in ("a.pdf", "b.pdf", "c.pdf")), DIRECT)
-    batch.steps = (Progress("Reading a.pdf", 2, 10, 120), Progress("Reading <b>.pdf", 3, 4))
-    html = batch_html(batch)
-    assert html.count('class="work"') == 3
-    assert "all files" in html
-    assert "2 of 10 · about 2 min left" in html
-    assert "Reading &lt;b&gt;.pdf" in html
-    batch.documents, batch.steps = (Document("d", "t", "a.pdf", 10, datetime.now(UTC), "me"),), ()
-    assert "1 of 3" in batch_html(batch)
-
-
-def test_the_field_for_a_file_of_the_train_tab_has_room_for_its_words():
-    with gr.Blocks():
-        assert build_parts().upload.height == FIELD_HEIGHT
+def test_the_keys_of_all_criteria_are_listed():
+    html = shortcuts_html(CRITERIA)
+    for words in ("intent of the question: boolean", "answer: incorrect", "the others are not relevant"):
+        assert words in html
+    for key in "123YNQWERXCSB":
+        assert f"<kbd>{key}</kbd>" in html

@@ -16,7 +16,7 @@ from pdfqa_core.types import Progress
 from pdfqa_core.ui import roles
 from pdfqa_core.ui.evaluate_data import brought
 from pdfqa_core.ui.evaluate_runs_form import AS_READ, COLUMNS, EVIDENCE, FORM, OF_PROTOCOL, READ, Form, read
-from pdfqa_core.ui.evaluate_runs_setup import described, installed, of_protocol, planned, suited
+from pdfqa_core.ui.evaluate_runs_setup import described, of_protocol, planned, suited
 from pdfqa_core.ui.evaluate_runs_view import paused_words, state_words, steps_of
 from pdfqa_core.ui.evaluate_setup import OWN_FILE, SAMPLE_QUESTIONS, Setup
 from pdfqa_core.ui.session import Session
@@ -109,14 +109,6 @@ def test_evidence_is_what_suits_protocol_and_file(services, write):
     text = planned(services, form(protocol="judge", evidence=["answers of the file"], **own), SESSION)
     assert "recorded answers" in text
     assert "1 answer<" in text
-
-
-def test_models_on_this_computer_are_offered_and_a_servers_are_typed(services):
-    names = [value for _, value in installed(services, SESSION).choices]
-    assert "smollm2-135m" in names
-    served = Session(LOCAL_OWNER, BM25.changed("llm", engine="openai", model="big", url="http://x/v1"))
-    field = installed(services, served)
-    assert ([value for _, value in field.choices], field.allow_custom_value) == (["big"], True)
 
 
 def test_files_of_a_beir_data_set_become_one(tmp_path):

@@ -50,6 +50,7 @@ from pdfqa_core.metrics.statistics import summarise
 from pdfqa_core.metrics.token_f1 import token_f1
 from pdfqa_core.reading.declining import declines
 from pdfqa_core.reading.numbers import claimed, stated
+from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.retrieval import Hybrid, retrievers
 from pdfqa_core.retrieval.base import ScoredRow
 from pdfqa_core.retrieval.postings import Ints
@@ -267,11 +268,13 @@ def answers(
 
 def as_row(answer: Answer, names: Mapping[str, str], seconds: float) -> dict[str, Any]:
     """Return what is kept of an answer."""
+    lines = lines_of(answer)
     return {
         "answer": answer.text,
         "refused": answer.refused,
         "outcome": str(answer.outcome),
-        "quote": " ".join(answer.nearest.quote.split()) if answer.nearest is not None else "",
+        "quote": " ".join(lines[0].quote.split()) if lines else "",
+        "second": " ".join(lines[1].quote.split()) if lines[1:] else "",
         "confidence": answer.confidence,
         "signals": dict(answer.signals),
         "cited": sorted({(names[c.span.document_id], c.span.page) for c in answer.citations}),
@@ -317,8 +320,11 @@ def right(row: Mapping[str, Any], item: Item) -> bool:
 
 
 def quoted_right(row: Mapping[str, Any], item: Item) -> bool:
-    """Return whether the lines that are quoted hold the answer; what a wrong answer has may stand beside it there."""
-    lines = row.get("quote", "")
+    """Return whether lines that are quoted hold the answer; what a wrong answer has may stand beside it there."""
+    return any(_holds(row.get(name, ""), item) for name in ("quote", "second"))
+
+
+def _holds(lines: str, item: Item) -> bool:
     if item.must:
         return all(re.search(words, lines, re.IGNORECASE) for words in item.must)
     return bool(lines) and right({"refused": False, "answer": lines}, item)

@@ -11,7 +11,7 @@ from pdfqa_core.interfaces import History, Reader, Rewriter, StopSignal
 from pdfqa_core.languages import ENGLISH
 from pdfqa_core.reading import INSUFFICIENT_CONTEXT
 from pdfqa_core.reading.answerability import AGREED, Answerability, Judge
-from pdfqa_core.reading.sureness import decided
+from pdfqa_core.reading.sureness import decided, with_lines
 from pdfqa_core.streaming import is_set
 from pdfqa_core.types import Answer, Citation, Done, Event, Hit, Progress, Query, Retrieved, Rewritten
 
@@ -20,7 +20,7 @@ NOTHING_TO_SEARCH = "There is no text to search in these documents. Choose other
 NOTHING_FOUND = "No passage has a word in common with the question. Try other words."
 
 Retrieve = Callable[[Query, int], Sequence[Hit]]
-Lines = Callable[[str, Sequence[Hit], History], Citation | None]
+Lines = Callable[[str, Sequence[Hit], History], Sequence[Citation]]
 
 
 def ask(
@@ -96,11 +96,11 @@ def ask(
     if is_set(stop):
         yield done(_judged(Answer(""), hits, found))
         return
-    nearest = lines(standalone, hits, before) if lines is not None and hits else None
+    nearest = lines(standalone, hits, before) if lines is not None and hits else ()
     if not hits or (found is not None and found.confidence < threshold):
         why = found.reason(threshold) if found is not None else _nothing(passages)
-        nothing = Answer(INSUFFICIENT_CONTEXT, refused=True, notes=(why,), nearest=nearest)
-        yield done(_judged(nothing, hits, found))
+        nothing = Answer(INSUFFICIENT_CONTEXT, refused=True, notes=(why,))
+        yield done(_judged(with_lines(nothing, nearest), hits, found))
         return
 
     since = time.perf_counter()

@@ -294,9 +294,10 @@ class Answer:
     that the threshold was compared with, `signals` what it was made of ("retrieval", "model"), and of an answer "sure",
     how likely it is right, with what that was made of. `rewriting` says what the rewriter did that the user should
     know. `sentences` says of each sentence of the text how well the passages support it. `nearest` are the lines
-    nearest to the question, one piece of a page of at most about 60 words; None of an answer that is sure. `seconds`
-    are by phase ("rewrite", "retrieve", "judge", "first_token", "write", "read", "check", "weigh", "total"). `notes`
-    are sentences for the user. `read` are the ranks of the hits that the reader was shown a part of.
+    nearest to the question, one piece of a page of at most about 60 words, `second` the nearest ones elsewhere; None of
+    an answer that is sure. `seconds` are by phase ("rewrite", "retrieve", "judge", "first_token", "write", "read",
+    "check", "weigh", "total"). `notes` are sentences for the user. `read` are the ranks of the hits that the reader was
+    shown a part of.
     """
 
     text: str
@@ -318,6 +319,7 @@ class Answer:
     read: tuple[int, ...] = ()
     nearest: Citation | None = None
     perhaps: bool = False
+    second: Citation | None = None
 
     @property
     def outcome(self) -> Outcome:

@@ -53,8 +53,12 @@ def conversation_row(conversation: Conversation, names: Mapping[str, str]) -> di
 
 def outcome_row(answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
     """Return what came of a question, and the lines that stand first in an answer that is not sure, or are nearest."""
-    lines = lines_of(answer)
-    return {"outcome": answer.outcome.value, "quote": place_row(lines, names) if lines else None}
+    quotes = [place_row(lines, names) for lines in lines_of(answer)]
+    return {
+        "outcome": answer.outcome.value,
+        "quote": quotes[0] if quotes else None,
+        "second_quote": (*quotes, None, None)[1],
+    }
 
 
 def place_row(citation: Citation, names: Mapping[str, str]) -> dict[str, Any]:

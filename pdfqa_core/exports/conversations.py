@@ -15,7 +15,16 @@ from dataclasses import dataclass
 
 from pdfqa_core.exports.citing import Source, bibtex, csl
 from pdfqa_core.reading.citations import with_markers
-from pdfqa_core.reading.outcomes import CAUTION, IN_WORDS, MAY_STAND, lines_of, notes_below, nothing_words, own_words
+from pdfqa_core.reading.outcomes import (
+    CAUTION,
+    IN_WORDS,
+    MAY_STAND,
+    OR_HERE,
+    lines_of,
+    notes_below,
+    nothing_words,
+    own_words,
+)
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.types import Answer, CheckedSentence, Citation, Conversation, Outcome, Support, Thumb, Turn
 
@@ -154,18 +163,16 @@ def paragraphs(answer: Answer, names: Names) -> list[str]:
 
 def around(answer: Answer, names: Names) -> tuple[list[str], list[str]]:
     """Return the paragraphs before and behind an answer's text: the lines that match best, and how to take them."""
-    note = lines_note(answer, names)
-    quoted = f"{note.quoted} ({note.place})" if note else ""
+    quoted = [f"{note.quoted} ({note.place})" for note in lines_notes(answer, names)]
     if answer.outcome is Outcome.PERHAPS:
-        before = [f"{MAY_STAND} {quoted}"] if quoted else []
+        before = [f"{lead} {lines}" for lead, lines in zip((MAY_STAND, OR_HERE), quoted, strict=False)]
         return [*before, *([IN_WORDS] if before and own_words(answer) else [])], [CAUTION]
-    return [], [f"Closest: {quoted}"] if quoted else []
+    return [], [f"Closest: {lines}" for lines in quoted[:1]]
 
 
-def lines_note(answer: Answer, names: Names) -> Footnote | None:
-    """Return the lines that match a question best with their place; None of an answer that is sure."""
-    lines = lines_of(answer)
-    return footnote(lines, answer, names) if lines else None
+def lines_notes(answer: Answer, names: Names) -> tuple[Footnote, ...]:
+    """Return the lines that match a question best with their places, the better ones first; none of a sure answer."""
+    return tuple(footnote(lines, answer, names) for lines in lines_of(answer))
 
 
 def answer_text(answer: Answer) -> str:

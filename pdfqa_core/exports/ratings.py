@@ -161,7 +161,7 @@ def _row(
         answer=turn.answer.text,
         refused=turn.answer.refused,
         outcome=turn.answer.outcome.value,
-        quote=lines.quote if lines else "",
+        quote=lines[0].quote if lines else "",
         passages=missed[2] or shown[0],
         pages=missed[0] or shown[1],
         reader=turn.answer.reader,

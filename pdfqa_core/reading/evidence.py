@@ -10,10 +10,11 @@ from pdfqa_core.reading.matching import Quote, quotes
 from pdfqa_core.reading.meaning import Meaning
 from pdfqa_core.reading.relevance import relevance
 from pdfqa_core.reading.tables import tables
-from pdfqa_core.types import Citation, Hit
+from pdfqa_core.types import Citation, Hit, Span
 
 GAP = " … "  # stands for sentences that were left out
-LONGEST_LINES = 60  # words of the lines that are quoted
+LONGEST_LINES = 60  # words of a piece that is quoted
+PIECES = 2  # that are quoted
 TITLES = 2  # sentences above a table that come with its rows: what it is about, and its unit
 
 
@@ -78,14 +79,29 @@ class Evidence:
         """Return the best sentence alone."""
         return replace(self, places=(max(self.places, key=self.scores.__getitem__),))
 
-    def lines(self) -> Citation | None:
-        """Return the best sentence with its neighbours on the page, the better one first, up to LONGEST_LINES words.
+    def lines(self) -> tuple[Citation, ...]:
+        """Return the best lines, and the best ones elsewhere; nothing where there is no text.
 
-        Rows of tables have the names of their columns. None where there is no text. It is never `verified`.
+        Each is a sentence with its neighbours on the page, the better one first, up to LONGEST_LINES words. Rows of
+        tables have the names of their columns. They are never `verified`.
         """
-        if not self.places:
-            return None
-        best = first = last = max(self.places, key=self.scores.__getitem__)
+        found: list[Citation] = []
+        left = self.places
+        while left and len(found) < PIECES:
+            first, last = self._around(max(left, key=self.scores.__getitem__))
+            shown = self.sentences[first : last + 1]
+            spans = [quote.span for quote in shown]
+            span = replace(spans[0], start=min(one.start for one in spans), end=max(one.end for one in spans))
+            text = replace(self, places=tuple(range(first, last + 1))).texts()[0]
+            found.append(Citation(shown[0].hit.rank, shown[0].hit.passage.id, span, text, verified=False))
+            left = tuple(
+                place for place in left if not any(_meet(self.sentences[place].span, one.span) for one in found)
+            )
+        return tuple(found)
+
+    def _around(self, best: int) -> tuple[int, int]:
+        """Return the first and the last place of a sentence with its neighbours."""
+        first = last = best
         own = self.sentences[best]
         length = _length(own)
         while True:
@@ -96,14 +112,10 @@ class Evidence:
                 and length + _length(self.sentences[place]) <= LONGEST_LINES
             ]  # fmt: skip
             if not beside:
-                break
+                return first, last
             chosen = max(beside, key=self.scores.__getitem__)
             first, last = min(first, chosen), max(last, chosen)
             length += _length(self.sentences[chosen])
-        shown = replace(self, places=tuple(range(first, last + 1)))
-        spans = [quote.span for quote in self.sentences[first : last + 1]]
-        span = replace(own.span, start=min(one.start for one in spans), end=max(one.end for one in spans))
-        return Citation(own.hit.rank, own.hit.passage.id, span, shown.texts()[0], verified=False)
 
 
 def gather(
@@ -120,6 +132,12 @@ def gather(
         once.setdefault(quote.span if quote.label else (quote.span.document_id, quote.text), place)
     scores = relevance(question, found, meaning, before=before)
     return Evidence(found, tuple(scores), tuple(sorted(once.values())))
+
+
+def _meet(one: Span, other: Span) -> bool:
+    """Return whether two spans share text."""
+    same_page = (one.document_id, one.page) == (other.document_id, other.page)
+    return same_page and one.start < other.end and other.start < one.end
 
 
 def _length(quote: Quote) -> int:

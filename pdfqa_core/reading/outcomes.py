@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pdfqa_core.reading.declining import CONFIDENCE, DECLINED, NOT_ANSWERED
 from pdfqa_core.types import Answer, Citation, Outcome
 
 MAY_STAND = "It may stand here:"
+OR_HERE = "Or here:"
 IN_WORDS = "In the model's words:"
 CAUTION = "Not sure that this answers the question: read the lines before you rely on it."
 _REASONS = (CONFIDENCE, DECLINED)
 
 
-def lines_of(answer: Answer) -> Citation | None:
-    """Return the lines that stand before a text that is perhaps an answer, or are nearest where nothing was found."""
-    return None if answer.outcome is Outcome.ANSWER else answer.nearest
+def lines_of(answer: Answer) -> tuple[Citation, ...]:
+    """Return the lines that stand before a text that is perhaps an answer, or are nearest where nothing was found.
+
+    At most two pieces, the better one first.
+    """
+    found = () if answer.outcome is Outcome.ANSWER else (answer.nearest, answer.second)
+    return tuple(one for one in found if one is not None)
 
 
 def own_words(answer: Answer) -> str:
     """Return what the reader wrote; empty where nothing was found, and where its text is the quoted lines alone."""
     lines = lines_of(answer)
-    same = lines is not None and lines.quote.split() == answer.text.split()
+    same = bool(lines) and lines[0].quote.split() == answer.text.split()
     return "" if answer.refused or same else answer.text
 
 
@@ -38,15 +45,15 @@ def notes_below(answer: Answer) -> tuple[str, ...]:
     return tuple(note for note in answer.notes if note != above)
 
 
-def lines_and_words(lines: str, text: str) -> str:
+def lines_and_words(lines: Sequence[str], text: str) -> str:
     """Return lines in quotation marks, then a text unless it is the same; the text alone where there are no lines."""
-    quoted = f"“{' '.join(lines.split())}”" if lines else ""
-    return "\n\n".join(part for part in (quoted, "" if lines.split() == text.split() else text) if part)
+    quoted = [f"“{' '.join(one.split())}”" for one in lines]
+    same = bool(lines) and lines[0].split() == text.split()
+    return "\n\n".join([*quoted, *([text] if text and not same else [])])
 
 
 def rated_text(answer: Answer) -> str:
     """Return an answer as those read it who rate it: without a word on how sure the program is of it."""
     if answer.refused:
         return nothing_words(answer)[0]
-    lines = lines_of(answer)
-    return lines_and_words(lines.quote if lines else "", answer.text)
+    return lines_and_words([one.quote for one in lines_of(answer)], answer.text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -34,14 +34,14 @@ def weights() -> Mapping[str, Mapping[str, float]]:
     return found
 
 
-def speaks_for(answer: Answer, lines: Citation | None, language: str) -> Mapping[str, float]:
+def speaks_for(answer: Answer, lines: Sequence[Citation], language: str) -> Mapping[str, float]:
     """Return what speaks for a written answer, beside the signals that it has already.
 
     The share of its sentences that the passages say, the share of its words that stand in the lines that fit the
     question best, and how many words it has: one that keeps to a passage is longer than a guess.
     """
     said = frozenset(compared_terms(" ".join(content_terms(answer.text, language)), language))
-    there = frozenset(compared_terms(lines.quote, language)) if lines is not None else frozenset()
+    there = frozenset(compared_terms(lines[0].quote, language)) if lines else frozenset()
     supported = sum(one.support is Support.SUPPORTED for one in answer.sentences)
     return {
         **answer.signals, SUPPORTED: supported / max(1, len(answer.sentences)),
@@ -62,19 +62,21 @@ def sureness(signals: Mapping[str, float], model: str) -> float:
     return probability(found["constant"] + sum(found.get(name, 0.0) * x for name, x in features(signals).items()))
 
 
-def decided(answer: Answer, lines: Citation | None, sure_from: float, language: str, last: str = "") -> Answer:
+def decided(answer: Answer, lines: Sequence[Citation], sure_from: float, language: str, last: str = "") -> Answer:
     """Return an answer as what it is shown as; `lines` fit the question best, `last` is the answer before.
 
     Where the reader wrote none the lines are its text. One that repeats the last answer is never sure, nor is a yes or
     no: that is the model's conclusion, which no passage says. A quote is as sure as the search; where nothing was
     judged every other answer is sure.
     """
-    if answer.stopped or (answer.refused and lines is None):
+    if answer.stopped or (answer.refused and not lines):
         return answer
-    if answer.refused and lines is not None:
-        text = " ".join(lines.quote.split())
-        quoted = replace(lines, end=len(text))
-        return replace(answer, text=text, refused=False, perhaps=True, nearest=lines, citations=(quoted,), sentences=())
+    if answer.refused:
+        text = " ".join(lines[0].quote.split())
+        quoted = replace(lines[0], end=len(text))
+        return with_lines(
+            replace(answer, text=text, refused=False, perhaps=True, citations=(quoted,), sentences=()), lines
+        )
     sure = 1.0
     if answer.confidence is not None:
         found = speaks_for(answer, lines, language)
@@ -84,6 +86,12 @@ def decided(answer: Answer, lines: Citation | None, sure_from: float, language: 
     if repeated:
         answer = replace(answer, notes=(*answer.notes, REPEATED))
     concluded = bool(answer.model) and begins_with_verdict(answer.text)
-    if lines is None or (sure >= sure_from and not repeated and not concluded):
+    if not lines or (sure >= sure_from and not repeated and not concluded):
         return answer
-    return replace(answer, perhaps=True, nearest=lines)
+    return with_lines(replace(answer, perhaps=True), lines)
+
+
+def with_lines(answer: Answer, lines: Sequence[Citation]) -> Answer:
+    """Return an answer with the lines that fit the question best, of which it keeps two."""
+    nearest, second = (*lines, None, None)[:2]
+    return replace(answer, nearest=nearest, second=second)

@@ -402,8 +402,8 @@ def _not_empty(question: str) -> str:
     return clean(question.strip())
 
 
-def _lines(question: str, hits: Sequence[Hit], before: History, meaning: Meaning | None) -> Citation | None:
-    """Return the lines of the hits that fit a question best."""
+def _lines(question: str, hits: Sequence[Hit], before: History, meaning: Meaning | None) -> tuple[Citation, ...]:
+    """Return the lines of the hits that fit a question best, the better ones first."""
     return gather(question, hits, meaning, before=before[-1][0] if before else "").lines()
 
 

@@ -141,7 +141,7 @@ def _cited(turn: Turn) -> dict[tuple[str, int], list[Claim]]:
     """Return the pages that an answer quotes or cites, as (document, page), each with what is quoted of it."""
     found: dict[tuple[str, int], list[Claim]] = {}
     lines = lines_of(turn.answer)
-    for citation in () if turn.answer.refused else (*([lines] if lines else []), *turn.answer.citations):
+    for citation in () if turn.answer.refused else (*lines, *turn.answer.citations):
         claim = Claim(citation.span, citation.quote)
         found.setdefault((citation.span.document_id, citation.span.page), []).append(claim)
     return found

@@ -70,7 +70,7 @@ def _item(
 ) -> GeneratedItem:
     gold = tuple(_gold(place, file) for place in case.gold_citations or ())
     document = next((one.filename for one in gold if one.filename), "")
-    lines = prediction.quote.quote if prediction.perhaps and prediction.quote else ""
+    lines = [prediction.quote.quote] if prediction.perhaps and prediction.quote else []
     answer = lines_and_words(lines, prediction.answer.strip()) or (REFUSED if prediction.refused else "")
     hits = _hits(prediction.evidence)
     return GeneratedItem(

@@ -160,7 +160,7 @@ class AskedSystem:
         lines = lines_of(answer)
         return Prediction(
             case.id, answer.text, answer.refused, citations, evidence, searched, answer.confidence, answer.notes,
-            seconds, found=found, perhaps=answer.perhaps, quote=self._cited(lines) if lines else None,
+            seconds, found=found, perhaps=answer.perhaps, quote=self._cited(lines[0]) if lines else None,
         )  # fmt: skip
 
     def _places(self, passage: Passage) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import gradio as gr
 
 from pdfqa_core.errors import PdfQAError
 from pdfqa_core.exports.conversations import REMOVED
+from pdfqa_core.reading.outcomes import lines_of
 from pdfqa_core.services import Services, Written
 from pdfqa_core.types import Citation, Done, Hit, Progress, Retrieved, Stored, Token, Turn
 from pdfqa_core.ui import chat_list, chat_view, downloads, rate
@@ -381,8 +382,9 @@ class Handlers:
             case "cite":
                 yield self.show(cited(turn, data.number("citation", -1), state), session)
             case "nearest":
-                rank, near = data.number("rank"), turn.answer.nearest
-                marked = near if near is not None and near.number == rank else None
+                rank, place = data.number("rank"), data.number("lines", -1)
+                lines = lines_of(turn.answer)
+                marked = lines[place] if 0 <= place < len(lines) else None
                 yield self.show(replace(state, rank=rank, selected=marked), session)
             case "match":
                 yield self._matched(turn, data.get("text", ""), state, session)

@@ -13,14 +13,23 @@ from typing import ClassVar
 from pdfqa_core.exports.conversations import (
     REMOVED,
     footnote,
-    lines_note,
+    lines_notes,
     marked_sentences,
     support_counts,
     turn_markdown,
     turn_text,
     unfound_numbers,
 )
-from pdfqa_core.reading.outcomes import CAUTION, IN_WORDS, MAY_STAND, notes_below, nothing_words, own_words, rated_text
+from pdfqa_core.reading.outcomes import (
+    CAUTION,
+    IN_WORDS,
+    MAY_STAND,
+    OR_HERE,
+    notes_below,
+    nothing_words,
+    own_words,
+    rated_text,
+)
 from pdfqa_core.reading.sureness import SURE
 from pdfqa_core.reading.tables import tables
 from pdfqa_core.services import ConversationSummary
@@ -82,16 +91,16 @@ class AnswerPart:
 class TurnView:
     """A turn with what the transcript makes of it: how well it is supported, its facts, and its text for copying.
 
-    `lines` are those that match best, of an answer that is not sure and where nothing was found, with their place.
+    `lines` are those that match best, of an answer that is not sure and where nothing was found, each with what leads
+    to them, the number of their passage and their place.
     Where nothing was found `told` says what was searched, and `nearest` are rank, place and text of the passages to
     look at. `below` are the notes that come last.
     """
 
-    words: ClassVar = (MAY_STAND, IN_WORDS, CAUTION)
+    words: ClassVar = (IN_WORDS, CAUTION)
     turn: Turn
     parts: tuple[AnswerPart, ...]
-    lines: str = ""
-    place: str = ""
+    lines: tuple[tuple[str, int, str, str], ...] = ()
     told: tuple[str, ...] = ()
     nearest: tuple[tuple[int, str, tuple[PassagePart, ...]], ...] = ()
     below: tuple[str, ...] = ()
@@ -217,13 +226,15 @@ def _facts(answer: Answer) -> tuple[str, ...]:
 
 def turn_view(turn: Turn, names: Names) -> TurnView:
     """Return what the transcript shows of a stored turn."""
-    answer, note = turn.answer, lines_note(turn.answer, names)
+    answer = turn.answer
+    leads = zip((MAY_STAND, OR_HERE), lines_notes(answer, names), strict=False)
+    lines = tuple((lead, note.number, note.quoted, note.place) for lead, note in leads)
     told = nothing_words(answer)[1:] if answer.refused else ()
     parts = answer_parts(answer, names)
-    if not parts and note is None:
+    if not parts and not lines:
         parts = (AnswerPart("(stopped before the first word)" if answer.stopped else "—"),)
     return TurnView(
-        turn, parts, note.quoted if note else "", note.place if note else "", told, _nearest(turn, names),
+        turn, parts, lines, told, _nearest(turn, names),
         tuple(line for line in notes_below(answer) if line not in told), *_support(answer), _facts(answer),
         turn_text(turn, names), turn_markdown(turn, names),
     )  # fmt: skip

@@ -148,7 +148,7 @@ def answer_words(turn: Turn, by_id: dict[str, Document]) -> str:
     """Return an answer with its sources, and with the nearest lines where it is not sure or nothing was found."""
     answer = turn.answer
     names, near = {one.id: one.filename for one in by_id.values()}, lines_of(answer)
-    known = f"{turn.question} {names.get(near.span.document_id, '') if near else ''}"
+    known = " ".join([turn.question, *(names.get(one.span.document_id, "") for one in near)])
     lines = [_unlinked(line, known) for line in paragraphs(answer, names)]
     cited = () if answer.refused or not own_words(answer) else answer.citations
     lines += ["Sources:"] if cited else []

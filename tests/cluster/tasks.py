@@ -1,9 +1,7 @@
 """Tasks for workers, in a module that imports little: a worker that takes the place of a killed one imports it anew."""
 
 import os
-import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from pdfqa_core.errors import DocumentError
@@ -12,12 +10,6 @@ from pdfqa_core.types import DocumentState
 
 def square(number: int) -> int:
     return number * number
-
-
-def number_in(shared: list[str], number: int) -> tuple[int, int, int]:
-    """Return a number, who has it, and how many tasks have had the shared list there."""
-    shared.append("another")
-    return number, os.getpid(), len(shared)
 
 
 def square_or_die(task: tuple[str, int]) -> tuple[int, int]:
@@ -34,11 +26,6 @@ def square_or_die(task: tuple[str, int]) -> tuple[int, int]:
     return number, number * number
 
 
-def die(_item: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return 0
-
-
 def refuse(_item: int) -> int:
     raise DocumentError(DocumentState.BROKEN, "It is torn.", "Mend it.")
 
@@ -49,13 +36,4 @@ def fail(_item: int) -> int:
 
 def sleep(seconds: float) -> float:
     time.sleep(seconds)
-    return seconds
-
-
-def sleep_on(seconds: float) -> float:
-    """Sleep on when told to stop, like a worker that is still importing."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        with suppress(KeyboardInterrupt):
-            time.sleep(1)
     return seconds

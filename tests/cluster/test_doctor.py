@@ -9,11 +9,6 @@ from pdfqa_core.cluster import ClusterError
 from tests.cluster.test_ray import needs_ray
 
 
-def test_no_cluster_is_no_fault(monkeypatch):
-    monkeypatch.delenv("PDFQA_CLUSTER", raising=False)
-    assert doctor._cluster().startswith("none is named (PDFQA_CLUSTER)")
-
-
 @needs_ray
 def test_a_cluster_that_does_not_answer_is_told_with_its_address(monkeypatch):
     with socket.socket() as taken:

@@ -1,19 +1,15 @@
-"""A worker of a local cluster is killed while it reads or encodes: nothing is lost and nothing is done twice."""
+"""A worker of a local cluster is killed while it reads: nothing is lost and nothing is done twice."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
 import psutil
 import pytest
 
-from pdfqa_core.models import Models, graphs_path
-from pdfqa_core.models.cluster_encoder import PER_TASK, ClusterEncoder
-from pdfqa_core.retrieval import Encoder
+from pdfqa_core.models import Models
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.settings import LLMSettings
 from pdfqa_core.types import Document, DocumentState
 from tests.cluster.killing import killing_one
 from tests.cluster.test_ray import needs_ray
@@ -57,16 +53,3 @@ def test_pdfs_are_read_once_though_a_worker_is_killed_while_it_reads(cluster, ma
     assert {len(one) for one in pages.values()} == {PAGES}
     assert len(killed) > 1  # the child that read for the worker
     until(lambda: not any(psutil.pid_exists(one) for one in killed))  # does not read on for nobody
-
-
-def test_passages_are_encoded_once_though_a_worker_is_killed_while_it_encodes(cluster):
-    graphs = graphs_path(LLMSettings())
-    texts = [
-        f"Item {n} of the plan: " + "the ferry leaves at noon and the tide is high " * 4 for n in range(8 * PER_TASK)
-    ]
-    done: list[int] = []
-    encoder = ClusterEncoder(cluster, "", graphs=graphs, precision="auto")
-    with killing_one(lambda _worker: bool(done)):
-        there = encoder.encode(texts, on_progress=lambda progress: done.append(progress.done))
-    assert done == [PER_TASK * number for number in range(1, 9)]
-    np.testing.assert_allclose(there, Encoder(graphs=graphs).encode(texts), atol=1e-5)

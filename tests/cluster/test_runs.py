@@ -1,4 +1,4 @@
-"""A run on a local cluster of two workers: the predictions of one process, each stored once, also after a kill."""
+"""A run on a local cluster of two workers: the predictions of one process, each stored once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.services import LOCAL_OWNER, RunRequest
-from tests.cluster.killing import killing_one
 from tests.cluster.test_ray import needs_ray
 from tests.services.answering_server import answering, opened_with, without_seconds
 from tests.serving_fakes import PDF
@@ -47,8 +46,8 @@ def made(tmp_path):
     data = tmp_path / "questions.json"
     data.write_text(json.dumps(ROWS), encoding="utf-8")
 
-    def run(server, retriever, cluster=None):
-        settings = server.settings.changed("retrieval", retriever=retriever)
+    def run(server, cluster=None):
+        settings = server.settings.changed("retrieval", retriever="bm25")
         with opened_with(tmp_path / f"{cluster is None}", settings, cluster) as services:
             list(services.documents.ingest(LOCAL_OWNER, [PDF]))
             store = services.runs._store = Counted(services.runs._store)
@@ -63,22 +62,11 @@ def made(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("retriever", ["bm25", pytest.param("hybrid", marks=pytest.mark.slow)])
-def test_predictions_are_those_of_one_process(cluster, made, retriever):
+def test_predictions_are_those_of_one_process(cluster, made):
     with answering() as server:
-        here, _ = made(server, retriever)
+        here, _ = made(server)
         asked = sorted(server.prompts)
-        there, puts = made(server, retriever, cluster)
+        there, puts = made(server, cluster)
     assert there == here
     assert set(puts.values()) == {1}
     assert sorted(server.prompts) == sorted(asked * 2)
-
-
-@pytest.mark.slow  # a kill while it reads or encodes is tried each time, see test_kills.py
-def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
-    with answering(seconds=0.4) as server:
-        with killing_one(lambda _worker: len(server.prompts) >= 2):
-            there, puts = made(server, "bm25", cluster)
-        here, _ = made(server, "bm25")
-    assert there == here
-    assert puts == dict.fromkeys((row["id"] for row in ROWS), 1)

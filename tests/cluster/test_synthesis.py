@@ -1,4 +1,4 @@
-"""Questions made on a local cluster of two workers are those of one process, each stored once, also after a kill."""
+"""Questions made on a local cluster of two workers are those of one process, each stored once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import pytest
 
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.synthesis import Made, SynthesisPlan
-from pdfqa_core.synthesis import RULES, ZERO_SHOT
-from tests.cluster.killing import killing_one
+from pdfqa_core.synthesis import RULES
 from tests.cluster.test_ray import needs_ray
 from tests.services.answering_server import answering, opened_with
-from tests.services.test_cluster_synthesis import asking
 from tests.serving_fakes import PDF
 
 pytestmark = [needs_ray, pytest.mark.linux]
@@ -38,16 +36,3 @@ def test_questions_by_rules_are_those_of_one_process(cluster, made):
     plan = SynthesisPlan(RULES, per_document=0, per_passage=2)
     with answering() as server:
         assert made(server, plan, cluster) == made(server, plan) != []
-
-
-@pytest.mark.slow  # a kill while it reads or encodes is tried each time, see test_kills.py
-def test_a_worker_killed_in_the_middle_loses_nothing_and_doubles_nothing(cluster, made):
-    plan = SynthesisPlan(ZERO_SHOT, per_document=12)
-    with answering(seconds=0.4) as server:
-        server.said = asking
-        with killing_one(lambda _worker: len(server.prompts) >= 2):
-            there = made(server, plan, cluster)
-        server.seconds = 0.0
-        here = made(server, plan)
-    assert there == here
-    assert len({passage for passage, *_ in there}) == 12

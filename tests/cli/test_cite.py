@@ -53,17 +53,6 @@ def test_a_file_that_says_too_little_is_no_entry(empty, run, paper):
     }
 
 
-def test_locked_broken_and_missing_files(empty, run, paper, tmp_path):
-    locked = paper("locked.pdf", password="secret")
-    assert "protected by a password" in run("cite", locked).err
-    (tmp_path / "password").write_text("secret\n")
-    assert run("cite", locked, "--password-file", tmp_path / "password").status == 0
-    (tmp_path / "broken.pdf").write_bytes(b"no PDF")
-    broken = run("cite", tmp_path / "broken.pdf")
-    assert (broken.status, "is not a PDF" in broken.err) == (1, True)
-    assert run("cite", tmp_path / "none.pdf").status == 2
-
-
 def test_the_example_of_the_docs(empty, run, monkeypatch):
     page = (ROOT / "docs" / "documents.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```console\n\$ pdfqa (cite .*?)\n(.*?)```", page, re.DOTALL)

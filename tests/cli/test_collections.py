@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.serving_fakes import PDF, QUESTIONS
+from tests.serving_fakes import QUESTIONS
 
 METERS = QUESTIONS["q03"]["question"]
 QUICK = ("--retriever", "bm25", "--json")
@@ -35,27 +35,11 @@ def test_a_folder_is_read_into_a_collection_with_a_summary(workspace, run, folde
     assert run("collections").out == "Town\n  letter.pdf\n"
 
 
-def test_a_folder_as_json_lists_what_was_left_out(workspace, run, folder):
-    done = run("ingest", folder, "--no-recursive", *QUICK)
-    assert [row["filename"] for row in done.data["documents"]] == ["letter.pdf"]
-    assert done.data["left_out"] == [{"path": str(folder / "notes.txt"), "reason": "not *.pdf"}]
-
-
 def test_one_broken_file_makes_the_status_1_and_the_others_are_read(workspace, run, folder):
     (folder / "broken.pdf").write_bytes(b"no PDF at all")
     done = run("ingest", folder, "--retriever", "bm25")
     assert done.status == 1
     assert "3 read: 2 ready, 1 broken." in done.out
-
-
-def test_a_folder_without_pdfs_and_patterns_without_a_folder_are_said(workspace, run, folder):
-    none = run("ingest", folder, "--include", "*.ps")
-    assert none.status == 1
-    assert "There is nothing to read in" in none.err
-    assert "3 not *.ps" in none.err
-    wrong = run("ingest", PDF, "--exclude", "drafts/*")
-    assert wrong.status == 2
-    assert "no folder is named" in wrong.err
 
 
 def test_a_question_to_a_collection_is_answered_from_it(workspace, run, folder):
@@ -69,11 +53,3 @@ def test_a_question_to_a_collection_is_answered_from_it(workspace, run, folder):
     assert "There is no collection 'Bills'. Known: Letters." in " ".join(unknown.err.split()).replace(
         " Known", " Known"
     )
-
-
-def test_a_new_version_is_told(workspace, run, tmp_path, make_pdf):
-    first = make_pdf(["Pumps move water."], ["Valves stop it."], name="pumps.pdf")
-    run("ingest", first, *QUICK)
-    second = make_pdf(["Pumps move water."], ["Valves stop it at once."], name="pumps.pdf")
-    told = run("ingest", second, "--retriever", "bm25")
-    assert "looks like a new version of pumps.pdf (1 of 2 pages the same)" in told.out

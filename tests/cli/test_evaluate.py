@@ -1,13 +1,9 @@
 import json
 
-import pandas as pd
 import pytest
 
 from pdfqa_core.csv_format import read_csv
-from pdfqa_core.services import LOCAL_OWNER, SAMPLE, Services
-from pdfqa_core.services.versions import versions
-from pdfqa_core.settings import Settings
-from tests.serving_fakes import FakeModels
+from pdfqa_core.services import SAMPLE
 
 GOLD = SAMPLE / "questions.jsonl"
 
@@ -79,63 +75,3 @@ def test_wrong_calls_are_told(run, workspace, tmp_path):
         found = run("evaluate", "retrieval", *arguments, "--json")
         assert found.status == 2
         assert words in found.data["error"]["what"] + found.data["error"]["hint"], arguments
-
-
-def test_gold_about_other_documents_is_an_error(run, workspace, tmp_path):
-    (tmp_path / "gold.jsonl").write_text('{"question": "x?", "document": "other.pdf", "page": 3}')
-    found = run("evaluate", "retrieval", "--data", tmp_path / "gold.jsonl", "--retriever", "bm25", "--json")
-    assert found.status == 2
-    assert "other.pdf is not in the workspace" in found.data["error"]["what"]
-
-
-def test_what_was_measured_is_kept(run, workspace):
-    found = run("evaluate", "retrieval", "--data", GOLD, "--retriever", "bm25", "--json")
-    with Services.open(workspace, Settings().changed("retrieval", retriever="bm25"), FakeModels()) as services:
-        (listed,) = services.evaluation.list(LOCAL_OWNER)
-        kept = services.evaluation.get(LOCAL_OWNER, listed.id)
-    assert (listed.dataset, len(listed.systems)) == ("questions", 1)
-    (system,), (shown,) = kept.systems, found.data["systems"]
-    assert json.loads(system.settings)["retrieval"]["retriever"] == "bm25"
-    assert kept.versions["pdfqa"]
-    assert [(item.id, item.metrics["MRR"]) for item in system.items] == [
-        (item["id"], item["metrics"]["MRR"]) for item in shown["items"]
-    ]
-
-
-def test_notes_are_kept_with_what_was_measured(run, workspace, tmp_path):
-    rows = [{"question": "Who?", "document": "harbour-heat.pdf", "page": 1}, {"question": "x?", "document": "other.pdf",
-            "page": 3}]  # fmt: skip
-    (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = run("evaluate", "retrieval", "--data", tmp_path / "gold.jsonl", "--retriever", "bm25", "--json")
-    missing, deviation = found.data["notes"]
-    assert missing == "other.pdf is not in the workspace (1 gold places)."
-    assert deviation.endswith("the paper searches their text alone. (--profile seed)")
-    with Services.open(workspace, Settings(), FakeModels()) as services:
-        (listed,) = services.evaluation.list(LOCAL_OWNER)
-        assert list(services.evaluation.get(LOCAL_OWNER, listed.id).notes) == found.data["notes"]
-
-
-def test_a_version_that_cannot_be_looked_up_is_unknown():
-    assert versions(["no-such-package"])["no-such-package"] == "unknown"
-
-
-def test_tables_are_written_as_their_names_say(run, workspace, tmp_path):
-    files = {kind: tmp_path / f"table.{kind}" for kind in ("csv", "tsv", "tex", "parquet")}
-    for kind, file in files.items():
-        found = run("evaluate", "retrieval", "--data", GOLD, "--retriever", "bm25", "--table", file, "--parquet",
-                    tmp_path / "rows.parquet", "--measures", "MRR,HR@7", "--json")  # fmt: skip
-        assert found.status == 0, kind
-    assert [row.cells[1] for row in read_csv(files["csv"].read_bytes()).rows] == ["MRR", "HR@7"]
-    assert files["tsv"].read_text().splitlines()[0].startswith("system\tmeasure\tmean")
-    assert r"\toprule" in files["tex"].read_text()
-    assert pd.read_parquet(files["parquet"])["mean"].iloc[0] == found.data["systems"][0]["metrics"]["MRR"]["mean"]
-    assert len(pd.read_parquet(tmp_path / "rows.parquet")) == 2 * 15
-
-
-def test_all_passages_are_looked_at_where_the_depth_says_so_or_as_in_the_sources(run, workspace):
-    for arguments in (("--depth", "0"), ("--profile", "seed")):
-        found = run("evaluate", "retrieval", "--data", GOLD, "--retriever", "bm25", *arguments, "--json")
-        assert found.status == 0
-        assert not [note for note in found.data["notes"] if note.startswith("MRR")]
-    found = run("evaluate", "retrieval", "--data", GOLD, "--retriever", "bm25", "--depth", "2", "--json")
-    assert [note for note in found.data["notes"] if note.startswith("MRR")]

@@ -108,8 +108,10 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("protocol", CALLS)
-@pytest.mark.parametrize("profile", [(), ("--profile", "seed")])
+SEED = ("--profile", "seed")
+
+
+@pytest.mark.parametrize(("protocol", "profile"), [*((one, ()) for one in CALLS), ("answers", SEED), ("asqa", SEED)])
 def test_every_protocol_is_scored_again_with_the_same_numbers(both, model, protocol, profile):
     rows, options = CALLS[protocol]
     first, second = both(protocol, rows, *options, *profile)
@@ -141,50 +143,3 @@ def test_bertscore_is_computed_again(both):
     assert set(first["systems"][0]["groups"]["turn"]) == {"1", "2"}
     assert measured(second) == measured(first)
     assert second["settings"]["BERTScore"] == first["settings"]["BERTScore"]
-
-
-def test_what_failed_stays_in_the_files_and_is_not_scored(both, model, run, tmp_path):
-    bare = {"id": "f", "question": "What is paid?", "truth": "The visits."}
-    first, second = both("judge", [*RECORDED, bare], "--evidence", "recorded")
-    (values,) = (one["metrics"]["llm_accuracy"] for one in measured(second).values())
-    assert (values["n"], values["unscored"]) == (6, 1)
-    assert measured(second) == measured(first)
-    assert second["systems"][0]["items"][-1]["error"]["what"] == "The row has no recorded answer."
-    assert any(note.startswith("1 of 7 answers failed") and "--retry" not in note for note in second["notes"])
-    out = tmp_path / "out"
-    call = ("--data", out / "recorded_answers.json", "--gold", out / "gold.json", "--measures", "answer_f1", "--json")
-    (alone,) = run("evaluate", "answers", *call).data["systems"]
-    assert (alone["metrics"]["answer_f1"]["n"], alone["metrics"]["answer_f1"]["unscored"]) == (6, 1)
-    assert alone["items"][-1]["texts"]["error"] == "The row has no recorded answer."
-
-
-def test_a_question_without_a_gold_answer_stays_in_the_files_for_what_was_found(both, run, tmp_path):
-    place = {"id": "p", "question": "How often are meters read?", "document": "harbour-heat.pdf", "page": 2}
-    first, second = both("answers", [*QUESTIONS, place])
-    assert second["systems"][0]["items"][-1]["metrics"]["HR@5"] is not None
-    assert measured(second) == measured(first)
-    (path,) = (one for one in (tmp_path / "out").glob("*.json") if one.name != "gold.json")
-    call = ("--data", path, "--gold", tmp_path / "out" / "gold.json", "--json")
-    (alone,) = run("evaluate", "answers", *call, "--stemming").data["systems"]
-    assert (alone["metrics"]["rouge_l"]["n"], alone["metrics"]["rouge_l"]["unscored"]) == (3, 1)
-    wrong = run("evaluate", "answers", *call, "--stemming", "--protocol", "answers")
-    assert (wrong.status, "--stemming is for answers" in wrong.data["error"]["what"]) == (2, True)
-    rows = json.loads(path.read_text())
-    path.write_text(json.dumps(rows[1:]))
-    missing = run("evaluate", "answers", *call)
-    assert (missing.status, "no prediction with the id 'a'" in missing.data["error"]["what"]) == (2, True)
-
-
-def test_answers_of_one_protocol_are_scored_by_another(both, model, run, tmp_path):
-    both("answers", QUESTIONS)
-    (path,) = (one for one in (tmp_path / "out").glob("*.json") if one.name != "gold.json")
-    call = ("--data", path, "--gold", tmp_path / "out" / "gold.json", "--protocol", "entailment", "--json")
-    found = run("evaluate", "answers", *call)
-    assert found.status == 0, found.data
-    assert found.data["systems"][0]["metrics"]["entailment_context_answer"]["n"] == 3
-
-
-def test_a_draw_under_a_profile_says_so_in_its_files(both, tmp_path):
-    both("answers", QUESTIONS, "--limit", "2", "--profile", "seed")
-    gold = json.loads((tmp_path / "out" / "gold.json").read_text())
-    assert [(row["protocol"], row["profile"]) for row in gold] == [("answers", "seed")] * 2

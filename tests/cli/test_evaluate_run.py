@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pdfqa_core.extraction.process.file_limits import MB, OWNERS
-from tests.services.test_runs import QUESTIONS, SQUAD
+from tests.services.test_runs import QUESTIONS
 
 LITERAL = (
     "--retriever", "bm25", "--reader", "extractive", "--confidence-threshold", "0", "--no-bertscore", "--json",
@@ -52,25 +51,6 @@ def test_a_run_prints_what_was_answered_and_goes_on_as_the_same(run, workspace, 
     assert {name: again[name] for name in same} == {name: system["metrics"][name] for name in same}
 
 
-def test_what_a_run_takes_is_told_before_and_alone(run, workspace, data):
-    call = ("evaluate", "run", "answers", "--data", data, "--chunkers", "windows,paragraphs", *LITERAL[:-1])
-    told = run(*call, "--estimate")
-    assert (told.status, told.out.count("\n")) == (0, 1)
-    assert told.out.startswith("3 questions × 2 systems: no earlier run tells how long. Ctrl-C stops it;")
-    assert "There are no runs yet" in run("evaluate", "runs").out
-    done = run(*call)
-    assert done.out.splitlines()[0] == told.out.strip()
-    assert "Answer F1" in done.out
-    assert run(*call).out.splitlines()[0] == "3 questions × 2 systems, 6 answered."
-    more = run(*call, "--seed", "4", "--estimate", "--json").data["estimate"]
-    assert (more["questions"], more["systems"], more["open"], more["memory"]) == (3, 2, 6, None)
-    assert 0 < more["seconds"] < 600
-    asking = run("evaluate", "run", "answers", "--data", data, "--evidence", "none", "--estimate", "--json")
-    assert asking.data["estimate"]["seconds"] is None  # no model was asked yet
-    assert 0.5e9 < asking.data["estimate"]["memory"] < 40e9
-    assert len(run("evaluate", "runs", "--json").data["runs"]) == 1
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_stops_and_the_same_command_goes_on(run, workspace, data, monkeypatch):
     shown = []
@@ -97,28 +77,6 @@ def test_ctrl_c_stops_and_the_same_command_goes_on(run, workspace, data, monkeyp
     asked = [event for event in shown if "question" in event.phase]
     assert [event.phase.split()[-1] for event in asked] == ["2", "3"]
     assert all(event.seconds_left > 0 for event in asked)  # at the pace of the first answer, then of this time
-
-
-def test_a_grid_and_single_systems_are_compared(run, workspace, data, tmp_path):
-    done = run(
-        "evaluate", "run", "answers", "--data", data, "--chunkers", "windows,paragraphs", "--system",
-        "small: size=60 step=30", "--baseline", "small", "--limit", "2", "--html", tmp_path / "r.html", *LITERAL,
-    )  # fmt: skip
-    names = [system["name"] for system in done.data["systems"]]
-    assert names == ["windows 120/60", "paragraphs", "small"]
-    assert {len(system["items"]) for system in done.data["systems"]} == {2}
-    assert {one["baseline"] for one in done.data["comparisons"]} == {"small"}
-    assert b"<table" in (tmp_path / "r.html").read_bytes()
-
-
-def test_a_data_set_is_run_without_any_document(run, empty, tmp_path):
-    path = tmp_path / "squad.json"
-    path.write_text(json.dumps(SQUAD))
-    done = run("evaluate", "run", "answers", "--data", path, "--evidence", "given", *LITERAL)
-    assert done.data["systems"][0]["metrics"]["citation_f1"]["mean"] == 1.0
-    shown = run("evaluate", "run", "answers", "--data", path, "--evidence", "given", *LITERAL[:-1])
-    assert "Answer F1" in shown.out
-    assert f"run {done.data['run']}" in shown.out
 
 
 @pytest.mark.parametrize(
@@ -158,14 +116,6 @@ def test_a_file_without_gold_is_refused_before_anything_is_asked(run, workspace,
     assert "There are no runs yet" in run("evaluate", "runs").out
 
 
-def test_predictions_are_told_where_they_belong(run, workspace, tmp_path):
-    path = tmp_path / "predictions.json"
-    path.write_text('[{"answer": "x", "citations": []}]')
-    wrong = run("evaluate", "run", "answers", "--data", path, *LITERAL)
-    assert wrong.status == 2
-    assert "pdfqa evaluate answers --data predictions.json" in wrong.data["error"]["hint"]
-
-
 def test_runs_are_listed_named_taken_along_and_deleted(run, workspace, data, tmp_path):
     made = run("evaluate", "run", "answers", "--data", data, *LITERAL).data["run"]
     assert "There are no runs" not in run("evaluate", "runs").out
@@ -193,18 +143,6 @@ def test_stored_runs_are_compared(run, workspace, data, tmp_path):
     assert b"<svg" in (tmp_path / "c.svg").read_bytes()
     wrong = run("evaluate", "compare", ids[0], "zzz", "--json")
     assert (wrong.status, "No run begins" in wrong.data["error"]["what"]) == (2, True)
-
-
-def test_columns_of_ones_own_are_named_on_the_command_line(run, workspace, tmp_path):
-    path = tmp_path / "fragen.csv"
-    path.write_text("Frage,Antwort\nWhen are the meters read?,Every 15 minutes.\n")
-    call = ("evaluate", "run", "answers", "--data", path, "--column", "question=Frage", *LITERAL)
-    done = run(*call, "--column", "answer=Antwort")
-    assert done.data["systems"][0]["items"][0]["texts"]["gold_answer"] == "Every 15 minutes."
-    assert done.data["dataset"] == "fragen.csv"
-    wrong = run(*call, "--column", "page=Seite")
-    assert (wrong.status, "has no column 'Seite'" in wrong.data["error"]["what"]) == (2, True)
-    assert run(*call, "--column", "page").status == 2
 
 
 @pytest.fixture(scope="module")
@@ -237,18 +175,6 @@ def test_a_file_of_100_mb_is_drawn_from_in_little_memory(large, tmp_path):
     (system,) = json.loads(done.stdout)["systems"]
     assert [item["answer"].startswith("The plan") for item in system["items"]] == [True] * 5
     assert int(done.stderr.split()[-1]) < 2_000
-
-
-@pytest.mark.slow
-def test_what_is_wrong_at_the_end_of_100_mb_is_told_with_its_row(run, empty, large, tmp_path):
-    lines = sum(1 for _ in large.open())
-    for text, message in (('{"question": 7}', f"row {lines + 1}: there is no question"), ("{oops", "no valid JSON")):
-        wrong = tmp_path / "wrong.jsonl"
-        shutil.copyfile(large, wrong)
-        with wrong.open("a") as file:
-            file.write(text)
-        failed = run("evaluate", "run", "answers", "--data", wrong, *LITERAL)
-        assert (failed.status, message in failed.data["error"]["what"]) == (2, True), failed.data
 
 
 def test_a_file_above_the_limit_is_refused_with_its_size(run, empty, tmp_path):

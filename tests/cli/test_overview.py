@@ -19,14 +19,3 @@ def test_title_authors_pages_and_contents(empty, run, make_pdf):
     plain = make_pdf(["Granite is sold by the tonne."], name="letter.pdf")
     assert run("overview", plain).out == "letter\n1 page, letter.pdf\n"
     assert run("overview", plain, "--json").data["contents"] == []
-
-
-def test_what_cannot_be_read_is_said(empty, run, tmp_path):
-    missing = run("overview", tmp_path / "missing.pdf")
-    assert (missing.status, "There is no such file" in missing.err) == (2, True)
-    (tmp_path / "bad.pdf").write_bytes(b"no PDF")
-    bad = run("overview", tmp_path / "bad.pdf", "--json")
-    assert (bad.status, bad.data["error"]["what"]) == (
-        1,
-        "bad.pdf is not a PDF. Print or export it as a PDF and add that file.",
-    )

@@ -41,32 +41,6 @@ def test_results_are_printed_and_written(run, rated, tmp_path):
     assert chart.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("Nobody",), "There is no study 'Nobody'"),
-        (("--to", "png"), "A png file is not shown on a terminal"),
-        (("--output", "results.xyz"), "results.xyz does not say which form it has"),
-    ],
-)
-def test_wrong_calls_say_what_to_do(run, rated, arguments, words):
-    done = run("study", "results", *arguments)
-    assert done.status == 2
-    assert words in done.err
-
-
-def test_agreement_is_printed_and_written(run, rated, tmp_path):
-    plain = run("study", "agreement").out
-    assert "answer  (Ada and Ben, n = 4)" in plain
-    found = {one["all"]["criterion"]: one["all"] for one in run("study", "agreement", "--json").data["agreement"]}
-    (pair,) = found["passage"]["pairs"]
-    assert (pair["n"], pair["agreement"], pair["labels"]) == (8, 0.75, ["0", "1"])
-    report = tmp_path / "report.html"
-    assert run("study", "agreement", "--output", report).status == 0
-    assert "passage: Ada (rows) and Ben (columns)" in report.read_text()
-    assert run("study", "agreement", "--to", "markdown").out.startswith("# Pilot: agreement")
-
-
 def test_a_study_goes_to_another_workspace_and_ratings_come_in(run, rated, tmp_path, monkeypatch):
     packed, table = tmp_path / "pilot.zip", tmp_path / "ratings.csv"
     assert "32 ratings in" in run("study", "export", "--output", packed).out
@@ -80,18 +54,6 @@ def test_a_study_goes_to_another_workspace_and_ratings_come_in(run, rated, tmp_p
     assert "row 2, column 'answer: Dan': nobody called 'Dan' has signed in" in refused.err
     added = run("study", "add-ratings", table, "--sign-in", "Dan", "--json")
     assert added.data == {"study": "Pilot", "ratings": 32}
-
-
-def test_a_row_of_another_length_is_told_with_its_file(run, rated, tmp_path):
-    table = tmp_path / "short.csv"
-    table.write_text("item,measure,value,annotator,criterion\na,b\n", "utf-8")
-    calls = [
-        ("study", "measures", "--scores", table), ("study", "add-ratings", table), ("study", "import", table),
-        ("agreement", table),
-    ]  # fmt: skip
-    for call in calls:
-        done = run(*call)
-        assert (done.status, "short.csv: Row 2 has 2 cells; the header has 5" in done.err) == (2, True), done.err
 
 
 def test_judged_answers_are_imported_from_a_table(run, empty, tmp_path):
@@ -119,22 +81,3 @@ def test_measures_are_compared_with_people(run, rated, tmp_path):
     assert "Accuracy with scores" in plain
     assert run("study", "measures", "--scores", scores, "--to", "latex").out.startswith("% needs")
     assert "Name their file with --gold" in run("study", "measures", "--judge").err
-
-
-def test_a_study_is_made_of_generated_and_gold_answers(run, empty, tmp_path):
-    gold, answers = tmp_path / "gold.json", tmp_path / "run.json"
-    gold.write_text(
-        '[{"id": 1, "question": "Why?", "answer": "So."}, {"id": 2, "question": "How?", "answer": "Thus."}]'
-    )
-    answers.write_text(
-        '{"systems": [{"name": "bm25", "items": [{"id": "1", "answer": "A"}, {"id": "2", "answer": "B"}]}]}'
-    )
-    made = run(
-        "study", "make", "Hundred", "--predictions", answers, "--gold", gold, "--n", "1", "--annotators", "Ada,Ben"
-    )
-    assert (made.status, made.out.strip()) == (0, "Hundred: 1 item for Ada, Ben")
-    again = run("study", "make", "All", "--predictions", answers, "--gold", gold, "--json").data
-    assert again == {"study": "All", "items": 2, "annotators": []}
-    wrong = run("study", "make", "None", "--predictions", answers)
-    assert wrong.status == 2
-    assert "Generated answers need gold answers" in wrong.err

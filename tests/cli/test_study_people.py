@@ -57,16 +57,3 @@ def test_mahueval_is_begun_and_what_remains_is_shown(call, tmp_path):
     assert call(*begin)[1]["error"]["what"] == "There is a study called 'MaHuEval' already."
     assert call("study", "roster") == (0, {"study": "MaHuEval", "held": [], "left": {"Ada": 4, "Ben": 4},
                                            "overlap": None})  # fmt: skip
-
-
-def test_a_roster_is_that_of_a_protocol(call, study):
-    assert "follows no protocol" in call("study", "roster")[1]["error"]["what"]
-
-
-def test_roster_in_words(call, tmp_path, capsys):
-    call("study", "begin", "MaHuEval", "--evaluators", "Ada,Ben")
-    assert main(["study", "roster", "--workspace", str(tmp_path / "workspace")]) == 0
-    said = capsys.readouterr().out
-    assert "Ada, round 1: 0 of 10 conversations" in said
-    assert "next: round 1, conversation 1 of 10" in said
-    assert "0 of 20 pairs of conversations are complete" in said

@@ -58,29 +58,6 @@ def test_only_accepted_ones_are_written_and_used_as_examples(made, workspace, tm
     assert (row["question"], row["edited"], row["made_by"]) == ("What is asked here instead?", True, "rules")
 
 
-def test_wrong_examples_are_named_by_their_row(workspace, tmp_path, run):
-    file = tmp_path / "examples.jsonl"
-    file.write_text('{"question": "Who?", "passage": "Ada."}\n{"question": "What?"}\n', encoding="utf-8")
-    wrong = run("synthesize", "--kind", "few-shot", "--examples", file)
-    assert wrong.status == 2
-    assert "examples.jsonl, row 2: there is no passage" in wrong.err
-    both = run("synthesize", "--kind", "rules", "--examples", file)
-    assert (both.status, "are for --kind few-shot" in both.err) == (2, True)
-
-
-def test_how_many_examples_are_shown_is_checked(workspace, tmp_path, run):
-    for number in (0, 9):
-        many = run("synthesize", "--kind", "few-shot", "--shots", number)
-        assert (many.status, "from 1 to 8" in many.err) == (2, True)
-    file = tmp_path / "examples.jsonl"
-    file.write_text('{"question": "Who reads?", "passage": "Ada reads."}\n', encoding="utf-8")
-    few = run("synthesize", "--kind", "few-shot", "--examples", file, "--shots", 2)
-    assert few.status == 2
-    assert "examples.jsonl has 1 examples, --shots asks for 2" in few.err
-    rules = run("synthesize", "--kind", "rules", "--shots", 2)
-    assert (rules.status, "are for --kind few-shot" in rules.err) == (2, True)
-
-
 def test_questions_are_looked_over_by_a_letter_each(made, workspace, run, monkeypatch, capsys):
     typed = iter(["x", "a", "b", "r", "e", "  What stands here instead? ", "s", "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))

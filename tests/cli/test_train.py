@@ -60,31 +60,6 @@ def test_a_model_is_trained_measured_used_and_removed(train, run, tmp_path):
     assert run("models", "list", "--json").data["trained"] == []
 
 
-def test_questions_it_would_be_trained_on_are_refused_before_training(train, run, tmp_path):
-    run("synthesize", "--accepted", "--output", tmp_path / "made.jsonl")
-    refused = train("--evaluate", tmp_path / "made.jsonl")
-    assert (refused.status, "they would measure what it remembers" in refused.err) == (2, True)
-    assert run("models", "list", "--json").data["trained"] == []
-
-
-def test_three_passages_are_too_few_and_nothing_is_left_behind(empty, short_pdf, base, run, tmp_path):
-    recipe = ("--size", 45, "--step", 45, "--retriever", "bm25")
-    assert run("ingest", short_pdf).status == 0
-    made = run("synthesize", "--kind", "rules", "--passages", 0, "--questions", 2, *recipe, "--json")
-    assert made.data["passages"] == 3
-    with Store.open(empty) as store:
-        for one in store.synthetic_questions.list(LOCAL_OWNER, [Outcome.NEW]):
-            store.synthetic_questions.decide(LOCAL_OWNER, one.id, Outcome.ACCEPTED)
-    for more in ((), ("--estimate",)):
-        few = run("train", "--kind", "late-interaction", "--base", base, "--device", "cpu", *recipe, *more)
-        assert few.status == 1
-        assert "There are 3 passages, 1 of them to train on, which is too few: at least 8 are needed" in few.err
-        assert "Add more documents, or longer ones." in few.err
-        assert few.out == ""
-    assert not (empty / "training").exists()
-    assert not list((tmp_path / "models").glob("*"))
-
-
 def test_without_accepted_questions_it_says_what_to_do(workspace, run):
     nothing = run("train", "--retriever", "bm25", "--json")
     assert nothing.status == 1

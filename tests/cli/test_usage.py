@@ -14,7 +14,6 @@ import pytest
 
 from pdfqa_core import __version__
 from pdfqa_core.cli import COMMANDS, main
-from pdfqa_core.cli.files import write_file
 from pdfqa_core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,29 +36,28 @@ def help_of(capsys, *arguments):
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_the_help_names_every_command(capsys):
-    text = help_of(capsys)
-    assert all(re.search(rf"\b{name}\b", text) for name in NAMES)
-    assert "0 done, 1 the task failed, 2 wrong usage" in text
+NESTED = (
+    "accounts add", "accounts list", "evaluate retrieval", "evaluate answers", "models list", "models download",
+    "models add", "models remove", "tokens add", "tokens list", "tokens remove", "study results", "study agreement",
+    "study measures", "study export", "study import", "study add-ratings",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in NAMES if name not in ("accounts", "evaluate", "models", "study", "tokens")]
-    + ["accounts add", "accounts list", "evaluate retrieval", "evaluate answers"]
-    + [f"models {what}" for what in ("list", "download", "add", "remove")]
-    + [f"tokens {what}" for what in ("add", "list", "remove")]
-    + [f"study {what}" for what in ("results", "agreement", "measures", "export", "import", "add-ratings")],
-)
-def test_the_help_of_a_command_names_its_options_with_their_defaults(capsys, name):
-    text = help_of(capsys, *name.split())
-    assert "--workspace DIR" in text
-    assert "--json" in text
-    for section in SECTIONS.get(name, ()):
-        for field, info in Settings.model_fields[section].annotation.model_fields.items():
-            default = "none" if info.default in ("", None) else info.default
-            assert re.search(rf"--(no-)?{field.replace('_', '-')}\b", text), field
-            assert f"(default: {default})" in text, field
+def test_the_help_names_every_command_and_their_options_with_their_defaults(capsys):
+    whole = help_of(capsys)
+    assert all(re.search(rf"\b{name}\b", whole) for name in NAMES)
+    assert "0 done, 1 the task failed, 2 wrong usage" in whole
+    for name in (*NAMES, *NESTED):
+        if any(one.startswith(f"{name} ") for one in NESTED):
+            continue
+        text = help_of(capsys, *name.split())
+        assert "--workspace DIR" in text, name
+        assert "--json" in text, name
+        for section in SECTIONS.get(name, ()):
+            for field, info in Settings.model_fields[section].annotation.model_fields.items():
+                default = "none" if info.default in ("", None) else info.default
+                assert re.search(rf"--(no-)?{field.replace('_', '-')}\b", text), field
+                assert f"(default: {default})" in text, field
 
 
 def test_the_version(capsys):
@@ -69,46 +67,46 @@ def test_the_version(capsys):
     assert capsys.readouterr().out == f"pdfqa {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["search"], "required: QUESTION"),
-        (["search", "x", "--colour", "red"], "Unrecognized arguments: --colour red"),
-        (["search", "x", "--k", "many"], "invalid int value: 'many'"),
-        (["search", "x", "-k", "0"], "retrieval.k"),
-        (["search", "x", "--unit", "letters"], "invalid choice: 'letters'"),
-        (["search", "x", "--step", "500"], "step (500) is above size (120)"),
-        (["search", "x", "--retriever", "magic"], "There is no retriever called 'magic'."),
-        (["search", "x", "--chunker", "magic"], "There is no chunker called 'magic'."),
-        (["search", "x", "--document", "other.pdf"], "There is no document 'other.pdf'."),
-        (["search", " ", "--retriever", "bm25"], "The question is empty."),
-        (["ask", "x", "--reader", "magic"], "There is no reader called 'magic'."),
-        (["ask", "x", "--rewriter", "magic"], "There is no rewriter called 'magic'."),
-        (["ask", "x", "--engine", "magic"], "There is no engine called 'magic'."),
-        (["ask", "x", "--retriever", "bm25", "--conversation", "none"], "There is no such conversation here."),
-        (["chat", "--conversation", "none"], "There is no such conversation here."),
-        (["ingest"], "required: PDF"),
-        (["ingest", "/no/such/file.pdf"], "There is no such file: /no/such/file.pdf."),
-        (["agreement", "/no/such/file.csv"], "/no/such/file.csv cannot be read"),
-        (["export", "everything"], "invalid choice: 'everything'"),
-        (["export", "ratings"], "It is not clear which study is meant."),
-        (["export", "ratings", "--study", "other"], "There is no study 'other'."),
-        (["export", "conversations", "--format", "csv"], "Conversations have no csv form."),
-        (["export", "ratings", "--format", "markdown"], "Ratings have no markdown form."),
-        (["paint"], "invalid choice: 'paint'"),
-        ([], "required: COMMAND"),
-    ],
+WRONG = (
+    (["search"], "required: QUESTION"),
+    (["search", "x", "--colour", "red"], "Unrecognized arguments: --colour red"),
+    (["search", "x", "--k", "many"], "invalid int value: 'many'"),
+    (["search", "x", "-k", "0"], "retrieval.k"),
+    (["search", "x", "--unit", "letters"], "invalid choice: 'letters'"),
+    (["search", "x", "--step", "500"], "step (500) is above size (120)"),
+    (["search", "x", "--retriever", "magic"], "There is no retriever called 'magic'."),
+    (["search", "x", "--chunker", "magic"], "There is no chunker called 'magic'."),
+    (["search", "x", "--document", "other.pdf"], "There is no document 'other.pdf'."),
+    (["search", " ", "--retriever", "bm25"], "The question is empty."),
+    (["ask", "x", "--reader", "magic"], "There is no reader called 'magic'."),
+    (["ask", "x", "--rewriter", "magic"], "There is no rewriter called 'magic'."),
+    (["ask", "x", "--engine", "magic"], "There is no engine called 'magic'."),
+    (["ask", "x", "--retriever", "bm25", "--conversation", "none"], "There is no such conversation here."),
+    (["chat", "--conversation", "none"], "There is no such conversation here."),
+    (["ingest"], "required: PDF"),
+    (["ingest", "/no/such/file.pdf"], "There is no such file: /no/such/file.pdf."),
+    (["agreement", "/no/such/file.csv"], "/no/such/file.csv cannot be read"),
+    (["export", "everything"], "invalid choice: 'everything'"),
+    (["export", "ratings"], "It is not clear which study is meant."),
+    (["export", "ratings", "--study", "other"], "There is no study 'other'."),
+    (["export", "conversations", "--format", "csv"], "Conversations have no csv form."),
+    (["export", "ratings", "--format", "markdown"], "Ratings have no markdown form."),
+    (["paint"], "invalid choice: 'paint'"),
+    ([], "required: COMMAND"),
 )
-def test_wrong_usage_is_status_2_with_what_and_hint(workspace, run, arguments, words):
-    failed = run(*arguments, "--json")
-    assert failed.status == 2
-    assert set(failed.data) == {"error"}
-    assert set(failed.data["error"]) == {"what", "hint"}
-    assert words in failed.data["error"]["what"]
-    assert failed.data["error"]["hint"]
-    plain = run(*arguments)
+
+
+def test_wrong_usage_is_status_2_with_what_and_hint(workspace, run):
+    for arguments, words in WRONG:
+        failed = run(*arguments, "--json")
+        assert failed.status == 2, arguments
+        assert set(failed.data) == {"error"}
+        assert set(failed.data["error"]) == {"what", "hint"}
+        assert words in failed.data["error"]["what"]
+        assert failed.data["error"]["hint"]
+    plain = run(*WRONG[0][0])
     assert (plain.status, plain.out) == (2, "")
-    assert words in plain.err
+    assert WRONG[0][1] in plain.err
 
 
 def test_a_task_that_fails_is_status_1(empty, run):
@@ -118,12 +116,6 @@ def test_a_task_that_fails_is_status_1(empty, run):
     plain = run("ask", "x")
     assert (plain.status, plain.out) == (1, "")
     assert plain.err.startswith("pdfqa: There are no documents to ask about.\n       Add PDFs")
-
-
-def test_a_wrong_settings_file_is_wrong_usage(workspace, run):
-    (workspace / "pdfqa.toml").write_text("[retrieval]\nk = 0\n")
-    failed = run("search", "x", "--json")
-    assert (failed.status, "retrieval.k" in failed.data["error"]["what"]) == (2, True)
 
 
 def test_a_workspace_can_be_named(workspace, run, tmp_path):
@@ -137,15 +129,6 @@ def test_the_settings_file_of_the_workspace_counts_and_options_beat_it(workspace
     assert len(run("search", "meters heat", "-k", "2", "--json").data["hits"]) == 2
 
 
-@pytest.mark.parametrize("entry", [["-m", "pdfqa_core"], ["-m", "pdfqa_core.__main__"]])
-def test_the_module_runs(entry):
-    done = subprocess.run(
-        [sys.executable, *entry, "search", "--json"], capture_output=True, text=True, check=False, cwd=ROOT, timeout=60
-    )
-    assert done.returncode == 2
-    assert done.stdout.startswith('{"error"')
-
-
 def test_what_the_terminal_cannot_show_does_not_stop_a_command():
     """Windows gives pipes an old code page; an ASCII one stands for it here."""
     done = subprocess.run(
@@ -154,12 +137,6 @@ def test_what_the_terminal_cannot_show_does_not_stop_a_command():
     )  # fmt: skip
     assert done.returncode == 2
     assert "--no-such-?" in json.loads(done.stdout.decode("ascii"))["error"]["what"]
-
-
-def test_a_result_file_may_have_the_longest_name_there_is(tmp_path):
-    path = tmp_path / f"{'é' * 125}.csv"
-    write_file(path, b"a,b")
-    assert [(file, file.read_bytes()) for file in tmp_path.iterdir()] == [(path, b"a,b")]
 
 
 def test_searching_imports_neither_torch_nor_gradio(workspace):

@@ -25,7 +25,12 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
 from sqlalchemy.pool import QueuePool
 
 from pdfqa_core.errors import StorageError, UsageError
-from pdfqa_core.storage import write_ahead
+from pdfqa_core.storage import (
+    server_tables,  # noqa: F401 - its tables belong to the metadata
+    tables,  # noqa: F401 - so do these
+    write_ahead,
+)
+from pdfqa_core.storage.columns import metadata
 from pdfqa_core.storage.failures import database_failures
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -113,35 +118,31 @@ class Database:
         self._writer.dispose()
         self._reader.dispose()
 
-    def go_back(self, revision: str) -> None:
-        """Give the tables the form that an earlier version of the program knows ("0017"), and close all connections.
-
-        What that form has no place for is deleted. Raises UsageError for a revision that there is not, and
-        StorageError: then all is as it was.
-        """
-        config = _migrations()
-        if revision not in {step.revision for step in _steps().walk_revisions()}:
-            raise UsageError(f"There is no revision {revision!r} of the tables.", f"They are named in {MIGRATIONS}.")
-        with _MIGRATING, self.write() as connection:
-            config.attributes["connection"] = connection
-            command.downgrade(config, revision)
-        self.close()
-
     def _upgrade(self) -> None:
+        """Make the tables of a new database, and bring those of an earlier version up to date."""
         script = _steps()
         with self.read() as connection:
             current = MigrationContext.configure(connection).get_current_revision()
-        if current == script.get_current_head():
+        head = str(script.get_current_head())
+        if current == head:
             return
-        if current not in {None, *(step.revision for step in script.walk_revisions())}:
+        if current is not None and current not in {step.revision for step in script.walk_revisions()}:
+            early = current < head
+            version = "an early" if early else "a newer"
             raise StorageError(
-                f"The workspace {self.where} was written by a newer version of this program (its format is {current}).",
-                "Update the program, or choose another workspace.",
-            )
+                f"The workspace {self.where} was written by {version} version of this program (format {current}).",
+                "Open it once with version 0.1 as it last was, or choose another workspace." if early
+                else "Update the program, or choose another workspace.",
+            )  # fmt: skip
         config = _migrations()
         with _MIGRATING, self.write() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            context = MigrationContext.configure(connection)
+            if context.get_current_revision() is None:  # no other program was quicker
+                metadata.create_all(connection)
+                context.stamp(script, head)
+            else:
+                command.upgrade(config, "head")
 
 
 def _migrations() -> Config:

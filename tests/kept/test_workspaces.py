@@ -1,4 +1,4 @@
-"""A workspace that version 0.1 left opens today, with all that is in it (see README.md)."""
+"""A workspace of version 0.2 opens today, with all that is in it (see README.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Kept:
 
 @pytest.fixture
 def kept(tmp_path):
-    with zipfile.ZipFile(FOLDER / "workspace-0.1.zip") as archive:
+    with zipfile.ZipFile(FOLDER / "workspace-0.2.zip") as archive:
         archive.extractall(tmp_path)
     return Kept(tmp_path / "workspace", tmp_path / "expected")
 

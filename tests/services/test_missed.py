@@ -60,7 +60,7 @@ def test_what_the_answer_was_shown_is_rated_there(work):
         mark(work, (), shown)
 
 
-def test_marks_change_neither_progress_nor_agreement_and_survive_files(work, tmp_path, monkeypatch):
+def test_marks_change_neither_progress_nor_agreement_and_come_back_from_a_table(work):
     services, study, _ = work
     found = search(work, "refrigerant ammonia")
     mark(work, found, next(one for one in found if not one.shown))
@@ -70,13 +70,6 @@ def test_marks_change_neither_progress_nor_agreement_and_survive_files(work, tmp
     assert services.study_reports.agreement(LOCAL_OWNER, study.id, None) == ()
     table = services.studies.file(LOCAL_OWNER, study.id, "csv", None).data
     assert services.study_files.add_ratings(LOCAL_OWNER, study.id, table, Columns()) == 1
-    assert services.studies.file(LOCAL_OWNER, study.id, "jsonl", None).rows == 1
-    packed = services.study_files.file(LOCAL_OWNER, study.id, None).data
-    monkeypatch.delenv("PDFQA_DATABASE_URL", raising=False)
-    with type(services).open(tmp_path / "elsewhere", LITERAL) as elsewhere:
-        there = elsewhere.study_files.take_in(LOCAL_OWNER, packed, "pilot.zip")
-        kept = elsewhere.studies.rated(LOCAL_OWNER, there.id).ratings
-        assert kept == services.studies.rated(LOCAL_OWNER, study.id).ratings
 
 
 def test_an_invited_person_searches_the_owners_documents(work):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +11,10 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.metrics.long_format import read_ratings
 from pdfqa_core.metrics.many_annotators import agreement_of_many
 from pdfqa_core.protocols.annotation import CRITERIA, judged
-from pdfqa_core.protocols.mahueval import Plan
-from pdfqa_core.services import Services
-from pdfqa_core.services.studies import PAIRWISE, StudyService
+from pdfqa_core.services.studies import StudyService
 from pdfqa_core.storage import Store
 from pdfqa_core.study_types import AppliesTo, Criterion
-from pdfqa_core.ui.annotate_view import form_html, item_html, results_html
-from tests.services.helpers import BM25
-from tests.serving_fakes import FakeModels
+from pdfqa_core.ui.annotate_view import form_html
 from tests.storage.conftest import rating_history, turn
 
 STYLE = Criterion(
@@ -88,37 +83,25 @@ def test_nobody_sees_the_ratings_of_others_before_all_who_signed_in_have_finishe
     assert annotators_in(studies, study_id, None) == {"Ada", "Ben"}  # the owner, at the command line
 
 
-def test_an_annotator_is_compared_with_the_first_of_the_others(store: Store, studies: StudyService) -> None:
-    study_id = study_of(store, "t1")
-    for name in ("Ada", "Ben", "Cleo"):
-        rate(studies, study_id, name, "t1")
-    pairs = {viewer: studies.results("me", study_id, viewer).table[0].annotators for viewer in ("", "Ben", "Cleo")}
-    assert pairs == {"": ("Ada", "Ben"), "Ben": ("Ada", "Ben"), "Cleo": ("Ada", "Cleo")}
-
-
 def test_items_come_in_the_annotators_order_until_all_are_rated(store: Store, studies: StudyService) -> None:
     study_id = study_of(store, "t1", "t2", "t3")
     studies.sign_in("me", study_id, "Ada")
     seen = [studies.next("me", study_id, "Ada")]
-    assert studies.item("me", study_id, "Ada", seen[0]).position == 1
     skipped = studies.neighbour("me", study_id, "Ada", seen[0], 1)
-    assert studies.neighbour("me", study_id, "Ada", skipped, -1) == seen[0]
     for _ in range(3):
         rate(studies, study_id, "Ada", seen[-1])
         seen.append(studies.next("me", study_id, "Ada", seen[-1]))
     assert (sorted(seen[:3]), seen[1], seen[3]) == (["t1", "t2", "t3"], skipped, "")
     finished = studies.item("me", study_id, "Ada", "")
     assert (finished.item, finished.position, finished.progress.done) == (None, 3, 3)
-    assert studies.neighbour("me", study_id, "Ada", "", -1) == seen[2]
 
 
 def test_the_comment_is_kept_with_the_rating_of_the_answer(store: Store, studies: StudyService) -> None:
     study_id = study_of(store, "t1")
     place = ("me", study_id, studies.sign_in("me", study_id, "Ada"), "t1")
     assert studies.save_comment(*place, " why ") is None
-    with pytest.raises(UsageError, match="kept with the answer's rating") as raised:
+    with pytest.raises(UsageError, match="kept with the answer's rating"):
         studies.check_comment(*place, "why")
-    assert raised.value.hint == "Choose correct or incorrect first, or empty the comment."
     studies.save(*place, {("t1", "intent"): "boolean"}, comment="why")
     studies.save(*place, {("t1", "answer"): "1"}, comment=" why ")
     assert studies.item(*place).comment == "why"
@@ -129,41 +112,19 @@ def test_the_comment_is_kept_with_the_rating_of_the_answer(store: Store, studies
     assert [r.value for r in rating_history(store, study_id)] == ["boolean", "1", "1"]
 
 
-def test_every_passage_is_on_the_screen_and_the_others_are_those_without_a_value(
-    store: Store, studies: StudyService
-) -> None:
-    study_id = study_of(store, "t1", passages=23)
-    place = ("me", study_id, studies.sign_in("me", study_id, "Ada"), "t1")
-    shown = studies.item(*place)
-    form, item = form_html(shown, CRITERIA, None), item_html(shown, CRITERIA, 0)
-    assert 'data-key="m"' in form
-    for rank in range(1, 24):
-        assert f'data-item="t1#{rank}"' in form
-        assert f"passage {rank - 1}" in item
-    studies.save(*place, {("t1#22", "passage"): "1"})
-    studies.save_rest(*place, "passage")
-    values = {key: rating.value for key, rating in studies.item(*place).given.items()}
-    assert values == {(f"t1#{rank}", "passage"): str(int(rank == 22)) for rank in range(1, 24)}
-    assert "Still open: intent, answer." in form_html(studies.item(*place), CRITERIA, None)
-
-
 def test_a_new_criterion_is_rated_compared_and_exported(store: Store) -> None:
     studies = StudyService(store.studies, store.conversations, (*CRITERIA, STYLE))
     study_id = study_of(store, "t1", "t2")
-    studies.sign_in("me", study_id, "Ada")
-    form = form_html(studies.item("me", study_id, "Ada", "t1"), studies.criteria, None)
-    for words in ("How is it written?", "for a reader in a hurry", ">clear<", 'data-key="7"', 'data-value="3"'):
-        assert words in form.replace("</kbd>", ">")
     rate(studies, study_id, "Ada", "t1", "t2")
     studies.save("me", study_id, "Ada", "t2", {("t2", "style"): "2"})
-    pressed = form_html(studies.item("me", study_id, "Ada", "t2"), studies.criteria, None)
-    assert 'data-key="8" aria-pressed="true"' in pressed
+    form = form_html(studies.item("me", study_id, "Ada", "t2"), studies.criteria, None)
+    assert "for a reader in a hurry" in form
+    assert 'data-key="8" aria-pressed="true"' in form
     rate(studies, study_id, "Ben", "t1", "t2")
     results = studies.results("me", study_id, "Ben")
     style = results.table[-1]
     assert (style.criterion, style.n, style.labels, style.agreement) == ("style", 2, ("1", "2", "3"), 0.5)
     assert [(one.judged.criterion, one.values) for one in results.disagreements] == [(STYLE, ("2", "3"))]
-    assert "Ada: <b>middling</b> · Ben: <b>clear</b>" in results_html(results)
     exported = agreement_of_many(read_ratings(studies.file("me", study_id, "csv", None).data)[0])
     assert {one.criterion: one.pairs[0].agreement for one in exported} == {
         "intent": 1, "answer": 1, "passage": 1, "style": 0.5,
@@ -209,29 +170,6 @@ def test_an_answer_is_added_to_a_study_that_is_open_and_taken_out_again(store: S
     assert [study.turn_ids for study in studies.list("me")] == [("t1", "t2")]
 
 
-def test_a_study_goes_with_its_last_answer(store: Store, studies: StudyService) -> None:
-    one, _ = two_conversations(store)
-    study = studies.create_of("me", one)
-    studies.sign_in("me", study.id, "Ada")
-    studies.take_out("me", study.id, study.turn_ids)
-    assert studies.list("me") == ()
-
-
-def test_other_owners_add_nothing_and_take_nothing_out(store: Store, studies: StudyService) -> None:
-    one, _ = two_conversations(store)
-    mine = studies.create_of("me", one, "t1")
-    foreign = store.conversations.create("you", "Theirs")
-    store.conversations.append_turn("you", foreign.id, turn("t9"))
-    for call in (
-        lambda: studies.add("you", mine.id, "t9"),
-        lambda: studies.take_out("you", mine.id, ["t1"]),
-        lambda: studies.add("me", mine.id, "t9"),
-    ):
-        with pytest.raises(UsageError, match="no such"):
-            call()
-    assert studies.list("me") == (mine,)
-
-
 def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudyService) -> None:
     study_id = study_of(store, "t1")
     rate(studies, study_id, "Ada", "t1")
@@ -250,14 +188,10 @@ def test_other_owners_can_do_nothing_with_a_study(store: Store, studies: StudySe
         studies.save("me", study_id, "Eve", "t1", {("t1", "answer"): "1"})
 
 
-def test_what_has_no_place_for_an_answer_of_the_chat_is_not_offered(tmp_path: Path) -> None:
-    with Services.open(tmp_path, BM25, FakeModels()) as services, Store.open(tmp_path) as store:
-        one, _ = two_conversations(store)
-        studies = services.studies
-        open_one = studies.create_of("me", one, "t1")
-        planned = services.mahueval.begin("me", "Planned", Plan(("Ada", "Ben"), conversations=1))
-        pairs = store.study_changes.change("me", studies.create_of("me", one, "t2").id, preset=PAIRWISE)
-        assert [study.id for study in studies.open_studies("me")] == [open_one.id]
-        for study, words in ((planned, "their own conversations"), (pairs, "in pairs")):
-            with pytest.raises(UsageError, match=f"{words}, so it takes no more answers"):
-                studies.add("me", study.id, "t3")
+def test_the_other_passages_are_those_without_a_value(store: Store, studies: StudyService) -> None:
+    study_id = study_of(store, "t1", passages=23)
+    place = ("me", study_id, studies.sign_in("me", study_id, "Ada"), "t1")
+    studies.save(*place, {("t1#22", "passage"): "1"})
+    studies.save_rest(*place, "passage")
+    values = {key: rating.value for key, rating in studies.item(*place).given.items()}
+    assert values == {(f"t1#{rank}", "passage"): str(int(rank == 22)) for rank in range(1, 24)}

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from pdfqa_core.csv_format import read_csv
 from pdfqa_core.errors import UsageError
 from pdfqa_core.exports.study_zip import CONTENT
 from pdfqa_core.protocols.rating_tables import Columns
@@ -19,7 +18,9 @@ from pdfqa_core.services.studies import StudyService
 from pdfqa_core.services.study_files import StudyFiles
 from pdfqa_core.services.study_reports import StudyReports
 from pdfqa_core.storage import Store
-from tests.services.test_study_reports import ADA, BEN, adjudicate, rate, two_talks
+from pdfqa_core.study_types import Skip
+from tests.services.test_study_reports import ADA, BEN, adjudicate, both_rated, rate, two_talks
+from tests.storage.conftest import NOW
 
 
 @pytest.fixture
@@ -35,9 +36,7 @@ def services(store: Store) -> tuple[StudyService, StudyFiles]:
 
 def rated(store: Store) -> str:
     studies, _ = services(store)
-    study_id = two_talks(store, studies)
-    rate(studies, study_id, "Ada", ADA)
-    rate(studies, study_id, "Ben", BEN)
+    study_id = both_rated(store, studies)
     studies.save("me", study_id, "Ben", "a1", {("a1", "answer"): "0"}, comment="=why, “naïve”?\n", seconds=2.5)
     adjudicate(store, study_id, "b1", "1")
     return study_id
@@ -48,6 +47,7 @@ def rated(store: Store) -> str:
 
 def test_a_study_is_the_same_elsewhere(store: Store, elsewhere: Store) -> None:
     study_id = rated(store)
+    store.studies.skip(Skip(study_id, "a1", "Ada", "unclear", 1.0, NOW))
     studies, files = services(store)
     others, other_files = services(elsewhere)
     packed = files.file("me", study_id, None)
@@ -56,6 +56,7 @@ def test_a_study_is_the_same_elsewhere(store: Store, elsewhere: Store) -> None:
     assert (taken.id, taken.owner) == (study_id, "you")
     here, there = store.studies.copy("me", study_id), elsewhere.studies.copy("you", study_id)
     assert replace(there, study=replace(there.study, owner="me")) == here
+    assert (len(here.revisions), len(here.skips)) == (1, 1)
     assert other_files.file("you", study_id, None).data == packed.data
     assert StudyReports(others).results("you", study_id, "") == StudyReports(studies).results("me", study_id, "")
     assert others.file("you", study_id, "jsonl", None).data == studies.file("me", study_id, "jsonl", None).data
@@ -119,25 +120,6 @@ def test_what_does_not_fit_is_refused_whole(store: Store, elsewhere: Store) -> N
 # ------------------------------------------------------------------ ratings from spreadsheets
 
 
-def test_the_exported_table_goes_back_in(store: Store, elsewhere: Store) -> None:
-    study_id = rated(store)
-    studies, _ = services(store)
-    with_nobody = replace(store.studies.copy("me", study_id), ratings=(), adjudications=())
-    elsewhere.studies.put("me", with_nobody)
-    _, other_files = services(elsewhere)
-    table = studies.file("me", study_id, "csv", None).data
-    assert other_files.add_ratings("me", study_id, table, Columns()) == 32
-    assert {*elsewhere.studies.ratings(study_id)} == {*store.studies.ratings(study_id)}
-    wide = studies.file("me", study_id, "wide", None)
-    assert wide.name == "ratings-Pilot.wide.csv"
-    head = read_csv(wide.data).header
-    assert head[-6:] == ("answer: Ada", "answer: Ben", "intent: Ada", "intent: Ben", "passage: Ada", "passage: Ben")
-    assert len(read_csv(wide.data).rows) == 4 * 3
-    assert other_files.add_ratings("me", study_id, wide.data, Columns()) == 32
-    values = {(r.item_id, r.annotator, r.criterion): r.value for r in store.studies.ratings(study_id)}
-    assert {(r.item_id, r.annotator, r.criterion): r.value for r in elsewhere.studies.ratings(study_id)} == values
-
-
 def test_columns_words_and_people_are_mapped(store: Store) -> None:
     studies, files = services(store)
     study_id = two_talks(store, studies)
@@ -174,27 +156,6 @@ def test_every_wrong_row_is_told_and_nothing_is_kept(store: Store) -> None:
     assert raised.value.hint == "Signed in to “Pilot”: Ada, Eve."
     assert store.studies.ratings(study_id) == ()
     assert store.studies.annotators(study_id) == ("Ada",)
-
-
-@pytest.mark.parametrize(
-    ("table", "columns", "words"),
-    [
-        ("item,value\na1,1\n", Columns(), "The column 'annotator' is not there"),
-        ("item,value\na1,1\n", Columns({"value": "Rating"}), "The column 'Rating' is not there"),
-        ("question,x\na1,1\n", Columns(), "The column 'item' is not there"),
-        ("item,x\na1,1\n", Columns(), "holds no judgement"),
-        (
-            "item,annotator,criterion,value,seconds\na1,Ada,answer,1,soon\n",
-            Columns(),
-            "row 2, column 'seconds': 'soon' is no number",
-        ),
-    ],
-)
-def test_a_table_that_cannot_be_read_says_why(store: Store, table: str, columns: Columns, words: str) -> None:
-    studies, files = services(store)
-    study_id = two_talks(store, studies)
-    with pytest.raises(UsageError, match=words):
-        files.add_ratings("me", study_id, table.encode(), columns)
 
 
 # ------------------------------------------------------------------ judged answers of another program
@@ -252,10 +213,3 @@ def test_exported_ratings_come_back_as_they_were(store: Store, elsewhere: Store,
         assert said(after) == said(before)
     else:
         assert set(after) == set(before)
-
-
-@pytest.mark.parametrize(("data", "words"), [(b'{"item": 1}\n[2]\n', "Line 2"), (b"PAR1 broken", "Parquet file")])
-def test_damaged_files_of_ratings_are_named(store: Store, data: bytes, words: str) -> None:
-    study_id = rated(store)
-    with pytest.raises(UsageError, match=words):
-        services(store)[1].add_ratings("me", study_id, data, Columns())

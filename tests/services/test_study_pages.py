@@ -18,7 +18,7 @@ from tests.serving_fakes import FakeModels
 from tests.storage.conftest import turn
 
 
-def test_pages_of_items_are_kept_when_their_document_is_removed(services, tmp_path, new_database):
+def test_pages_of_items_are_kept_when_their_document_is_removed(services, tmp_path):
     document = only(services)
     text = services.documents.page(LOCAL_OWNER, document.id, document.extractor, 2).text[:80]
     talk = services.conversations.create(LOCAL_OWNER, "Talk")
@@ -47,15 +47,7 @@ def test_pages_of_items_are_kept_when_their_document_is_removed(services, tmp_pa
     assert services.studies.item(LOCAL_OWNER, study.id, "Ada", "t1").item.turn.answer.hits[0].passage.text == text
 
     packed = services.study_files.file(LOCAL_OWNER, study.id, None)
-    new_database()
     with Services.open(tmp_path / "elsewhere", Settings(), FakeModels()) as other:
         other.study_files.take_in(LOCAL_OWNER, packed.data, packed.name)
         assert other.study_pages.picture(study.id, document.id, passage.id) == kept
         assert other.study_files.file(LOCAL_OWNER, study.id, None).data == packed.data
-
-
-def test_documents_that_no_study_shows_leave_nothing(services):
-    document = only(services)
-    services.documents.remove(LOCAL_OWNER, document.id)
-    assert services.documents.list(LOCAL_OWNER) == ()
-    assert services.study_pages.picture("any", document.id, "p1") is None

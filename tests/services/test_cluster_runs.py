@@ -57,7 +57,6 @@ def scores(evaluation):
 @pytest.mark.parametrize(
     ("protocol", "rows", "more"),
     [
-        ("answers", MORE, {"evidence": ("search", "given", "none")}),
         ("answers", SQUAD, {"evidence": ("search", "given")}),
         ("conversations", MORE, {"evidence": ("search",), "histories": ("gold", "predicted")}),
     ],
@@ -76,33 +75,6 @@ def test_predictions_and_scores_are_those_of_this_computer(opened, server, write
     assert {key: one.seconds is None for key, one in theirs.items()} == {
         key: one.seconds is None for key, one in mine.items()
     }
-
-
-def test_a_conversation_is_one_task_and_goes_on_with_its_own_answers(opened, server, write):
-    cluster = FakeCluster()
-    services = opened(server.settings, cluster)
-    data = write(MORE)
-    predictions, _ = go(services, run_of(services, data, "conversations", evidence=("none",), histories=("predicted",)))
-    assert cluster.sizes == [3]  # the follow-up goes with the question before it
-    assert next(iter(predictions)) == ("served", "d")  # stored as it came: the fake begins with the last
-    said = predictions["served", "b"].answer
-    assert any("And before?" in prompt and said in prompt for prompt in server.prompts)
-
-
-def test_replies_are_kept_and_the_same_prompt_is_answered_once(opened, server, write):
-    services = opened(server.settings, FakeCluster())
-    data = write(MORE)
-    first, _ = go(services, run_of(services, data, evidence=("none",)))
-    asked = len(server.prompts)
-    again = services.runs.begin(
-        LOCAL_OWNER,
-        RunRequest("answers", data, {"served": services.settings}, ("none",), options={"bertscore": "no"}), anew=True,
-    )  # fmt: skip
-    second, found = go(services, again.id)
-    assert len(server.prompts) == asked == 4
-    assert without_seconds(second) == without_seconds(first)
-    assert [one.seconds for one in second.values()] == [None] * 4
-    assert any("4 answers were remembered" in note for note in found.notes)
 
 
 def test_what_fails_alone_is_stored_and_three_failures_in_a_row_end_the_run(opened, server, write):
@@ -155,21 +127,6 @@ def test_a_model_of_this_computer_and_recorded_answers_stay_here(opened, server,
     assert cluster.sizes == []
 
 
-def test_a_worker_with_another_embedding_model_is_refused(opened, server, write, monkeypatch):
-    services = opened(server.settings.changed("retrieval", retriever="hybrid"), FakeCluster())
-    data = write(MORE)
-    go(services, run_of(services, data, evidence=("search",)))
-    asked = services.runs._elsewhere._material
-
-    def of_another(*given):
-        return replace(asked(*given), encoder_hash="another")
-
-    monkeypatch.setattr(services.runs._elsewhere, "_material", of_another)
-    other = run_of(services, data, evidence=("search",), seed=1)
-    with pytest.raises(ModelError, match="another embedding model"):
-        go(services, other)
-
-
 def test_what_is_sent_holds_no_secret_that_is_shown_and_nobody_elses_documents(opened, server, write, monkeypatch):
     monkeypatch.setenv("PDFQA_LLM_API_KEY", "sk-very-secret")
     sent = []
@@ -193,14 +150,3 @@ def test_what_is_sent_holds_no_secret_that_is_shown_and_nobody_elses_documents(o
         assert copy.store.documents.pages(LOCAL_OWNER, document.id, "direct") == services.documents.pages(
             LOCAL_OWNER, document.id, services.settings
         )
-
-
-def test_documents_are_copied_from_every_database(services):
-    (document,) = services.documents.list(LOCAL_OWNER)
-    with closing(CopiedDocuments(services.documents.copy(LOCAL_OWNER, {document.id: "direct"}))) as copy:
-        assert copy.store.documents.list(LOCAL_OWNER) == (document,)
-        assert copy.store.documents.readings(LOCAL_OWNER) == services.documents.readings(LOCAL_OWNER)
-        pages = copy.store.documents.pages(LOCAL_OWNER, document.id, "direct")
-        assert pages == services.documents.pages(LOCAL_OWNER, document.id, services.settings)
-    with closing(CopiedDocuments(services.documents.copy(LOCAL_OWNER, {}))) as copy:
-        assert copy.store.documents.list(LOCAL_OWNER) == ()

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pdfqa_core.errors import ModelError, PdfQAError, StoppedError, UsageError
 from pdfqa_core.evaluation_types import Evaluation, RunState
-from pdfqa_core.exports.methods import methods_text
-from pdfqa_core.llm.catalogue import default_model
 from pdfqa_core.metrics.bertscore import TokenVectors
 from pdfqa_core.metrics.groups import grouped
-from pdfqa_core.protocols.answer_files import match, read_rows
-from pdfqa_core.protocols.answers import score_answers
-from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
-from pdfqa_core.services.run_export import answer_files
+from pdfqa_core.services import LOCAL_OWNER, RunRequest
 from pdfqa_core.services.running import Running
 from tests.conftest import FakeLLM
 from tests.services.helpers import BM25, LITERAL
-from tests.serving_fakes import FakeModels
 
 QUESTIONS = [
     {"id": "a", "question": "When are the meters read?", "answer": "Every 15 minutes.", "document": "harbour-heat.pdf",
@@ -141,29 +128,6 @@ def test_a_run_that_is_left_without_being_stopped_counts_as_stopped(services, wr
     assert services.runs.list(LOCAL_OWNER)[0].state is RunState.STOPPED
 
 
-def test_a_run_is_not_begun_twice_at_once(services, write):
-    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
-    events = services.runs.go(LOCAL_OWNER, run.id)
-    next(events)
-    with pytest.raises(Exception, match="still busy"):
-        next(iter(services.runs.go(LOCAL_OWNER, run.id)))
-    events.close()
-
-
-def test_what_they_write_is_scored_again_with_the_same_numbers(services, write, tmp_path):
-    run_id, found = done(services, request("answers", write(QUESTIONS)))
-    run = services.runs.get(LOCAL_OWNER, run_id)
-    predictions = services.runs.predictions(LOCAL_OWNER, run_id)
-    files = answer_files(run, services.runs.cases(LOCAL_OWNER, run.plan), predictions)
-    assert set(files) == {"gold.json", "literal.json"}
-    for name, data in files.items():
-        (tmp_path / name).write_bytes(data)
-    pairs = match(read_rows(tmp_path / "literal.json", several=False), read_rows(tmp_path / "gold.json", several=True))
-    again = score_answers("literal", pairs)
-    for one, other in zip(again.items, found.systems[0].items, strict=True):
-        assert {name: other.metrics[name] for name in one.metrics} == one.metrics
-
-
 def test_a_model_that_dies_keeps_what_was_answered_and_the_run_goes_on(open_services, write):
     llm = DyingLLM(1)
     services = open_services(BM25, llm)
@@ -199,17 +163,6 @@ def test_what_fails_alone_is_counted_and_asked_again_on_demand(open_services, wr
     assert services.runs.list(LOCAL_OWNER)[0].failed == 1
     phases = [e.phase for e in services.runs.go(LOCAL_OWNER, run.id, retry=True) if not isinstance(e, Evaluation)]
     assert [one for one in phases if "question" in one] == ["model · search: question 1"]
-
-
-def test_the_default_model_goes_by_its_name_and_is_not_waited_for(open_services, write):
-    llm = FakeLLM()
-    services = open_services(BM25, llm)
-    llm.enqueue(["Frogs."])
-    assert (BM25.llm.model, services.models.language.settings.model) == ("auto", default_model())
-    services.models.language.use = pytest.fail
-    rows = [{"id": "a", "question": "What do storks eat?", "answer": "Frogs."}]
-    _, found = done(services, request("answers", write(rows), systems={"model": BM25}, evidence=("none",)))
-    assert found.systems[0].items[0].texts["prediction"] == "Frogs."
 
 
 def test_the_same_prompt_is_answered_once(open_services, write):
@@ -259,13 +212,10 @@ def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
     wanted = RunRequest(
         "conversations", write(QUESTIONS), {"model": BM25}, evidence=("none",), histories=("gold", "predicted")
     )
-    run_id, found = done(services, wanted)
+    _, found = done(services, wanted)
     names = [system.name for system in found.systems]
     assert names == ["model · gold answers so far", "model · own answers so far"]
     assert [found.settings[f"system, {name}"].endswith("with its own answers") for name in names] == [False, True]
-    methods = methods_text(services.runs.get(LOCAL_OWNER, run_id))
-    assert "earlier turns: with the answers of the data" in methods
-    assert "earlier turns: with the system's own answers" in methods
     assert found.measures[0] == "bertscore_f1"
     assert found.settings["BERTScore"] == "word lengths, no idf"
     assert any("plain inner products" in note for note in found.notes)
@@ -275,11 +225,6 @@ def test_conversations_go_on_with_gold_or_own_answers(open_services, write):
     assert "Answer given: A robot." in follow_ups[1]
     turns = grouped(found, "turn", ("bertscore_f1",))
     assert [(group.value, group.n) for group in turns] == [("1", 2), ("2", 1)]
-    assert turns[1].cells[names[1]]["bertscore_f1"].difference.n == 1
-    as_in_sources = RunRequest(**{**{f: getattr(wanted, f) for f in wanted.__dataclass_fields__}, "profile": "seed"})
-    _, found = done(services, as_in_sources)
-    assert found.settings["BERTScore"] == "word lengths, idf, inner products"
-    assert not any("--profile seed" in note for note in found.notes)
 
 
 def test_recorded_answers_are_scored_without_a_system(open_services, write):
@@ -319,61 +264,6 @@ def test_a_wrong_request_is_refused_before_anything_is_stored(services, write, w
     assert services.runs.list(LOCAL_OWNER) == ()
 
 
-def test_a_run_in_a_thread_can_be_stopped_from_another(services, write):
-    run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS * 1)))
-    ended = []
-
-    def work():
-        try:
-            for event in services.runs.go(LOCAL_OWNER, run.id):
-                if not isinstance(event, Evaluation) and "question 2" in event.phase:
-                    services.runs.stop(run.id)
-        except StoppedError as error:
-            ended.append(str(error))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(60)
-    assert ended == ["Stopped after 1 of 3 answers; what is done is kept."]
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from pdfqa_core.services import LOCAL_OWNER, RunRequest, Services
-from tests.services.helpers import LITERAL
-from tests.serving_fakes import FakeModels
-workspace, data, answers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-with Services.open(workspace, LITERAL, FakeModels()) as services:
-    wanted = RunRequest("answers", data, {"literal": LITERAL}, options={"bertscore": "no"})
-    run = services.runs.begin(LOCAL_OWNER, wanted)
-    for event in services.runs.go(LOCAL_OWNER, run.id):
-        if f"question {answers + 1}" in getattr(event, "phase", ""):
-            os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is a Unix signal")
-def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(open_services, write, tmp_path, read_workspace):
-    data, folder = write(QUESTIONS), tmp_path / "killed"
-    shutil.copytree(read_workspace, folder)
-    for answers in (1, 2):
-        command = [sys.executable, "-c", KILLED, str(folder), str(data), str(answers)]
-        ended = subprocess.run(command, check=False, cwd=Path(__file__).parents[2], capture_output=True, timeout=300)
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-    with Services.open(folder, LITERAL, FakeModels()) as services:
-        (listed,) = services.runs.list(LOCAL_OWNER)
-        assert (listed.state, listed.done) == (RunState.STOPPED, 2)
-        before = services.runs.predictions(LOCAL_OWNER, listed.id)
-        run_id, found = done(services, request("answers", data))
-        assert run_id == listed.id
-        after = services.runs.predictions(LOCAL_OWNER, listed.id)
-        assert {key: after[key] for key in before} == before
-    _, straight = done(open_services(), request("answers", data))
-    assert [i.metrics for i in found.systems[0].items] == [i.metrics for i in straight.systems[0].items]
-    assert [i.texts for i in found.systems[0].items] == [i.texts for i in straight.systems[0].items]
-
-
 def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
     run = services.runs.begin(LOCAL_OWNER, request("answers", write(QUESTIONS)))
     services.running.start(LOCAL_OWNER, run.id)
@@ -385,13 +275,9 @@ def test_a_run_goes_on_in_a_thread_of_its_own(services, write):
     assert services.running.of(LOCAL_OWNER) == ("", None)
     assert services.runs.get(LOCAL_OWNER, run.id).state is RunState.DONE
     assert services.running.said(run.id) == ""
-    assert services.runs.seconds_per_answer(LOCAL_OWNER, asking=False) > 0
-    assert services.runs.seconds_per_answer(LOCAL_OWNER, asking=True) is None
-    other = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD, "other.json")))
-    services.runs._store.remove(LOCAL_OWNER, other.id)
-    services.running.start(LOCAL_OWNER, other.id)
-    services.running._thread.join(60)
-    assert "no such run" in services.running.said(other.id)
+    demo = Running(services.runs, services.workers, demo=True)
+    with pytest.raises(PdfQAError, match="Visitors of a demo"):
+        demo.begin("visitor", request("answers", write(SQUAD)))
 
 
 def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services, write):
@@ -406,17 +292,3 @@ def test_systems_that_do_not_search_are_not_run_for_every_way_to_search(services
     closed = request("answers", write(SQUAD), systems={"bm25 · windows 120/60": LITERAL}, evidence=("none",))
     (system,) = services.runs.begin(LOCAL_OWNER, closed).plan.systems
     assert system.name == system.model != ""
-
-
-def test_data_goes_with_the_last_run_that_needs_it_and_a_demo_runs_nothing(services, write):
-    first = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD)))
-    second = services.runs.begin(LOCAL_OWNER, request("answers", write(SQUAD), seed=1))
-    (kept,) = map(Path, first.plan.data)
-    services.runs.remove(LOCAL_OWNER, first.id)
-    assert kept.is_file()
-    services.runs.remove(LOCAL_OWNER, second.id)
-    assert not kept.exists()
-    demo = Running(services.runs, services.workers, demo=True)
-    with pytest.raises(PdfQAError, match="Visitors of a demo"):
-        demo.begin("visitor", request("answers", write(SQUAD)))
-    assert services.runs.list("visitor") == ()

@@ -6,13 +6,11 @@ import uuid
 
 import pytest
 
-from pdfqa_core.errors import LockedError, PdfQAError, StoppedError, UsageError
-from pdfqa_core.models import LanguageModel, ModelStatus, State
+from pdfqa_core.errors import LockedError, PdfQAError, UsageError
+from pdfqa_core.models import LanguageModel
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.storage.conversations import OVERTAKEN
-from pdfqa_core.text import sentences
-from pdfqa_core.types import Done, Progress, Retrieved, Rewritten, Support, Token
-from tests.conftest import FakeLLM
+from pdfqa_core.types import Done, Retrieved, Rewritten, Token
 from tests.services.helpers import (
     BM25,
     FOLLOW_UP,
@@ -22,10 +20,8 @@ from tests.services.helpers import (
     WORDS,
     StoppingLLM,
     asked,
-    documents,
     stored_of,
 )
-from tests.serving_fakes import QUESTIONS
 
 
 def test_an_answer_is_told_and_stored(open_services, fake_llm):
@@ -51,53 +47,6 @@ def test_an_answer_is_told_and_stored(open_services, fake_llm):
     assert "15 minutes" in fake_llm.history[0][-1].content
 
 
-def test_passages_are_shown_and_read_in_whole_sentences(open_services, fake_llm):
-    services = open_services(llm=fake_llm)
-    fake_llm.enqueue(["All meters are read every 15 minutes."])
-    answer = stored_of(asked(services, METERS)).turn.answer
-    assert 0 < len(answer.read) < len(answer.hits) or answer.read == tuple(hit.rank for hit in answer.hits)
-    (document,) = {span.document_id for hit in answer.hits for span in hit.passage.spans}
-    pages = {page.number: page.text for page in services.documents.pages(LOCAL_OWNER, document, BM25)}
-    for hit in answer.hits:
-        begin, end = hit.passage.spans[0], hit.passage.spans[-1]
-        assert not any(start < begin.start < stop for start, stop in sentences(pages[begin.page])), hit.passage.text
-        assert not any(start < end.end < stop for start, stop in sentences(pages[end.page])), hit.passage.text
-
-
-def test_what_the_passages_say_of_an_answer_is_stored(open_services, fake_llm):
-    services = open_services(llm=fake_llm)
-    fake_llm.enqueue(["All meters are read every 15 minutes. Bananas cost 7 dollars."])
-    answer = stored_of(asked(services, METERS)).turn.answer
-    first, second = answer.sentences
-    assert (first.support, first.numbers) == (Support.SUPPORTED, ())
-    assert second.support is Support.NOT_FOUND
-    assert [answer.text[start:end] for start, end in second.numbers] == ["7"]
-    kept = services.conversations.list(LOCAL_OWNER)[0]
-    assert services.conversations.get(LOCAL_OWNER, kept.id).turns[0].answer.sentences == answer.sentences
-
-
-def test_answers_are_compared_by_meaning_where_the_retriever_has_an_encoder(open_services):
-    services = open_services(LITERAL)
-    hybrid = LITERAL.changed("retrieval", retriever="hybrid")
-    first, again = (services.answers._reader(hybrid)[0].checker.meaning for _ in range(2))
-    assert first is again is not None
-    assert services.answers._reader(LITERAL)[0].checker.meaning is None
-    assert services.answers._reader(hybrid.changed("reading", check_meaning=False))[0].checker.meaning is None
-
-
-def test_the_settings_of_reading_reach_the_reader(open_services, fake_llm):
-    services = open_services(llm=fake_llm)
-    fake_llm.enqueue(["All meters are read quite often."])
-    chosen = BM25.changed(
-        "reading", instruction="Answer in verse.", prompt_tokens=30, citation_threshold=1, partly_threshold=0.1
-    )
-    answer = stored_of(asked(services, METERS, chosen)).turn.answer
-    prompt = fake_llm.history[0][0].content
-    assert prompt.endswith("Answer in verse.")
-    assert len(prompt.split()) < 80
-    assert [s.support for s in answer.sentences] == [Support.PARTLY]
-
-
 def test_a_follow_up_is_searched_with_the_history_and_kept_as_it_was_typed(open_services):
     services = open_services(LITERAL)
     first = stored_of(asked(services, SCREEN))
@@ -111,15 +60,6 @@ def test_a_follow_up_is_searched_with_the_history_and_kept_as_it_was_typed(open_
     third = stored_of(asked(services, FOLLOW_UP, without, conversation_id=first.conversation_id))
     assert second.turn.answer.hits != alone.turn.answer.hits
     assert third.turn.answer.hits == alone.turn.answer.hits
-
-
-def test_the_rewriter_that_asks_the_model(open_services, fake_llm):
-    services = open_services(LITERAL.changed("conversation", rewriter="llm"), fake_llm)
-    first = stored_of(asked(services, SCREEN))
-    fake_llm.enqueue(["How often was the self-cleaning drum screen emptied?"])
-    second = stored_of(asked(services, "How often was it emptied?", conversation_id=first.conversation_id))
-    assert second.turn.standalone_question == "How often was the self-cleaning drum screen emptied?"
-    assert SCREEN in fake_llm.history[0][-1].content
 
 
 def test_a_turn_added_while_another_is_asked_again_stays(open_services, fake_llm):
@@ -173,13 +113,6 @@ def test_a_stopped_answer_is_kept_as_far_as_it_was_written(open_services):
     assert services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns == (stored.turn,)
 
 
-def test_stop_of_another_run_does_not_matter(open_services):
-    llm = StoppingLLM(lambda: services.tasks.stop("another page"))
-    llm.enqueue([WORDS])
-    services = open_services(llm=llm)
-    assert stored_of(asked(services, METERS, task="page")).turn.answer.text == WORDS
-
-
 def test_an_abandoned_answer_is_kept_and_frees_model_and_name(open_services):
     llm = StoppingLLM(lambda: None)
     llm.enqueue([WORDS, WORDS])
@@ -208,29 +141,6 @@ def test_an_answer_abandoned_before_its_first_word_leaves_nothing(open_services)
     assert services.conversations.list(LOCAL_OWNER) == ()
 
 
-def test_stop_while_the_index_is_built_ends_the_answer(open_services):
-    services = open_services(LITERAL.changed("retrieval", retriever="hybrid"))
-    found = []
-    for event in services.answers.ask(LOCAL_OWNER, METERS, services.settings, task="page"):
-        found.append(event)
-        services.tasks.stop("page")
-    assert found[-1].turn.answer.stopped
-    assert found[-1].turn.answer.hits == ()
-    assert not services.indexes.ready(LOCAL_OWNER, services.settings)
-
-
-def test_stop_while_the_model_is_loaded_keeps_the_evidence(open_services):
-    class Loading(FakeLLM):
-        def prepare(self, stop):
-            yield Progress("loading")
-            services.tasks.stop_all()
-            raise StoppedError("Loading was stopped.")
-
-    services = open_services(llm=Loading())
-    stored = stored_of(asked(services, METERS))
-    assert (stored.turn.answer.stopped, stored.turn.answer.text, len(stored.turn.answer.hits)) == (True, "", 4)
-
-
 def test_what_was_written_before_a_failure_is_kept(open_services):
     def fail():
         raise PdfQAError("The server went away.")
@@ -247,41 +157,6 @@ def test_what_was_written_before_a_failure_is_kept(open_services):
     assert answer.notes == ("The answer breaks off here: The server went away.",)
 
 
-def test_a_conversation_keeps_to_its_documents_unless_told_otherwise(services, letter):
-    document = documents(services.documents.ingest(LOCAL_OWNER, [letter]))[0]
-    first = stored_of(asked(services, "Where is granite sold?", LITERAL, document_ids=[document.id]))
-    chat = first.conversation_id
-    assert services.conversations.get(LOCAL_OWNER, chat).document_ids == (document.id,)
-    alone = LITERAL.changed("conversation", rewriter="none")
-    second = stored_of(asked(services, METERS, alone, conversation_id=chat))
-    assert {hit.passage.document_id for hit in second.turn.answer.hits} <= {document.id}
-    third = stored_of(asked(services, METERS, alone, conversation_id=chat, document_ids=()))
-    assert third.turn.answer.hits[0].passage.document_id != document.id
-
-
-def test_a_refusal_is_stored_with_its_evidence(open_services):
-    services = open_services(LITERAL.changed("reading", confidence_threshold=1))
-    answer = stored_of(asked(services, QUESTIONS["q14"]["question"])).turn.answer
-    assert answer.refused
-    assert answer.hits
-    assert answer.confidence < 1
-
-
-@pytest.mark.parametrize("question", ["", "  \n"])
-def test_an_empty_question_is_not_asked(services, question):
-    with pytest.raises(UsageError, match="question is empty"):
-        asked(services, question)
-
-
-def test_without_documents_there_is_nothing_to_ask(open_services):
-    services = open_services(empty=True)
-    with pytest.raises(PdfQAError, match="no documents to ask about"):
-        asked(services, METERS)
-    asked_twice = services.answers.ask(LOCAL_OWNER, METERS, BM25, task="page")
-    with pytest.raises(PdfQAError, match="no documents to ask about"):
-        list(asked_twice)
-
-
 def test_without_a_model_the_answer_is_literal_and_says_so(services):
     answer = stored_of(asked(services, METERS)).turn.answer
     assert answer.reader == "extractive"
@@ -290,35 +165,11 @@ def test_without_a_model_the_answer_is_literal_and_says_so(services):
     assert "there is no language model: There is no language model. Install one." in answer.notes[0]
 
 
-def test_a_model_that_did_not_load_is_not_asked(open_services, fake_llm):
-    status = ModelStatus(State.MISSING, "no language model", "The file is damaged.")
-    settings = LITERAL.changed("conversation", rewriter="llm")
-    services = open_services(settings, fake_llm, status=status)
-    assert stored_of(asked(services, METERS, BM25)).turn.answer.notes[0].endswith("The file is damaged.")
-    first = stored_of(asked(services, SCREEN))
-    assert first.turn.answer.notes == ()
-    second = stored_of(asked(services, FOLLOW_UP, conversation_id=first.conversation_id))
-    assert second.turn.standalone_question == FOLLOW_UP
-    assert "Searched for as typed, with the questions before" in second.turn.answer.rewriting
-    assert fake_llm.history == []
-
-
-def test_a_long_question_makes_a_short_title(open_services):
-    services = open_services(LITERAL)
-    stored = stored_of(asked(services, "meters " * 40))
-    title = services.conversations.get(LOCAL_OWNER, stored.conversation_id).title
-    assert len(title) < 60
-    assert title.endswith("…")
-
-
 def test_a_question_with_broken_characters_is_stored_and_read_again(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, f"{METERS}\x00\ud800"))
     (turn,) = services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns
     assert turn.question == f"{METERS}\ufffd\ufffd"
-    written = services.answering.ask(LOCAL_OWNER, f"{METERS}\ud800", LITERAL)
-    assert written.question.encode()
-    assert stored_of(list(written.events())).turn.question.endswith("\ufffd")
 
 
 def test_a_finished_answer_waits_for_a_locked_database(open_services):

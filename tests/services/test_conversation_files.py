@@ -35,31 +35,6 @@ def test_the_cited_line_is_marked_in_the_picture_of_its_page(open_services):
     assert marked > 500
 
 
-def test_the_cited_document_is_named_with_what_its_file_does_not_say(open_services):
-    services = open_services(LITERAL)
-    stored = stored_of(asked(services, METERS))
-    text = services.conversation_files.file(LOCAL_OWNER, "markdown", [stored.conversation_id]).data.decode()
-    assert "## Documents cited\n\n- Kestrel Bay Heat Works: Harbour Heat: two winters" in text
-    assert text.endswith("The file does not say its date. (harbour-heat.pdf)\n")
-
-
-def test_a_locked_document_is_named_without_its_picture(open_services, tmp_path):
-    from reportlab.lib.pdfencrypt import StandardEncryption
-    from reportlab.pdfgen.canvas import Canvas
-
-    canvas = Canvas(str(tmp_path / "locked.pdf"), encrypt=StandardEncryption("secret", strength=128))
-    canvas.drawString(70, 700, "The quarry at Oldham sells granite by the tonne.")
-    canvas.save()
-    services = open_services(LITERAL, empty=True)
-    list(services.documents.ingest(LOCAL_OWNER, [tmp_path / "locked.pdf"], password="secret"))
-    stored = stored_of(asked(services, "What does the quarry sell?"))
-    assert "pages/001.jpg" in pages_of(services, stored.conversation_id)
-    services.close()
-    files = pages_of(open_services(LITERAL), stored.conversation_id)  # which has forgotten the password
-    assert list(files) == ["conversation.md"]
-    assert files["conversation.md"].decode().count("locked.pdf is protected by a password.") == 2
-
-
 def test_a_file_has_the_name_of_its_conversation_and_word_opens_it(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, METERS))
@@ -71,17 +46,6 @@ def test_a_file_has_the_name_of_its_conversation_and_word_opens_it(open_services
         services.conversation_files.file(LOCAL_OWNER, "html", ["other"])
     with pytest.raises(UsageError, match="no odt form"):
         services.conversation_files.file(LOCAL_OWNER, "odt", [stored.conversation_id])
-
-
-def test_a_title_that_is_cut_in_the_list_is_whole_in_the_file_and_empty_conversations_stay_out(open_services):
-    services = open_services(LITERAL)
-    question = "How often are the meters of the plant room read, and is that so in every one of the flats as well?"
-    stored_of(asked(services, question))
-    services.answers.begin(LOCAL_OWNER, "Nothing yet?")
-    file = services.conversation_files.file(LOCAL_OWNER, "markdown")
-    assert file.rows == 1
-    assert file.data.decode().startswith(f"# {question}\n")
-    assert file.name == "How often are the meters of the plant room read and is that so in every one of.md"
 
 
 def test_a_document_that_was_removed_has_no_picture_but_its_words(open_services):

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.types import Hit, Passage, Span, Turn
-from pdfqa_core.ui.page_view import show_page
-from tests.services.helpers import BM25, HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
-from tests.serving_fakes import QUESTIONS
+from tests.services.helpers import HYBRID, LITERAL, METERS, asked, built, stored_of
 
 
 def test_a_selection_finds_its_sentence_in_the_evidence(open_services):
@@ -21,17 +18,6 @@ def test_a_selection_finds_its_sentence_in_the_evidence(open_services):
     assert services.answers.best_sentence(turn, "read every 15 minutes", HYBRID).quote == found.quote
     for nothing in ("", " ", "zebra crossing"):
         assert services.answers.best_sentence(turn, nothing, LITERAL) is None
-
-
-def test_questions_of_the_sample_come_first_and_none_is_asked_twice(open_services):
-    services = open_services(LITERAL)
-    first = stored_of(asked(services, SCREEN))
-    offered = services.follow_ups.offer(LOCAL_OWNER, [first.turn], LITERAL)
-    assert offered[0] == QUESTIONS["q06"]["question"]  # it leans on the question asked
-    assert len(offered) == len(set(offered)) <= 3
-    second = stored_of(asked(services, offered[0], conversation_id=first.conversation_id))
-    again = services.follow_ups.offer(LOCAL_OWNER, [first.turn, second.turn], LITERAL)
-    assert not {SCREEN, offered[0]} & set(again)
 
 
 def test_a_heading_is_offered_if_it_relates_and_a_search_for_it_finds_its_page(open_services, make_pdf):
@@ -50,17 +36,6 @@ def test_a_heading_is_offered_if_it_relates_and_a_search_for_it_finds_its_page(o
     assert services.follow_ups.offer(LOCAL_OWNER, [refused], HYBRID) == ()
 
 
-def test_there_are_no_questions_without_hits_or_index(open_services):
-    services = open_services(BM25)
-    hit = Hit(Passage("p", (Span("gone", 1, 0, 4),), "text"), 1.0, 1, "bm25")
-    turn = stored_of(asked(services, METERS, LITERAL)).turn
-    assert services.follow_ups.offer(LOCAL_OWNER, [], BM25) == ()
-    assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn)], BM25) == ()
-    assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
-    built(services)
-    assert services.follow_ups.offer(LOCAL_OWNER, [_with(turn, hit)], BM25) == ()
-
-
 def test_a_removed_document_is_still_called_by_its_name(open_services):
     services = open_services(LITERAL)
     stored = stored_of(asked(services, METERS))
@@ -69,10 +44,3 @@ def test_a_removed_document_is_still_called_by_its_name(open_services):
     services.documents.remove(LOCAL_OWNER, document_id)
     assert services.documents.names(LOCAL_OWNER, stored.conversation_id) == {document_id: "harbour-heat.pdf (removed)"}
     assert services.documents.names(LOCAL_OWNER) == {}
-    shown = show_page(services, LOCAL_OWNER, document_id, 1, filename="harbour-heat.pdf (removed)").html
-    assert "harbour-heat.pdf was removed" in shown
-    assert document_id[:12] not in shown
-
-
-def _with(turn: Turn, *hits: Hit) -> Turn:
-    return replace(turn, answer=replace(turn.answer, hits=hits, citations=()))

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pdfqa_core.reading.declining import NOT_ANSWERED
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.found_words import excerpt, has_all, marked, phrases_of, places
+from pdfqa_core.services.found_words import phrases_of, places
 from pdfqa_core.services.readings import name_of
-from pdfqa_core.types import Answer, Block, BlockKind, Document, Page, Turn
-from tests.services.helpers import LITERAL, METERS, asked, built, only, only_id, store_of, stored_of
-from tests.serving_fakes import PDF
+from pdfqa_core.types import Block, BlockKind, Page
+from tests.services.helpers import LITERAL, METERS, asked, built, only, store_of, stored_of
 
 VISITOR = "visitor-one"
 
@@ -46,22 +44,6 @@ def test_words_are_found_where_they_begin(query, found):
     assert [text[a:b] for a, b in places(text, phrases_of(query))] == found
 
 
-def test_all_words_have_to_be_there():
-    assert has_all("Two winters of heat", phrases_of("heat two"))
-    assert not has_all("Two winters of heat", phrases_of("heat summer"))
-    assert not has_all("Two winters of heat", phrases_of(" - "))
-
-
-def test_a_piece_of_a_text_is_cut_around_most_of_the_words():
-    text = "heat " + "filler word " * 60 + "the pump gives heat to the town " + "more filler " * 60
-    parts = excerpt(text, phrases_of("heat pump"))
-    assert hits(parts) == ["pump", "heat"]
-    assert whole(parts).startswith("… ")
-    assert whole(parts).endswith(" …")
-    assert len(whole(parts)) < 260
-    assert whole(marked("Wärme &\n Licht", phrases_of("licht"))) == "Wärme & Licht"
-
-
 # ------------------------------------------------------------ documents
 
 
@@ -72,24 +54,6 @@ def test_pages_are_found_with_their_words_marked(services):
     assert "15" in hits(document.pages[0].parts)
     page = services.documents.page(LOCAL_OWNER, document.id, "direct", document.pages[0].number)
     assert "every 15 minutes" in " ".join(page.text.split())
-
-
-def test_a_name_is_found_and_comes_first(services, letter):
-    list(services.documents.ingest(LOCAL_OWNER, [letter]))
-    found = services.finding.find(LOCAL_OWNER, "HARBOUR")
-    assert hits(found.documents[0].title) == ["Harbour"]
-    assert hits(found.documents[0].filename) == ["harbour"]
-    assert [whole(one.filename) for one in services.finding.find(LOCAL_OWNER, "letter").documents] == ["letter.pdf"]
-    assert services.finding.find(LOCAL_OWNER, "granite harbour").documents == ()
-
-
-def test_a_removed_document_is_found_no_more_and_its_words_are_gone(services, letter):
-    list(services.documents.ingest(LOCAL_OWNER, [letter]))
-    assert services.finding.find(LOCAL_OWNER, "granite").documents
-    removed = only_id(services, "letter.pdf")
-    services.documents.remove(LOCAL_OWNER, removed)
-    assert not services.finding.find(LOCAL_OWNER, "granite").documents
-    assert removed not in {document_id for document_id, *_ in services.finding._texts.known()}
 
 
 def test_text_that_cannot_be_seen_is_not_found(services):
@@ -119,15 +83,6 @@ def test_questions_answers_and_titles_are_found(services):
     assert services.finding.find(LOCAL_OWNER, "meters").conversations == ()
 
 
-def test_a_refusal_is_found_by_the_words_that_are_shown(services):
-    built(services)
-    stored = stored_of(asked(services, "Zebras on the moon of Neptune?", LITERAL))
-    assert stored.turn.answer.refused
-    (found,) = services.finding.find(LOCAL_OWNER, "zebras").conversations
-    assert whole(found.turns[0].answer) == NOT_ANSWERED
-    assert services.finding.find(LOCAL_OWNER, '"insufficient context"').conversations == ()
-
-
 # ------------------------------------------------------------ owners
 
 
@@ -140,41 +95,4 @@ def test_nothing_of_another_owner_is_found(services, letter):
     assert services.finding.find(LOCAL_OWNER, "granite").documents == ()
 
 
-def test_two_owners_of_a_document_find_it_each_until_they_remove_it(services):
-    list(services.documents.ingest(VISITOR, [PDF]))
-    assert services.finding.find(VISITOR, "meters").documents
-    services.documents.remove(VISITOR, only(services).id)
-    assert not services.finding.find(VISITOR, "meters").documents
-    assert services.finding.find(LOCAL_OWNER, "meters").documents
-
-
-def test_what_nobody_has_any_more_is_cleared_away(services, letter):
-    list(services.documents.ingest(VISITOR, [letter]))
-    services.finding.find(VISITOR, "granite")
-    services.finding.find(LOCAL_OWNER, "heat")
-    with store_of(services) as store:
-        store.owners.remove(VISITOR)
-    services.finding.tidy()
-    assert {document_id for document_id, *_ in services.finding._texts.known()} == {only(services).id}
-
-
 # ------------------------------------------------------------ many
-
-
-def test_documents_and_answers_beyond_those_shown_are_counted(services):
-    added_at = only(services).added_at
-    with store_of(services) as store:
-        for n in range(12):
-            key = f"{n:064x}"
-            pages = [Page(key, p, str(p), 595, 842, f"heat of pump {p}") for p in range(1, 8)]
-            document = Document(key, f"Report {n}", f"r{n}.pdf", len(pages), added_at, LOCAL_OWNER)
-            store.documents.add(document, name_of(LITERAL.extraction), pages)
-        conversation = store.conversations.create(LOCAL_OWNER, "Talk")
-        for n in range(30):
-            turn = Turn(f"t{n}", 0, f"What of pump {n}?", "", Answer("The pump heats."))
-            store.conversations.append_turn(LOCAL_OWNER, conversation.id, turn)
-    found = services.finding.find(LOCAL_OWNER, "pump heat")
-    assert len(found.documents) + found.more_documents == 13
-    assert {len(one.pages) + one.more for one in found.documents if one.id.startswith("0000")} == {7}
-    (talk,) = [one for one in found.conversations if whole(one.title) == "Talk"]
-    assert len(talk.turns) + talk.more == 30

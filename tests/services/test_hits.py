@@ -8,7 +8,6 @@ from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER, answers
 from pdfqa_core.settings import BY_MODEL
 from tests.services.helpers import BM25, LITERAL, METERS, asked, only, stored_of
-from tests.serving_fakes import WordEncoder
 
 HYBRID = LITERAL.changed("retrieval", retriever="hybrid")
 
@@ -37,18 +36,6 @@ def test_a_summary_is_of_all_documents_or_of_the_one_that_is_named(
     assert answer.outcome == "answer"
     assert answer.citations
     assert len({hit.passage.document_id for hit in answer.hits}) == count
-
-
-def test_misspelt_words_are_searched_for_as_the_documents_spell_them_too(open_services, monkeypatch):
-    monkeypatch.setattr(WordEncoder, "token_spans", lambda self, text: [(n, n + 1) for n in range(len(text))])
-    question = "Is electrcity metered?"
-    turn = stored_of(asked(open_services(LITERAL), question)).turn
-    assert (turn.question, turn.standalone_question) == (question, question)
-    assert turn.answer.rewriting == "Searched for “electricity” too."
-    assert "lectricity" in turn.answer.hits[0].passage.text
-    off = stored_of(asked(open_services(LITERAL.changed("retrieval", spelling=False)), question)).turn
-    assert off.answer.rewriting == ""
-    assert off.answer.hits != turn.answer.hits
 
 
 def test_a_document_that_is_removed_while_it_is_searched_is_named(open_services, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER, recipes, strategies
+from pdfqa_core.services import recipes, strategies
 from pdfqa_core.settings import Settings
 from tests.services.helpers import BM25
 
@@ -26,10 +26,7 @@ def test_the_name_of_a_recipe(chunking, name):
     assert recipes.name_of(BM25.changed("chunking", **chunking)) == name
 
 
-@pytest.mark.parametrize("chunker", strategies.names("chunker"))
-@pytest.mark.parametrize("retriever", strategies.names("retriever"))
-def test_two_recipes_never_have_one_name(chunker, retriever):
-    base = Settings().changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
+def test_two_recipes_never_have_one_name():
     others = {
         "unit": "tokens", "length": 99, "size": 99, "step": 33, "headings": False, "read_by": "visual", "k": 9,
         "k1": 2.0, "b": 0.5, "language": "german", "stemming": True, "stop_words": False, "spelling": False,
@@ -37,21 +34,15 @@ def test_two_recipes_never_have_one_name(chunker, retriever):
         "weight": 0.3, "exact_below": 9, "late_model": "x", "first_stage": "bm25", "reranker": "x", "per_page": 2,
         "merge_overlaps": False,
     }  # fmt: skip
-    used = strategies.in_use(base)
-    for section, name, _ in base.looks():
-        if name in others:
-            changed = base.changed(section, **{name: others[name]})
-            differs = recipes.name_of(changed) != recipes.name_of(base)
-            assert differs is used.get((section, name), True), name
-
-
-def test_the_range_of_snippets_changes_snippets_only(services):
-    ranged = BM25.changed("chunking", min_length=30, max_length=60)
-    for chunker, same in (("paragraphs", True), ("windows", True), ("snippets", False)):
-        plain, other = (settings.changed("chunking", chunker=chunker) for settings in (BM25, ranged))
-        assert (recipes.name_of(plain) == recipes.name_of(other)) is same
-        passages = [services.indexes.passages(LOCAL_OWNER, settings) for settings in (plain, other)]
-        assert (passages[0] == passages[1]) is same
+    pairs = [(chunker, "hybrid") for chunker in strategies.names("chunker")]
+    for chunker, retriever in [*pairs, *(("windows", retriever) for retriever in strategies.names("retriever"))]:
+        base = Settings().changed("chunking", chunker=chunker).changed("retrieval", retriever=retriever)
+        used = strategies.in_use(base)
+        for section, name, _ in base.looks():
+            if name in others:
+                changed = base.changed(section, **{name: others[name]})
+                differs = recipes.name_of(changed) != recipes.name_of(base)
+                assert differs is used.get((section, name), True), (chunker, retriever, name)
 
 
 def test_a_preset_is_told_by_what_it_sets():

@@ -5,19 +5,10 @@ import json
 from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.protocols.gold import read_gold
 from pdfqa_core.services import LOCAL_OWNER
-from tests.services.helpers import HYBRID, LITERAL, METERS, SCREEN, asked, built, stored_of
+from tests.services.helpers import LITERAL, SCREEN, asked, built, stored_of
 from tests.serving_fakes import QUESTIONS
 
-FISH = QUESTIONS["q06"]["question"]
 LLM = LITERAL.changed("conversation", rewriter="llm")
-
-
-def test_the_follow_up_of_the_sample_finds_its_page(open_services):
-    services = open_services(LITERAL)
-    first = stored_of(asked(services, SCREEN))
-    second = stored_of(asked(services, FISH, conversation_id=first.conversation_id)).turn
-    assert second.standalone_question == FISH
-    assert any(7 in hit.passage.pages for hit in second.answer.hits)
 
 
 def test_why_the_models_rewriting_was_not_used_is_kept_with_the_answer(open_services, fake_llm):
@@ -29,23 +20,6 @@ def test_why_the_models_rewriting_was_not_used_is_kept_with_the_answer(open_serv
     assert "lacks “often”, “emptied”" in stored.turn.answer.rewriting
     kept = services.conversations.get(LOCAL_OWNER, stored.conversation_id).turns[-1]
     assert kept.answer.rewriting == stored.turn.answer.rewriting
-
-
-def test_with_an_encoder_the_question_before_counts_by_meaning(open_services):
-    services = open_services(HYBRID.changed("reading", reader="extractive"))
-    encoder = services.models.encoders.encoder("")
-    questions = []
-    encode = encoder.encode
-
-    def spy(texts, *, question=False, **options):
-        questions.extend(texts if question else ())
-        return encode(texts, question=question, **options)
-
-    encoder.encode = spy
-    first = stored_of(asked(services, SCREEN))
-    assert questions.count(SCREEN) == 1, "without a history nothing but the search is encoded"
-    asked(services, METERS, conversation_id=first.conversation_id)
-    assert questions.count(SCREEN) > 1
 
 
 def test_a_refused_answer_is_no_part_of_the_history(open_services, fake_llm):

@@ -6,11 +6,11 @@ import pytest
 
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.synthesis import Advice, Made, SynthesisPlan, SynthesisResult
+from pdfqa_core.services.synthesis import Made, SynthesisPlan, SynthesisResult
 from pdfqa_core.storage import Outcome
-from pdfqa_core.synthesis import FEW_SHOT, RULES, ZERO_SHOT, Example, shipped_examples
+from pdfqa_core.synthesis import FEW_SHOT, RULES
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25, HYBRID, only
+from tests.services.helpers import BM25, only
 
 TWO = SynthesisPlan(per_document=2)
 
@@ -62,13 +62,6 @@ def test_what_is_dropped_is_kept_with_its_reason(open_services):
     ]  # fmt: skip
 
 
-def test_nearly_the_same_question_is_dropped(open_services):
-    services = open_services(HYBRID, Asking())
-    result = run(services, SynthesisPlan(per_document=1, per_passage=2), HYBRID)[-1]
-    assert result.outcomes == {"new": 1, "dropped": 1}
-    assert result.reasons == {"nearly the same as another": 1}
-
-
 def test_a_run_that_was_stopped_goes_on_and_a_larger_one_adds(open_services):
     services = open_services(BM25, Asking())
     making = services.synthesis.make(LOCAL_OWNER, TWO, BM25, task="making")
@@ -93,15 +86,6 @@ def test_rules_need_no_model_and_say_so(open_services):
     assert result.outcomes["new"] == len(questions(services, Outcome.NEW)) >= 5
 
 
-def test_examples_are_shown_and_not_repeated(open_services):
-    llm = Asking("Who reads?")
-    services = open_services(BM25, llm)
-    plan = SynthesisPlan(kind=FEW_SHOT, per_document=1, examples=(Example("Who reads?", "Ada reads."),))
-    run(services, plan)
-    assert llm.history[0][0].content.startswith("Passage: Ada reads. Question: Who reads? XXX Passage: ")
-    assert questions(services)[0].reason == "repeats an example"
-
-
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
@@ -119,45 +103,3 @@ def test_what_cannot_be_done_is_told(open_services, plan, words):
 def test_without_documents_there_is_nothing_to_make(open_services):
     with pytest.raises(PdfQAError, match="no passages"):
         run(open_services(BM25, Asking(), empty=True), TWO)
-
-
-def test_few_shot_shows_accepted_questions_first_and_then_shipped_ones(open_services):
-    services = open_services(BM25, Asking())
-    assert services.synthesis.examples(LOCAL_OWNER, 8) == shipped_examples()
-    run(services, TWO)
-    services.synthesis.decide(LOCAL_OWNER, questions(services)[0].id, Outcome.ACCEPTED, "What is asked here?")
-    first, second = services.synthesis.examples(LOCAL_OWNER, 2)
-    assert (first.question, second) == ("What is asked here?", shipped_examples()[0])
-    plan = SynthesisPlan(kind=FEW_SHOT, per_document=1, examples=(first, second))
-    assert run(services, plan)[-1].notes == (
-        "Shown as examples: 1 of your own and 1 that comes with the program.",
-    )  # fmt: skip
-
-
-def test_a_model_that_is_small_or_asks_badly_is_advised_against(open_services):
-    services = open_services(BM25.changed("llm", model="smollm2-135m"), Asking(*["The harbour."] * 40))
-    assert "0.135 billion" in services.synthesis.advice(LOCAL_OWNER, ZERO_SHOT)
-    assert services.synthesis.advice(LOCAL_OWNER, RULES) == ""
-    events = run(services, SynthesisPlan(per_document=0, per_passage=2))
-    advice = [one for one in events if isinstance(one, Advice)]
-    assert len(advice) == 1
-    assert "0.135 billion" in advice[0].words
-    (note,) = events[-1].notes
-    alike = events[-1].reasons["nearly the same as another"]
-    dropped = events[-1].outcomes["dropped"] - alike
-    assert dropped == 40
-    assert f"40 of its {40 + events[-1].outcomes['new']} were dropped" in note
-    assert services.synthesis.advice(LOCAL_OWNER, ZERO_SHOT) == note
-    assert services.synthesis.advice(LOCAL_OWNER, FEW_SHOT) != note  # nothing was asked in that way
-
-
-def test_a_large_model_that_asks_badly_is_advised_against_while_it_does(open_services):
-    services = open_services(BM25.changed("llm", model="qwen2.5-coder-1.5b"), Asking(*["The harbour."] * 40))
-    events = run(services, SynthesisPlan(per_document=0, per_passage=2))
-    place = next(place for place, one in enumerate(events) if isinstance(one, Advice))
-    assert sum(len(one.questions) for one in events[:place] if isinstance(one, Made)) == 20
-    assert "20 of its 20" in events[place].words
-
-
-def test_without_a_model_rules_are_offered(open_services):
-    assert "Rules need none" in open_services(BM25).synthesis.advice(LOCAL_OWNER, ZERO_SHOT)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import pytest
 
 from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.exports.conversations import REMOVED
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.collections import (
     ALL_COLLECTIONS_GONE,
@@ -17,7 +15,7 @@ from pdfqa_core.services.collections import (
     EMPTY,
     SOME_GONE,
 )
-from tests.services.helpers import LITERAL, METERS, asked, built, documents, only_id, stored_of
+from tests.services.helpers import LITERAL, METERS, asked, built, only_id, stored_of, stored_pages
 from tests.serving_fakes import PDF
 
 VISITOR = "visitor-one"
@@ -47,15 +45,6 @@ def test_a_collection_stands_for_its_documents_when_the_question_is_asked(both):
     assert {hit.passage.document_id for hit in later.turn.answer.hits} == {report}
     assert "every 15 minutes" in later.turn.answer.text
     assert both.conversations.get(LOCAL_OWNER, first.conversation_id).document_ids == (made.id,)
-
-
-def test_single_documents_stand_beside_collections(both):
-    report, letter = only_id(both, PDF.name), only_id(both, "letter.pdf")
-    made = both.collections.make(LOCAL_OWNER, "Mine", [letter])
-    scope = both.collections.resolve(LOCAL_OWNER, [report, made.id, letter])
-    assert scope.document_ids == (report, letter)
-    assert scope.chosen == (report, made.id, letter)
-    assert scope.notes == ()
 
 
 def test_a_removed_document_leaves_its_collection_and_an_empty_one_is_said(both):
@@ -92,46 +81,19 @@ def test_another_owners_collection_is_gone_for_everybody_else(both):
         both.collections.make("", "Nobody's")
 
 
-def test_collections_are_found_by_name_and_made_where_there_is_none(both):
-    letter = only_id(both, "letter.pdf")
-    made = both.collections.put_by_name(LOCAL_OWNER, "Letters", [letter])
-    both.collections.put_by_name(LOCAL_OWNER, "letters", [only_id(both, PDF.name)])
-    assert both.collections.ids(LOCAL_OWNER, ["LETTERS"]) == (made.id,)
-    (one,) = both.collections.list(LOCAL_OWNER)
-    assert len(one.document_ids) == 2
-    with pytest.raises(UsageError, match="Known: Letters"):
-        both.collections.ids(LOCAL_OWNER, ["Bills"])
-
-
-def test_an_exported_conversation_names_its_collection(both):
-    made = both.collections.make(LOCAL_OWNER, "Reports", [only_id(both, PDF.name)])
-    stored = asked_in(both, made.id)
-    text = both.conversation_files.file(LOCAL_OWNER, "markdown", [stored.conversation_id]).data.decode()
-    assert "1 question about the collection “Reports”" in text
-    assert REMOVED not in text
-
-
 # ------------------------------------------------------------ newer versions
 
 
-def pages(*changed, count=6):
-    """Pages of a report, some of which say something else."""
-    return [
-        [f"Chapter {n} tells of pumps, pipes and valves." if n not in changed else f"Everything is new in part {n}."]
-        for n in range(1, count + 1)
-    ]
-
-
 @pytest.fixture
-def versions(open_services, make_pdf, tmp_path):
-    """Services, and what reads a PDF made of pages under a name and a title, as the page does."""
+def versions(open_services):
+    """Services, and what reads a document of pages, some changed, under a name and a title, as the page does."""
     services = open_services(LITERAL, empty=True)
 
-    def read(*changed, name="report.pdf", title="", count=6):
-        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
-        folder.mkdir()
-        path = shutil.move(make_pdf(*pages(*changed, count=count), name=name, title=title), folder / name)
-        (document,) = documents(services.documents.ingest(LOCAL_OWNER, [path]))
+    def read(*changed, name="report.pdf", title=""):
+        texts = [f"Chapter {n} tells of pumps, pipes and valves." for n in range(1, 7)]
+        for n in changed:
+            texts[n - 1] = f"Everything is new in part {n}."
+        document = stored_pages(services, name, *texts, title=title)
         services.versions.look(LOCAL_OWNER, document)
         return document
 
@@ -147,29 +109,12 @@ def test_the_same_file_name_with_other_bytes_is_noticed(versions):
     assert len(services.documents.list(LOCAL_OWNER)) == 2
 
 
-def test_the_same_title_and_mostly_the_same_text_are_noticed(versions):
-    services, read = versions
-    read(title="Pumps of the harbour", name="old.pdf")
-    newer = read(3, title="Pumps of the harbour", name="new.pdf")
-    assert [*services.versions.notices(LOCAL_OWNER)] == [newer.id]
-
-
 def test_other_documents_are_no_versions(versions):
     services, read = versions
     read(title="Pumps of the harbour", name="old.pdf")
     read(1, 2, 3, 4, 5, 6, title="Pumps of the harbour", name="new.pdf")  # another text
     read(4, title="Pumps of the town", name="third.pdf")  # another title
-    read(*range(1, 100), count=99, name="old.pdf")  # the name of the file, and nothing else
-    assert services.versions.notices(LOCAL_OWNER) == {}
-
-
-def test_reports_of_a_series_that_share_words_and_no_page_are_no_versions(versions, make_pdf):
-    services, _ = versions
-    for quarter in (2, 3):
-        text = [f"Quarter {quarter}, chapter {n}: pumps, pipes and valves were sold, mended and let." for n in range(5)]
-        path = make_pdf(*([line] for line in text), name=f"2023_Q{quarter}.pdf", title="Quarterly report")
-        (document,) = documents(services.documents.ingest(LOCAL_OWNER, [path]))
-        services.versions.look(LOCAL_OWNER, document)
+    read(1, 2, 3, 4, 5, 6, name="old.pdf")  # the name of the file, and nothing else
     assert services.versions.notices(LOCAL_OWNER) == {}
 
 
@@ -211,11 +156,10 @@ def test_another_owner_cannot_replace_anything(versions):
     assert len(services.documents.list(LOCAL_OWNER)) == 2
 
 
-def test_files_that_the_page_reads_are_compared(versions, make_pdf, tmp_path):
+def test_files_that_the_page_reads_are_compared(versions, make_pdf):
     services, read = versions
     first = read()
-    newer = make_pdf(*pages(1), name="report.pdf")
-    batch = services.jobs.begin(LOCAL_OWNER, [newer], extraction=LITERAL.extraction)
-    list(services.jobs.follow(batch))
+    newer = make_pdf(*([f"Chapter {n} tells of pumps, pipes and valves."] for n in range(1, 6)), name="report.pdf")
+    list(services.jobs.follow(services.jobs.begin(LOCAL_OWNER, [newer], extraction=LITERAL.extraction)))
     (notice,) = services.versions.notices(LOCAL_OWNER).values()
     assert notice.earlier.id == first.id

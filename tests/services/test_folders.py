@@ -6,7 +6,7 @@ import pytest
 
 from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.folders import files_of, why_not
+from pdfqa_core.services.folders import files_of
 from tests.services.helpers import only, only_id
 
 FILES = ("a.pdf", "B.PDF", "notes.txt", ".hidden.pdf", "drafts/c.pdf", "drafts/old/d.pdf", ".git/e.pdf")
@@ -45,13 +45,6 @@ def test_patterns_choose(folder, options, names):
     assert chosen(files_of(folder, **options), folder) == names
 
 
-def test_what_is_left_out_says_why(folder):
-    assert why_not("drafts/c.pdf", exclude=["*.tmp", "drafts/*"]) == "left out by drafts/*"
-    assert why_not("b.txt", include=["*.pdf", "*.PS"]) == "not *.pdf or *.PS"
-    with pytest.raises(UsageError, match="There is no folder"):
-        files_of(folder / "nothing")
-
-
 # ------------------------------------------------------------ what was uploaded
 
 
@@ -79,9 +72,4 @@ def test_an_accepted_folder_is_a_collection_and_is_offered_no_more(services, let
     with pytest.raises(UsageError, match="not offered"):
         services.folders.accept(LOCAL_OWNER, "town/a")
     services.folders.decline(LOCAL_OWNER)
-    assert services.folders.offer(LOCAL_OWNER) is None
-
-
-def test_a_folder_of_which_nothing_is_read_is_not_offered(services):
-    services.folders.note(LOCAL_OWNER, {"town/a.pdf": "broken"})
     assert services.folders.offer(LOCAL_OWNER) is None

@@ -21,10 +21,9 @@ def found(services, settings):
 
 
 @needs_lance
-@pytest.mark.parametrize("settings", [BM25, HYBRID])
-def test_the_same_is_found_on_disk(services, tmp_path, settings):
-    on_disk = settings.changed("retrieval", index="lance")
-    assert found(services, on_disk) == found(services, settings)
+def test_the_same_is_found_on_disk(services, tmp_path):
+    on_disk = HYBRID.changed("retrieval", index="lance")
+    assert found(services, on_disk) == found(services, HYBRID)
     assert (tmp_path / "workspace" / "indexes" / "lance").is_dir()
     assert services.indexes.ready(LOCAL_OWNER, on_disk)
 

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pdfqa_core.errors import PdfQAError, UsageError
-from pdfqa_core.extraction.layout.outline import OutlineEntry
+from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.services.overview import overview
 from pdfqa_core.types import Done, Token
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25, LITERAL, StoppingLLM, documents, only, store_of
+from tests.services.helpers import BM25, LITERAL, StoppingLLM, only, store_of
 from tests.serving_fakes import PDF
 
 
@@ -45,60 +43,6 @@ def test_headings_are_the_contents_where_there_are_no_bookmarks(open_services, h
     assert not found.bookmarks
     assert [(one.title, one.page) for one in found.contents] == [("Harbour Fees", 1), ("Winter Storage", 2)]
     assert (found.document.title, found.authors, found.pictures) == ("Rules of the harbour", "", ())
-
-
-def test_the_authors_are_no_line_of_the_contents(make_pdf, open_services):
-    names = "<font size=16><b>Ingrid Halvorsen1, Priya Ramanathan2</b></font>"
-    pdf = make_pdf(
-        ["<font size=20><b>Bats of the valley</b></font>", names, "University of Aberford", "Abstract: many bats."],
-        ["<font size=20><b>Methods</b></font>", "The bats were counted with microphones for three summers in a row."],
-        name="bats.pdf", title="Bats of the valley",
-    )  # fmt: skip
-    services = open_services(empty=True)
-    list(services.documents.ingest(LOCAL_OWNER, [pdf]))
-    found = services.overviews.of(LOCAL_OWNER, only(services).id, BM25)
-    assert found.authors == "Ingrid Halvorsen; Priya Ramanathan"
-    assert [one.title for one in found.contents] == ["Methods"]
-
-
-def test_bookmarks_that_lead_nowhere_are_left_out(services):
-    pages = services.documents.pages(LOCAL_OWNER, only(services).id, BM25)
-    outline = [OutlineEntry(2, "Fees", 1), OutlineEntry(3, "Boats", 2), OutlineEntry(1, "Beyond", 99)]
-    found = overview(only(services), pages, outline)
-    assert [(one.level, one.title) for one in found.contents] == [(1, "Fees"), (2, "Boats")]
-    assert not overview(only(services), pages, outline[:1]).bookmarks
-
-
-def test_a_document_without_text_has_its_facts_only(open_services, tmp_path):
-    (tmp_path / "bad.pdf").write_bytes(b"no PDF")
-    services = open_services(empty=True)
-    (document,) = documents(services.documents.ingest(LOCAL_OWNER, [tmp_path / "bad.pdf"]))
-    found = services.overviews.of(LOCAL_OWNER, document.id, BM25)
-    assert (found.document.filename, found.contents) == ("bad.pdf", ())
-    with pytest.raises(PdfQAError, match="no text to summarise"):
-        services.summaries.begin(LOCAL_OWNER, document.id, BM25)
-
-
-def test_a_file_that_cannot_be_opened_any_more_shows_its_headings(services):
-    document = only(services)
-    services.documents.original(LOCAL_OWNER, document.id).path.unlink()
-    found = services.overviews.of(LOCAL_OWNER, document.id, BM25)
-    assert not found.bookmarks
-    assert "4.3 Emissions" in [one.title for one in found.contents]
-
-
-def test_the_overview_of_a_long_document_folds_what_is_deep(open_services, shared_data):
-    services = open_services(empty=True)
-    list(
-        services.documents.ingest(
-            LOCAL_OWNER, [shared_data / "northwind" / "Northwind_Health_Plus_Benefits_Details.pdf"]
-        )
-    )
-    document = only(services)
-    pages = services.documents.pages(LOCAL_OWNER, document.id, BM25)
-    found = overview(document, pages)
-    assert [one.title for one in found.first_contents][:2] == ["Summary of Benefits", "SUMMARY OF YOUR COSTS"]
-    assert len(found.contents) > 2 * len(found.first_contents)
 
 
 # ------------------------------------------------------------------ summaries
@@ -160,15 +104,3 @@ def test_a_summary_goes_with_its_text_and_its_document(open_services):
     services.documents.remove(LOCAL_OWNER, document.id)
     list(services.documents.ingest(LOCAL_OWNER, [PDF]))
     assert services.summaries.get(LOCAL_OWNER, document.id, LITERAL) is None
-
-
-def test_what_fails_while_a_summary_is_written_is_told_to_whoever_looks_on(open_services):
-    class Failing(FakeLLM):
-        def write(self, schema, stop):
-            raise PdfQAError("The model is gone.", "Start it again.")
-            yield ""
-
-    services = open_services(BM25, Failing())
-    with pytest.raises(PdfQAError, match="The model is gone"):
-        summarised(services, BM25)
-    assert services.summaries.get(LOCAL_OWNER, only(services).id, BM25) is None

@@ -11,8 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 from pdfqa_core.errors import PdfQAError, StoppedError, UsageError
 from pdfqa_core.extraction.raw_page import IS_PICTURE, OCR_FOUND_NOTHING
 from pdfqa_core.services import LOCAL_OWNER
-from pdfqa_core.types import Document, DocumentState, Progress
-from tests.cluster.fakes import FakeCluster
+from pdfqa_core.types import DocumentState, Progress
 from tests.services.helpers import BM25, built, only
 
 pytest.importorskip("rapidocr")
@@ -60,40 +59,6 @@ def pages(services):
     return services.documents.pages(LOCAL_OWNER, only(services).id, BM25)
 
 
-def test_one_page_is_added_to_the_reading_and_the_others_stay(opened):
-    before = pages(opened)
-    assert only(opened).pages_without_text == (2, 3)
-    assert opened.overviews.of(LOCAL_OWNER, only(opened).id, BM25).pictures == (2, 3)
-    *steps, document = opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [2])
-    assert all(isinstance(step, Progress) for step in steps)
-    assert steps[0].phase == "reading page 2 with OCR"
-    after = pages(opened)
-    assert [after[0], after[2], after[3]] == [before[0], before[2], before[3]]
-    assert (after[1].text, after[1].source, after[1].number) == (SCANNED, "ocr", 2)
-    assert (document.extractor, document.state, document.pages_without_text) == ("direct", DocumentState.PARTIAL, (3,))
-    assert document.reason == "1 page without text: 3. What it shows is not found."
-    (reading,) = opened.documents.readings(LOCAL_OWNER)
-    assert (reading.extractor, reading.ocr_pages) == ("direct", 1)
-    built(opened)
-    assert SCANNED in opened.indexes.search(LOCAL_OWNER, "winter hall", BM25)[0].passage.text
-    assert opened.overviews.of(LOCAL_OWNER, document.id, BM25).pictures == (3,)
-
-
-def test_a_picture_without_text_is_no_missing_page_any_more(opened):
-    *_, document = opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [3, 2])
-    assert (document.state, document.reason, document.pages_without_text) == (DocumentState.READY, "", ())
-    page = pages(opened)[2]
-    assert (page.text, page.source, page.warnings) == ("", "ocr", (f"Page 3{OCR_FOUND_NOTHING}",))
-    assert opened.overviews.of(LOCAL_OWNER, document.id, BM25).pictures == ()
-
-
-def test_a_page_with_text_can_be_read_too(opened):
-    *_, document = opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [1])
-    page = pages(opened)[0]
-    assert (page.source, page.text) == ("ocr", " ".join(TEXT))
-    assert document.pages_without_text == (2, 3)
-
-
 def test_what_cannot_be_read_is_said(opened):
     document = only(opened)
     with pytest.raises(UsageError, match=r"mixed\.pdf has no such page: 0, 9"):
@@ -115,15 +80,23 @@ def test_a_stopped_page_changes_nothing(opened):
         list(steps)
     assert pages(opened) == before
     assert before[1].warnings == (f"Page 2{IS_PICTURE}",)
-    assert isinstance(list(opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [2]))[-1], Document)
 
 
-def test_a_page_read_on_a_cluster_is_the_same(open_services, mixed):
-    cluster = FakeCluster()
-    there, here = open_services(empty=True, cluster=cluster), open_services()
-    list(here.documents.ingest(LOCAL_OWNER, [mixed]))
-    before = only(here).id
-    *_, document = there.page_ocr.read(LOCAL_OWNER, before, [2])
-    assert cluster.sizes == [1]
-    assert (document.state, document.pages_without_text) == (DocumentState.PARTIAL, (3,))
-    assert (pages(there)[1].text, pages(there)[1].source) == (SCANNED, "ocr")
+def test_pages_are_added_to_the_reading_and_the_others_stay(opened):
+    before = pages(opened)
+    assert only(opened).pages_without_text == (2, 3)
+    assert opened.overviews.of(LOCAL_OWNER, only(opened).id, BM25).pictures == (2, 3)
+    *steps, document = opened.page_ocr.read(LOCAL_OWNER, only(opened).id, [3, 2])
+    assert all(isinstance(step, Progress) for step in steps)
+    assert steps[0].phase == "reading pages 2, 3 with OCR"
+    first, scanned, grey, last = pages(opened)
+    assert [first, last] == [before[0], before[3]]
+    assert (scanned.text, scanned.source, scanned.number) == (SCANNED, "ocr", 2)
+    assert (grey.text, grey.source, grey.warnings) == ("", "ocr", (f"Page 3{OCR_FOUND_NOTHING}",))
+    assert (document.extractor, document.state, document.reason) == ("direct", DocumentState.READY, "")
+    assert document.pages_without_text == ()
+    (reading,) = opened.documents.readings(LOCAL_OWNER)
+    assert (reading.extractor, reading.ocr_pages) == ("direct", 2)
+    built(opened)
+    assert SCANNED in opened.indexes.search(LOCAL_OWNER, "winter hall", BM25)[0].passage.text
+    assert opened.overviews.of(LOCAL_OWNER, document.id, BM25).pictures == ()

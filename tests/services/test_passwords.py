@@ -8,9 +8,7 @@ from pdfqa_core.errors import DocumentError
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.passwords import Passwords
 from pdfqa_core.types import DocumentState
-from tests.services.helpers import documents
-
-SECRET = "granite-and-tide-1871"
+from tests.services.helpers import SECRET, documents
 
 
 def test_passwords_are_kept_per_owner_and_forgotten():
@@ -24,17 +22,6 @@ def test_passwords_are_kept_per_owner_and_forgotten():
     known.forget("ann", "never known")
     known.forget_owners(["bob"])
     assert [known.get(*key) for key in (("ann", "doc"), ("bob", "doc"), ("bob", "more"))] == [None] * 3
-
-
-@pytest.fixture
-def locked_pdf(tmp_path):
-    from reportlab.lib.pdfencrypt import StandardEncryption
-    from reportlab.pdfgen.canvas import Canvas
-
-    canvas = Canvas(str(tmp_path / "locked.pdf"), encrypt=StandardEncryption(SECRET, strength=128))
-    canvas.drawString(70, 700, "Behind the lock lies granite.")
-    canvas.save()
-    return tmp_path / "locked.pdf"
 
 
 def test_the_pages_of_an_opened_document_have_images_until_the_program_ends(open_services, locked_pdf):

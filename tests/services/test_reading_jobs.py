@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from pdfqa_core.errors import PdfQAError, StoppedError, StorageError
+from pdfqa_core.errors import StoppedError, StorageError
 from pdfqa_core.ingest import Source
 from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.services.documents import DocumentService
 from pdfqa_core.settings import Settings
 from pdfqa_core.types import Document, Progress
+from tests.services.helpers import until
 from tests.serving_fakes import FakeModels
 
 DIRECT = Settings().extraction
 
 
 @pytest.fixture
-def opened(tmp_path, new_database):
+def opened(tmp_path):
     made = []
-    new_database()
 
     def open_again():
         services = Services.open(tmp_path / "workspace", Settings(), FakeModels())
@@ -64,13 +63,6 @@ def uploads(make_pdf, tmp_path):
     return build
 
 
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def names(services):
     return {document.filename for document in services.documents.list(LOCAL_OWNER)}
 
@@ -93,17 +85,6 @@ def test_uploads_are_read_and_nothing_is_left_of_them(opened, uploads):
     assert batch.done
 
 
-def test_it_goes_on_when_nobody_follows(opened, uploads, held):
-    services = opened()
-    batch = services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=DIRECT)
-    follower = services.jobs.follow(batch)
-    next(follower)
-    follower.close()
-    held.set()
-    until(lambda: batch.done)
-    assert names(services) == {"one.pdf"}
-
-
 def test_the_next_program_reads_what_the_last_one_left(opened, uploads, held):
     services = opened()
     services.jobs.begin(LOCAL_OWNER, uploads("one", "two"), keep=True, extraction=DIRECT)
@@ -116,25 +97,6 @@ def test_the_next_program_reads_what_the_last_one_left(opened, uploads, held):
     until(lambda: again.jobs.of(LOCAL_OWNER)[0].done)
     assert names(again) == {"one.pdf", "two.pdf"}
     assert incoming(again) == []
-
-
-def test_a_stored_document_is_read_again_from_where_it_lies(opened, uploads, held):
-    held.set()
-    services = opened()
-    list(services.jobs.follow(services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=DIRECT)))
-    (document,) = services.documents.list(LOCAL_OWNER)
-    held.clear()
-    source = services.documents.original(LOCAL_OWNER, document.id)
-    other = DIRECT.model_copy(update={"extractor": "pdfplumber"})
-    services.jobs.begin(LOCAL_OWNER, [source], again=True, extraction=other)
-    until(lambda: any(not batch.done and batch.steps for batch in services.jobs.of(LOCAL_OWNER)))
-    services.close()
-    held.set()
-    again = opened()
-    again.jobs.resume()
-    until(lambda: again.jobs.of(LOCAL_OWNER) and again.jobs.of(LOCAL_OWNER)[0].done)
-    assert {one.extractor for one in again.documents.readings(LOCAL_OWNER)} == {"direct", "pdfplumber"}
-    assert source.path.is_file()
 
 
 def test_stopping_ends_what_is_read_and_what_waits(opened, uploads, held):
@@ -155,29 +117,11 @@ def test_stopping_ends_what_is_read_and_what_waits(opened, uploads, held):
     assert incoming(services) == []
 
 
-def test_what_goes_wrong_is_told_to_whoever_follows(opened, uploads):
-    services = opened()
-    unknown = DIRECT.model_copy(update={"extractor": "no such"})
-    batch = services.jobs.begin(LOCAL_OWNER, uploads("one"), keep=True, extraction=unknown)
-    with pytest.raises(PdfQAError, match="no such"):
-        list(services.jobs.follow(batch))
-
-
 def test_a_folder_that_cannot_be_written_is_told(opened, make_pdf):
     services = opened()
     (services.workspace / "incoming").write_text("in the way")
     with pytest.raises(StorageError, match="The uploads in"):
         services.jobs.begin(LOCAL_OWNER, [make_pdf(["text"])], keep=True, extraction=DIRECT)
-
-
-def test_a_damaged_note_is_left_out(opened, caplog):
-    services = opened()
-    folder = services.workspace / "incoming"
-    folder.mkdir()
-    (folder / "broken.json").write_text("{")
-    services.jobs.resume()
-    assert "cannot be taken up again" in caplog.text
-    assert incoming(services) == []
 
 
 def test_files_that_are_gone_are_left_out(opened, uploads, held):

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pdfqa_core.errors import StoppedError, UsageError
+from pdfqa_core.errors import UsageError
 from pdfqa_core.services import LOCAL_OWNER, recipes
 from pdfqa_core.services.readings import Claim, name_of, stands, wanted
 from pdfqa_core.settings import ExtractionSettings, Settings
-from pdfqa_core.types import Block, DocumentState, Page, Progress, Span
+from pdfqa_core.types import Block, Page, Progress, Span
 from tests.services.helpers import BM25, METERS, built, documents, only, only_id, store_of
 
 PLAIN = ExtractionSettings(tables=False)
@@ -93,17 +93,6 @@ def test_a_recipe_uses_the_reading_it_wants(services):
     assert recipes.name_of(BY_VISUAL).endswith("with headings as read by visual")
 
 
-def test_another_text_of_the_same_reading_makes_another_index(services):
-    add_reading(services, "seals sleep on the quay")
-    built(services)
-    assert services.indexes.search(LOCAL_OWNER, "seals", BM25)
-    add_reading(services, "herons stand in the mud")
-    assert not services.indexes.ready(LOCAL_OWNER, BM25)
-    built(services)
-    assert services.indexes.search(LOCAL_OWNER, "seals", BM25) == []
-    assert "herons" in services.indexes.search(LOCAL_OWNER, "herons", BM25)[0].passage.text
-
-
 def test_an_index_on_disk_is_not_used_for_another_text(open_services):
     first = open_services()
     built(first)
@@ -153,57 +142,6 @@ def test_a_stored_pdf_that_was_damaged_since_changes_nothing(services):
     assert only(services) == document
     assert [reading.extractor for reading in services.documents.readings(LOCAL_OWNER)] == ["direct"]
     assert "not been read so yet" in services.documents.reading_notes(LOCAL_OWNER, UNTABLED)[0]
-
-
-def test_stopping_while_documents_are_read_for_a_recipe(services):
-    steps = services.indexes.build(LOCAL_OWNER, UNTABLED, task="page")
-    assert next(steps).phase.startswith("checking")
-    services.tasks.stop("page")
-    with pytest.raises(StoppedError):
-        list(steps)
-    assert not services.indexes.ready(LOCAL_OWNER, UNTABLED)
-    assert len(services.documents.unread(LOCAL_OWNER, UNTABLED)) == 1
-    built(services, UNTABLED)
-    assert services.indexes.ready(LOCAL_OWNER, UNTABLED)
-
-
-def test_a_document_is_read_again_in_the_way_that_is_asked_for(services):
-    document = only(services)
-    source = services.documents.original(LOCAL_OWNER, document.id)
-    (read,) = documents(services.documents.ingest(LOCAL_OWNER, [source], again=True, extraction=PLAIN))
-    assert (read.id, read.extractor, read.state) == (document.id, "direct, no tables", DocumentState.READY)
-    assert only(services) == replace(document, extractor="direct, no tables")
-    assert [d.reason for d in documents(services.documents.ingest(LOCAL_OWNER, [source]))] == [
-        "harbour-heat.pdf is already there."
-    ]
-    assert only(services).extractor == "direct, no tables"
-
-
-def test_an_encrypted_document_is_read_for_a_recipe_while_its_password_is_known(open_services, tmp_path):
-    from reportlab.lib.pdfencrypt import StandardEncryption
-    from reportlab.pdfgen.canvas import Canvas
-
-    path = tmp_path / "locked.pdf"
-    canvas = Canvas(str(path), encrypt=StandardEncryption("secret", strength=128))
-    canvas.drawString(70, 700, "Behind the lock lies granite.")
-    canvas.save()
-    services = open_services(empty=True)
-    documents(services.documents.ingest(LOCAL_OWNER, [path]))
-    assert services.documents.unread(LOCAL_OWNER, UNTABLED) == ()
-    documents(services.documents.ingest(LOCAL_OWNER, [path], password="secret"))
-    assert only(services).state is DocumentState.READY
-    services.close()
-    forgetful = open_services(empty=True)
-    built(forgetful, UNTABLED)
-    (note,) = forgetful.documents.reading_notes(LOCAL_OWNER, UNTABLED)
-    assert note.startswith("locked.pdf is used as read by direct, not by direct, no tables: locked.pdf is protected")
-    assert len(forgetful.indexes.passages(LOCAL_OWNER, UNTABLED)) == 1
-    assert forgetful.documents.unread(LOCAL_OWNER, UNTABLED) == ()
-    forgetful.pages.enter_password(LOCAL_OWNER, only(forgetful).id, "secret")
-    assert [d.filename for d in forgetful.documents.unread(LOCAL_OWNER, UNTABLED)] == ["locked.pdf"]
-    built(forgetful, UNTABLED)
-    assert forgetful.documents.reading_notes(LOCAL_OWNER, UNTABLED) == ()
-    assert [r.extractor for _, r in forgetful.documents.readable(LOCAL_OWNER, UNTABLED)] == ["direct, no tables"]
 
 
 # ------------------------------------------------------------------ where text stands

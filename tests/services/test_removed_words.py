@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 import zipfile
 import zlib
 from contextlib import closing, suppress
@@ -22,7 +21,7 @@ from pdfqa_core.storage.replies import FILENAME as REPLIES
 from pdfqa_core.storage.tables import metadata
 from pdfqa_core.synthesis import RULES
 from tests.conftest import FakeLLM
-from tests.services.helpers import BM25, HYBRID, LITERAL, asked, built, documents, stored_of
+from tests.services.helpers import BM25, HYBRID, LITERAL, asked, built, documents, stored_of, until
 from tests.storage.conftest import rating
 
 SECRET, ASKED, SAID = "Zephyrquartz", "Oblivionade", "Quillfathom"  # of the document, of people, of the model
@@ -62,7 +61,7 @@ def secret(make_pdf):
     return make_pdf(lines * 3, lines, name=f"{SECRET.lower()}.pdf", title=f"On the {SECRET}")
 
 
-def fill(services, owner, secret, tmp_path):
+def fill(services, owner, secret):
     """Have an owner do everything with a document that keeps some of its words; return its id."""
     (theirs,) = documents(services.documents.ingest(owner, [secret]))
     services.finding.find(owner, SECRET)
@@ -100,9 +99,9 @@ def saying(*replies):
     return llm
 
 
-def test_no_word_of_a_removed_document_is_left(open_services, secret, tmp_path):
+def test_no_word_of_a_removed_document_is_left(open_services, secret):
     services = open_services(BM25)
-    theirs = fill(services, LOCAL_OWNER, secret, tmp_path)
+    theirs = fill(services, LOCAL_OWNER, secret)
     there = traces(services.workspace, [SECRET])
     assert {DATABASE_FILE, FILENAME, "manifest.json"} <= {name.removesuffix("-wal").split("/")[-1] for name in there}
     assert any(name.endswith(".passages.npz") for name in there)
@@ -114,7 +113,7 @@ def test_no_word_of_a_removed_document_is_left(open_services, secret, tmp_path):
 
 def test_no_word_of_a_visitor_who_went_is_left(open_services, secret, tmp_path):
     services = open_services(BM25.changed("server", demo=True, visitor_hours=1), saying())
-    fill(services, VISITOR, secret, tmp_path)
+    fill(services, VISITOR, secret)
     talk(services, VISITOR, tmp_path)
     there = traces(services.workspace)
     assert {DATABASE_FILE, FILENAME, REPLIES} <= {name.removesuffix("-wal") for name in there}
@@ -131,7 +130,7 @@ def test_no_word_of_a_visitor_who_went_is_left(open_services, secret, tmp_path):
 
 def test_a_removed_run_takes_its_replies_and_data_along_but_not_those_of_another(open_services, secret, tmp_path):
     services = open_services(BM25, saying())
-    fill(services, LOCAL_OWNER, secret, tmp_path)
+    fill(services, LOCAL_OWNER, secret)
     first = talk(services, LOCAL_OWNER, tmp_path)
     wanted = RunRequest("answers", tmp_path / "questions.json", {"b": BM25}, options={"bertscore": "no"})
     second = services.runs.begin(LOCAL_OWNER, wanted, anew=True)
@@ -144,27 +143,24 @@ def test_a_removed_run_takes_its_replies_and_data_along_but_not_those_of_another
 
 
 @pytest.mark.parametrize("name", [DATABASE_FILE, FILENAME])
-def test_a_log_that_somebody_reads_is_emptied_later(open_services, secret, tmp_path, name):
+def test_a_log_that_somebody_reads_is_emptied_later(open_services, secret, name):
     services = open_services(BM25)
-    theirs = fill(services, LOCAL_OWNER, secret, tmp_path)
+    (theirs,) = documents(services.documents.ingest(LOCAL_OWNER, [secret]))
+    services.finding.find(LOCAL_OWNER, SECRET)
     with closing(sqlite3.connect(services.workspace / name, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM readings").fetchone()
-        services.documents.remove(LOCAL_OWNER, theirs)
-        services.collections.remove(LOCAL_OWNER, services.collections.list(LOCAL_OWNER)[0].id)
+        services.documents.remove(LOCAL_OWNER, theirs.id)
         assert traces(services.workspace, [SECRET]) != set()
         reader.execute("ROLLBACK")
     services.housekeeping.start()
-    give_up = time.monotonic() + 60
-    while (left := traces(services.workspace, [SECRET])) and time.monotonic() < give_up:
-        time.sleep(0.05)
-    assert left == set()
+    until(lambda: not traces(services.workspace, [SECRET]))
 
 
-def test_what_a_kill_left_of_a_removed_document_goes_with_the_clock(open_services, secret, letter, tmp_path):
+def test_what_a_kill_left_of_a_removed_document_goes_with_the_clock(open_services, secret, letter):
     services = open_services(BM25)
     documents(services.documents.ingest(LOCAL_OWNER, [letter]))
-    theirs = fill(services, LOCAL_OWNER, secret, tmp_path)
+    theirs = fill(services, LOCAL_OWNER, secret)
     built(services)
     services._store.documents.remove(LOCAL_OWNER, theirs)  # and there the program was killed
     services._store.collections.remove(LOCAL_OWNER, services.collections.list(LOCAL_OWNER)[0].id)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pdfqa_core.errors import PdfQAError
 from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.types import Answer
-from tests.services.helpers import BM25, LITERAL, METERS, WORDS, asked
+from tests.services.helpers import BM25, METERS, WORDS, asked
 from tests.serving_fakes import PDF, FakeModels
 
 
@@ -24,8 +19,7 @@ def numbers(services: Services) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_answers_phases_tokens_documents_and_memory_are_counted(tmp_path, fake_llm, new_database):
-    new_database()
+def test_answers_phases_tokens_documents_and_memory_are_counted(tmp_path, fake_llm):
     fake_llm.enqueue([WORDS])
     settings = BM25.changed("reading", refusal="none")
     with Services.open(tmp_path, settings, FakeModels(fake_llm)) as services:
@@ -42,25 +36,3 @@ def test_answers_phases_tokens_documents_and_memory_are_counted(tmp_path, fake_l
         assert found["pdfqa_memory_bytes", "server"] > 10**7
         assert found["pdfqa_work", "answers"] == found["pdfqa_work", "files to read"] == 0
         assert METERS not in str(found)
-
-
-def test_refusals_stops_failures_and_what_is_logged_are_counted(tmp_path, new_database):
-    new_database()
-    with Services.open(tmp_path, LITERAL, FakeModels()) as services:
-        services.meters.start()
-        services.meters.start()  # counts once all the same
-        with pytest.raises(PdfQAError):
-            asked(services, METERS)
-        services.meters.answered(Answer("", refused=True))
-        services.meters.answered(Answer("half", stopped=True))
-        services.meters.answered(Answer("It may be.", perhaps=True))
-        log = logging.getLogger("pdfqa_core.test")
-        log.warning("one")
-        log.error("two")
-        found = numbers(services)
-        counted = ("answered", "perhaps", "refused", "stopped")
-        assert [found["pdfqa_answers_total", outcome] for outcome in counted] == [0, 1, 1, 1]
-        assert found["pdfqa_log_records_total", "warning"] == 1
-        assert found["pdfqa_log_records_total", "error"] == 1
-    log.warning("after the end")
-    assert not any(type(one).__name__ == "_Counting" for one in logging.getLogger().handlers)

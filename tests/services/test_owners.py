@@ -7,19 +7,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from pdfqa_core.errors import PdfQAError, UsageError
+from pdfqa_core.errors import UsageError
 from pdfqa_core.extraction import extractors
-from pdfqa_core.ingest import Source
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.strategies import names as strategies
-from pdfqa_core.types import Document, DocumentState, Token
+from pdfqa_core.types import Document, DocumentState
 from tests.services.helpers import (
     BM25,
     HYBRID,
     LITERAL,
     METERS,
-    WORDS,
-    StoppingLLM,
     asked,
     built,
     documents,
@@ -54,23 +51,6 @@ def test_owners_do_not_see_each_other(open_services, letter):
     assert len(roots) == 2
     services.documents.remove("visitor-a", theirs.id)
     assert services.indexes.ready(LOCAL_OWNER, LITERAL)
-
-
-def test_visitors_may_keep_so_much(open_services, letter, tmp_path):
-    services = open_services(BM25.changed("server", demo=True, visitor_mb=1), empty=True)
-    document = documents(services.documents.ingest("visitor-a", [letter]))[0]
-    big = tmp_path / "big.pdf"
-    big.write_bytes(b"%PDF" + b"x" * (1_000_000 - letter.stat().st_size))
-    with pytest.raises(PdfQAError, match="may keep 1 MB") as raised:
-        list(services.documents.ingest("visitor-a", [big]))
-    assert raised.value.hint
-    assert [d.filename for d in services.documents.list("visitor-a")] == ["letter.pdf"]
-    smaller = tmp_path / "smaller.pdf"
-    smaller.write_bytes(big.read_bytes()[:-5])
-    assert len(documents(services.documents.ingest("visitor-a", [smaller]))) == 1
-    # What is there already takes no more room.
-    again = services.documents.original("visitor-a", document.id)
-    assert documents(services.documents.ingest("visitor-a", [again, letter], again=True))[0].filename == "letter.pdf"
 
 
 def test_the_owner_of_the_computer_has_no_such_limit(open_services, tmp_path):
@@ -133,24 +113,5 @@ def test_nobody_is_removed_outside_a_demo(open_services):
     assert len(services.documents.list("visitor-old")) == 1
 
 
-def test_closing_stops_what_runs_and_frees_the_models(open_services):
-    llm = StoppingLLM(lambda: None, after=0)
-    llm.enqueue([WORDS])
-    services = open_services(llm=llm)
-    events = services.answers.ask(LOCAL_OWNER, METERS, BM25)
-    while not isinstance(next(events), Token):
-        pass
-    services.tasks.stop_all()
-    assert stored_of(list(events)).turn.answer.stopped
-    services.close()
-    assert services.models.closed
-
-
 def test_a_strategy_is_registered_under_every_name_that_is_offered():
     assert strategies("extractor") == extractors.names()
-
-
-def test_a_source_brings_its_own_name(open_services, letter):
-    services = open_services(empty=True)
-    found = documents(services.documents.ingest(LOCAL_OWNER, [Source(letter, "Upload of Ann.pdf")]))
-    assert found[0].filename == "Upload of Ann.pdf"

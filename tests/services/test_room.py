@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pdfqa_core.errors import DocumentError, PdfQAError, UsageError
-from pdfqa_core.ingest import Source
 from pdfqa_core.services import LOCAL_OWNER
 from pdfqa_core.services.housekeeping import Housekeeping
 from pdfqa_core.services.room import HOUR, Room
 from pdfqa_core.settings import ServerSettings
 from pdfqa_core.types import DocumentState
-from tests.services.helpers import BM25, documents, only, store_of
+from tests.services.helpers import BM25, documents, store_of
 
 DIRECT = BM25.extraction
 
@@ -109,34 +108,13 @@ def test_an_hour_of_reading_has_so_many_seconds(open_services):
         assert Room(store, ServerSettings()).seconds_left(LOCAL_OWNER) is None
 
 
-def test_a_visitor_who_has_no_time_left_is_told_on_the_file(open_services, letter):
-    services = open_services(demo(visitor_seconds=10), empty=True)
-    services.documents.room._read["visitor-a"].append((services.documents.room._clock(), 9.0))
-    read = documents(services.documents.ingest("visitor-a", [letter]))[0]
-    assert (read.state, "minutes of reading" in read.reason) == (DocumentState.TOO_SLOW, True)
-    assert documents(services.documents.ingest("visitor-b", [letter]))[0].state is DocumentState.READY
-
-
 def test_on_a_demo_one_place_is_kept_for_the_others(open_services, make_pdf):
     services = open_services(demo(), empty=True)
     slots = services.documents.slots
     with slots.take(99, owner="visitor-a") as taken:
         assert taken == slots.count - 1
-        blocked = threading.Event()
         read = documents(services.documents.ingest("visitor-b", [make_pdf(["Read meanwhile."])]))
         assert read[0].state is DocumentState.READY
-        blocked.set()
-
-
-def test_stop_of_nobody_stops_nobody(open_services):
-    services = open_services()
-    with services.tasks.start("reading") as stop, services.tasks.start() as unnamed:
-        for stopped in (services.jobs.stop, services.page_ocr.stop):
-            stopped("")
-        services.answering.stop("", "")
-        services.tasks.stop("")
-        assert not stop.is_set()
-        assert not unnamed.is_set()
 
 
 def test_chores_are_done_by_the_clock_and_one_that_fails_is_done_again():
@@ -156,13 +134,3 @@ def test_chores_are_done_by_the_clock_and_one_that_fails_is_done_again():
     assert done.wait(30)
     keeping.close()
     assert order[:4] == ["another", "last"] * 2
-
-
-def test_a_removed_visitor_may_read_again_from_the_beginning(open_services, letter):
-    services = open_services(demo(), empty=True)
-    documents(services.documents.ingest("visitor-a", [Source(letter, "a.pdf")]))
-    room = services.documents.room
-    assert room.seconds_left("visitor-a") < services.settings.server.visitor_seconds
-    room.forget(["visitor-a"])
-    assert room.seconds_left("visitor-a") == services.settings.server.visitor_seconds
-    assert only(services, "visitor-a").filename == "a.pdf"

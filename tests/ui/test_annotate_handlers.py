@@ -1,29 +1,48 @@
-"""What the handlers of the Annotate tab leave alone when their answer comes late."""
+"""What the handlers of the Annotate tab show and leave alone, of a table that is brought, and of studies from Chat."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import gradio as gr
 import pytest
 
-from pdfqa_core.services import LOCAL_OWNER
+from pdfqa_core.services import LOCAL_OWNER, Services
 from pdfqa_core.storage import Store
+from pdfqa_core.types import Thumb
+from pdfqa_core.ui import rate
 from pdfqa_core.ui.annotate import Handlers
+from pdfqa_core.ui.annotate_import import Asked
+from pdfqa_core.ui.annotate_import import Handlers as ImportHandlers
 from pdfqa_core.ui.annotate_parts import Parts, Work
-from pdfqa_core.ui.session import Session
+from pdfqa_core.ui.components import Click
+from pdfqa_core.ui.session import ChatState, Session
 from tests.services.helpers import BM25
+from tests.serving_fakes import FakeModels
 from tests.storage.conftest import turn
 
 SESSION = Session(LOCAL_OWNER, BM25)
+PASSAGES, WITH_KEY = 23, 20
+TABLE = "Frage;Urteil\nHow loud?;ja\nHow warm?;vielleicht\n"
+
+
+@pytest.fixture
+def services(tmp_path):
+    with Services.open(tmp_path, BM25, FakeModels()) as opened:
+        yield opened
 
 
 @pytest.fixture
 def study(services, tmp_path):
+    """A study of the first of two questions of a conversation: it is the one with many passages."""
     with Store.open(tmp_path) as store:
         talk = store.conversations.create(LOCAL_OWNER, "Heat pump")
-        store.conversations.append_turn(LOCAL_OWNER, talk.id, turn("t1", "One.", question="How loud?"))
-        return store.studies.create(LOCAL_OWNER, "Pilot", [talk.id], 1)
+        texts = [f"Passage {number}." for number in range(1, PASSAGES + 1)]
+        store.conversations.append_turn(LOCAL_OWNER, talk.id, turn("t1", *texts, question="How loud?"))
+        made = store.studies.create(LOCAL_OWNER, "Pilot", [talk.id], 1)
+        store.conversations.append_turn(LOCAL_OWNER, talk.id, turn("t2", "One.", question="How warm?"))
+        return made
 
 
 @pytest.fixture
@@ -54,3 +73,67 @@ def test_a_look_at_another_tab_leaves_the_comment_that_is_being_typed(handlers, 
     assert "value" not in again[handlers.parts.comment].constructor_args
     from_chat = replace(SESSION, to_rate=(study.id, "t1"))
     assert "value" in handlers.arrive(begun[handlers.parts.work], from_chat)[handlers.parts.comment].constructor_args
+
+
+def test_every_passage_can_be_rated_and_the_first_of_them_by_a_key(handlers, study):
+    form = handlers.begin(study.id, "Ada", Work(study.id), SESSION)[handlers.parts.form]
+    buttons = re.findall(r'data-criterion="passage" data-value="1"( data-key=)?', form)
+    assert [bool(key) for key in buttons] == [True] * WITH_KEY + [False] * (PASSAGES - WITH_KEY)
+
+
+def test_of_a_table_nothing_is_saved_before_all_of_it_fits_and_what_was_chosen_stays(
+    handlers, services, study, tmp_path
+):
+    services.studies.sign_in(LOCAL_OWNER, study.id, "Zoë")
+    services.studies.add(LOCAL_OWNER, study.id, "t2")
+    brought = ImportHandlers(services, handlers.parts.spreadsheet, lambda one, session: {})
+    shown, kept = handlers.parts.spreadsheet.shown, handlers.parts.spreadsheet.asked
+    path = tmp_path / "urteile.csv"
+
+    def bring(table: str, asked: Asked, **chosen: str):
+        path.write_bytes(table.encode("cp1252"))
+        return brought.bring(str(path), study.id, asked, SESSION, gr.EventData(None, {"action": "bring", **chosen}))
+
+    path.write_bytes(b"PK\x03\x04book")
+    assert "no text that a spreadsheet saves" in brought.show(str(path), study.id, Asked(), SESSION)[0]
+    path.write_bytes(TABLE.encode("cp1252"))
+    form, asked = brought.show(str(path), study.id, Asked(), SESSION)
+    assert dict(asked.chosen) == {"annotator": "=Zoë"}  # the only one
+    fields = re.findall(r'(Item|Annotator|Criterion|Value) <select name="(\w+)"', form)
+    values = ("Frage", "=Zoë", "=answer", "Urteil")
+    chosen = {place: value for (_, place), value in zip(fields, values, strict=True)}
+    assert "No column is chosen for the item" in bring(TABLE, asked)[shown]
+    refused = bring(TABLE, asked, **chosen, words="ja=1, nein=0")
+    assert "<td>3</td><td>Urteil</td><td>&#39;vielleicht&#39; is no value of answer" in refused[shown]
+    assert services._store.studies.ratings(study.id) == ()
+    assert brought.show(str(path), study.id, refused[kept], SESSION)[1] == refused[kept]
+    saved = bring(TABLE.replace("vielleicht", "nein"), refused[kept], **chosen, words=refused[kept].words)
+    assert "Saved: 2 ratings of the table" in saved[shown]
+    ratings = services._store.studies.ratings(study.id)
+    assert {(one.item_id, one.annotator, one.criterion, one.value) for one in ratings} == {
+        ("t1", "Zoë", "answer", "1"), ("t2", "Zoë", "answer", "0"),
+    }  # fmt: skip
+
+
+def test_an_answer_in_the_chat_has_a_thumb_and_goes_into_a_study_and_out_again(services, study):
+    (talk,) = services.conversations.list(LOCAL_OWNER)
+    state = ChatState(talk.id)
+
+    def act(**data: str) -> ChatState:
+        return rate.act(services, Click({"turn": "t2", **data}), state, SESSION)
+
+    def studies() -> dict[str, tuple[str, ...]]:
+        return {one.name: one.turn_ids for one in services.studies.list(LOCAL_OWNER)}
+
+    for thumb in (Thumb.DOWN, Thumb.UP, Thumb.NONE):
+        act(action="thumb", thumb=str(thumb.value))
+        assert services._store.conversations.turn(LOCAL_OWNER, "t2").thumb is thumb
+    for click, made in (
+        ({"action": "study", "study": study.id}, {"Pilot": ("t1", "t2")}),
+        ({"action": "new-study", "what": "turn"}, {"Pilot": ("t1",), "How warm?": ("t2",)}),
+        ({"action": "new-study", "what": "talk"}, {"Pilot": ("t1",), "Heat pump": ("t1", "t2")}),
+    ):
+        state = act(**click)
+        assert studies() == made
+        state = act(action="undo-study")
+        assert studies() == {"Pilot": ("t1",)}

@@ -116,19 +116,6 @@ def test_the_published_formula_by_hand() -> None:
     assert found.plain == 0.75
 
 
-def test_good_scores_shorten_the_interval_and_bad_ones_do_no_harm() -> None:
-    rng = random.Random(4)
-    truth = [float(rng.random() < 0.7) for _ in range(1_000)]
-    judge = [min(1.0, max(0.0, one * 0.8 + rng.gauss(0.1, 0.1))) for one in truth]
-    noise = [rng.random() for _ in truth]
-    good = prediction_powered("judge", truth[:60], judge[:60], judge[60:])
-    bad = prediction_powered("noise", truth[:60], noise[:60], noise[60:])
-    assert good.high - good.low < 0.5 * (good.plain_high - good.plain_low)
-    assert good.low < sum(truth) / 1_000 < good.high
-    assert bad.high - bad.low < 1.1 * (bad.plain_high - bad.plain_low)
-    assert prediction_powered("judge", [1.0], [1.0], [0.5, 0.5]) is None
-
-
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     rng = random.Random(8)
     held = 0

@@ -12,7 +12,7 @@ from pdfqa_core.metrics.bleu import bleu_1
 from pdfqa_core.metrics.exact_match import exact_match
 from pdfqa_core.metrics.normalisation import normalise_answer
 from pdfqa_core.metrics.rouge import by_sentence, lcs_length, rouge_l, rouge_l_of_lines, rouge_l_overlap, rouge_l_sum
-from pdfqa_core.metrics.token_f1 import token_f1, token_overlap
+from pdfqa_core.metrics.token_f1 import token_f1
 from pdfqa_core.metrics.token_recall import token_recall
 from pdfqa_core.metrics.tokens import rouge_tokens
 
@@ -73,34 +73,6 @@ def test_token_recall_is_the_share_of_the_gold_words_that_the_answer_has(predict
     assert token_recall(prediction, references) == recall
 
 
-def test_token_recall_needs_a_reference_and_says_where_it_is_from():
-    assert token_recall("x", []) is None
-    assert token_recall.source == "Adlakha et al. 2024"
-    assert token_recall.inputs == ("prediction", "references")
-
-
-@given(TEXT, TEXT)
-def test_f1_is_symmetric_and_between_0_and_1(one, other):
-    value = token_f1(one, [other])
-    assert value == pytest.approx(token_f1(other, [one]))
-    assert 0 <= value <= 1
-    assert token_f1(one, [one]) == exact_match(one, [one]) == 1
-    assert exact_match(one, [other]) <= value
-    overlap = token_overlap(one, other)
-    assert (overlap.precision, overlap.recall) == (
-        token_overlap(other, one).recall,
-        token_overlap(other, one).precision,
-    )
-
-
-@given(TEXT, st.randoms())
-def test_the_order_of_words_does_not_change_f1_and_bleu(text, rng):
-    words = text.split()
-    rng.shuffle(words)
-    assert token_f1(" ".join(words), ["cat dog runs"]) == pytest.approx(token_f1(text, ["cat dog runs"]))
-    assert bleu_1(" ".join(words), ["cat dog runs"]) == pytest.approx(bleu_1(text, ["cat dog runs"]))
-
-
 @given(TEXT, st.lists(TEXT, min_size=1, max_size=3), st.sampled_from([0.5, 1.0, 2.0]))
 def test_ranges_identity_and_the_order_of_references(text, references, beta):
     for measure in (
@@ -117,13 +89,6 @@ def test_ranges_identity_and_the_order_of_references(text, references, beta):
         assert measure(text, [*references, text]) >= value - 1e-12
         if rouge_tokens(text):
             assert measure(text, [text]) == pytest.approx(1)
-
-
-@given(TEXT, TEXT)
-def test_rouge_l_is_symmetric_where_precision_and_recall_weigh_the_same(one, other):
-    assert rouge_l(one, [other]) == pytest.approx(rouge_l(other, [one]))
-    ours, theirs = rouge_l_overlap(one, other, beta=2), rouge_l_overlap(other, one, beta=0.5)
-    assert (ours.precision, ours.recall, ours.f1) == pytest.approx((theirs.recall, theirs.precision, theirs.f1))
 
 
 # ------------------------------------------------------------------ BLEU-1

@@ -40,15 +40,6 @@ def test_entities_are_those_that_the_model_labels(folder):
     assert EntityFinder(folder)(TEXT) == [TEXT[start:end] for start, end in joined(TEXT, places, labels)]
 
 
-def test_a_long_text_is_read_to_its_end(folder):
-    finder = entity_finder(str(folder))
-    long = " ".join([TEXT] * 20)
-    found = finder(long)
-    assert len(found) > 10
-    assert all(name in long for name in found)
-    assert finder("  ") == []
-
-
 @pytest.mark.parametrize(
     ("text", "labels", "expected"),
     [

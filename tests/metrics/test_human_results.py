@@ -57,11 +57,6 @@ def test_a_hit_is_unscored_where_an_open_passage_would_decide_it() -> None:
     assert JudgedTurn("c", 1).hit(5) is None  # not judged at all
 
 
-def test_measures_that_nobody_could_score_are_left_out() -> None:
-    assert {row.measure for row in human_results([("Ada", [JudgedTurn("c", 1, "boolean", 1.0)])])} == {ACCURACY}
-    assert human_results([]) == ()
-
-
 @pytest.mark.parametrize(
     ("values", "most"),
     [("11", "1"), ("10", ""), ("1", ""), ("", ""), ("110", "1"), ("1100", ""), ("abb", "b"), ("abc", "")],
@@ -92,12 +87,3 @@ def test_intervals_without_a_spread() -> None:
     assert (single.mean, single.low, single.high) == (0.5, None, None)
     nothing = clustered_mean([None], "a")
     assert (nothing.n, nothing.unscored, nothing.mean) == (0, 1, None)
-
-
-def test_within_one_conversation_its_turns_are_resampled() -> None:
-    turns = [JudgedTurn("c1", number, answer=float(number % 3 > 0)) for number in range(1, 10)]
-    rows = {row.group: row for row in human_results([("Ada", turns)])}
-    assert rows[OVERALL].summary.low is None
-    talk = rows[CONVERSATION].summary
-    assert talk.low is not None
-    assert talk.low < talk.mean < talk.high

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from pdfqa_core.errors import ModelError, StoppedError, UsageError
+from pdfqa_core.errors import ModelError, StoppedError
 from pdfqa_core.interfaces import Message, Sampling
 from pdfqa_core.metrics.entailment import (
     EntailmentItem,
@@ -18,10 +18,10 @@ from pdfqa_core.metrics.entailment import (
     possible_statements,
     tag_schema,
 )
-from pdfqa_core.metrics.llm_judge import JudgeItem, agreement_with_people, judge_answers, judge_prompt
+from pdfqa_core.metrics.llm_judge import JudgeItem, judge_answers, judge_prompt
 from pdfqa_core.metrics.pronouns import replace_pronouns
 from pdfqa_core.metrics.refusal import classify_refusals, refusal_prompt
-from pdfqa_core.metrics.replies import CachedLLM, Decision, for_each, reply_key
+from pdfqa_core.metrics.replies import CachedLLM, for_each, reply_key
 from pdfqa_core.streaming import complete
 from tests.conftest import FakeLLM
 
@@ -52,13 +52,6 @@ def test_the_prompt_is_the_published_one():
     assert "Gold Answer: Ann {x} or Bob\nPredicted Answer: {y}" in several
 
 
-def test_the_more_probable_word_decides(fake_llm):
-    fake_llm.decide({"Yes": 0.6, "No": 0.4}, {"Yes": 0.1, "No": 0.9})
-    first, second = judge_answers([ITEM, ITEM], fake_llm)
-    assert (first.score, first.probability, first.source) == (1.0, 0.6, "probabilities")
-    assert (second.score, second.probability) == (0.0, 0.1)
-
-
 def test_without_probabilities_the_first_word_decides_and_any_other_leaves_it_unscored():
     engine = WithoutProbabilities()
     engine.enqueue(["Yes, it is.", '"No"', "Perhaps", "Nothing", " ", '{"answer": "Yes"}', '{"answer": "Ja"}'])
@@ -77,15 +70,6 @@ def test_no_gold_answer_and_a_prompt_that_is_too_long_are_unscored(fake_llm):
     assert found[0].reason == "there is no gold answer"
     assert "do not fit the context of 2048" in found[1].reason
     assert len(fake_llm.history) == 1
-
-
-def test_agreement_with_people_counts_what_both_decided():
-    verdicts = [Decision(True), Decision(True), Decision(False), Decision(False), Decision(None)]
-    found = agreement_with_people(verdicts, [True, False, False, None, True])
-    assert (found.n, found.labels, found.confusion) == (3, ("Yes", "No"), ((1, 1), (0, 1)))
-    assert found.kappa == pytest.approx(0.4)
-    with pytest.raises(UsageError, match="5 verdicts and 1 labels"):
-        agreement_with_people(verdicts, [True])
 
 
 # ------------------------------------------------------------------ refusals
@@ -212,32 +196,6 @@ class Script:
         ]
 
 
-def test_the_three_pairs_of_an_item():
-    tagger = Script()
-    item = EntailmentItem(
-        "This is about plans of all kinds. What does the plan pay?",
-        ("The plan pays every visit.", " ", "Vaccines are free."),
-        "The plan pays every visit.",
-        "The plan pays every visit. It also pays the dress code.",
-    )
-    (found,) = entailment_scores([item], tagger)
-    assert len(tagger.calls) == 1
-    premises = list(dict.fromkeys(premise for premise, _ in tagger.calls[0]))
-    assert premises == [
-        "The plan pays every visit.\n\nVaccines are free.",
-        "What does the plan pay? The plan pays every visit.",
-        "What does the plan pay? The plan pays every visit. It also pays the dress code.",
-    ]
-    assert found.metrics() == {
-        "entailment_context_answer": 0.5,
-        "entailment_gold_answer": 0.5,
-        "entailment_answer_gold": 1.0,
-        "entailment_f1": pytest.approx(2 / 3),
-    }
-    assert found.answer_refused.score is None
-    assert "no language model" in found.answer_refused.reason
-
-
 def test_missing_texts_leave_their_pairs_unscored():
     whole = EntailmentItem("Why is that so?", ("Because of the rain.",), "Because of the rain.", "Because of the rain.")
     for missing, none, words in (
@@ -362,19 +320,6 @@ def test_an_engine_error_costs_one_item_and_three_in_a_row_the_run(workers):
     broken = {1, 2, 3}
     with pytest.raises(ModelError, match="error 3"):
         for_each(range(6), ask, lambda reason: reason, workers=workers)
-
-
-def test_an_engine_that_answers_several_at_once_is_asked_so():
-    together = threading.Barrier(2, timeout=20)
-
-    class Parallel(FakeLLM):
-        parallel = 2
-
-        def choose(self, messages, choices, *, stop=None):
-            together.wait()  # passes only when two are here at the same time
-            return {"Yes": 1.0, "No": 0.0}
-
-    assert [decision.value for decision in judge_answers([ITEM] * 4, CachedLLM(Parallel(), {}))] == [True] * 4
 
 
 def test_the_strict_judge_takes_off_what_it_thinks_without_a_text(fake_llm):

@@ -62,17 +62,6 @@ def test_the_interval_of_a_large_sample_is_close_to_the_normal_one() -> None:
     assert result.high == pytest.approx(0.5 + half, abs=0.006)
 
 
-def test_the_same_seed_gives_the_same_interval() -> None:
-    values = [math.sin(i) for i in range(40)]
-    assert summarise(values, seed=1) == summarise(values, seed=1)
-    assert summarise(values, seed=1) != summarise(values, seed=2)
-
-
-def test_one_outlier_still_has_an_interval() -> None:
-    result = summarise([0.0] * 30 + [1.0])
-    assert 0 <= result.low <= result.mean <= result.high
-
-
 def test_a_paired_difference_uses_items_scored_on_both_sides() -> None:
     first, second = [0.9, 0.8, None, 0.7, 1.0], [0.5, 0.5, 0.1, None, 0.4]
     result = paired_difference(first, second)
@@ -89,15 +78,6 @@ def test_the_permutation_test_is_exact_for_few_items():
     assert permutation_test([1.0, None, 1.0], [None, 0.0, 0.0]) is None
     with pytest.raises(UsageError, match="1 and 2 items"):
         permutation_test([1.0], [1.0, 0.0])
-
-
-def test_the_permutation_test_is_seeded_and_symmetric():
-    first = [math.sin(n) for n in range(60)]
-    second = [math.sin(n) + 0.2 * math.cos(7 * n) - 0.05 for n in range(60)]
-    p = permutation_test(first, second, seed=1)
-    assert p == permutation_test(first, second, seed=1)
-    assert p == pytest.approx(permutation_test(second, first, seed=1), abs=0.02)
-    assert 0 < p < 1
 
 
 def test_holm_adjusts_by_rank():
@@ -127,15 +107,3 @@ def test_a_summary_counts_every_item_and_its_interval_holds_the_mean(values):
         assert found.low - 1e-9 <= found.high
         assert min(v for v in values if v is not None) - 1e-9 <= found.low
         assert found.high <= max(v for v in values if v is not None) + 1e-9
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=10))
-@settings(deadline=None, max_examples=25)
-def test_a_difference_turns_its_sign_with_the_systems_and_its_p_value_stays(pairs):
-    first, second = [one for one, _ in pairs], [other for _, other in pairs]
-    assert paired_difference(first, second, resamples=50).mean == pytest.approx(
-        -paired_difference(second, first, resamples=50).mean
-    )
-    p = permutation_test(first, second, resamples=2_000)
-    assert 0 < p <= 1
-    assert permutation_test(second, first, resamples=2_000) == pytest.approx(p, abs=1e-9)

@@ -92,13 +92,6 @@ def test_a_value_that_does_not_fit_names_row_column_and_field(tmp_path, name, te
     assert words in str(caught.value)
 
 
-def test_data_sets_of_their_own_form_have_no_columns_to_choose(tmp_path):
-    squad = {"data": [{"paragraphs": [{"context": "x", "qas": [{"id": "1", "question": "q", "answers": []}]}]}]}
-    assert columns_of(write(tmp_path, "squad.json", json.dumps(squad))) == ()
-    assert columns_of(write(tmp_path, "broken.csv", "a,b\n1\n")) == ()
-    assert columns_of(write(tmp_path, "x.txt", "hello")) == ()
-
-
 def test_the_template_is_a_file_of_questions(tmp_path):
     path = tmp_path / "questions.csv"
     path.write_bytes(template())

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from pdfqa_core.errors import UsageError
-from pdfqa_core.protocols.gold import GoldPlace, forms, place_readers, read_gold
+from pdfqa_core.protocols.gold import GoldPlace, read_gold
 from pdfqa_core.protocols.gold.columns import mapped
 
 
@@ -54,17 +54,6 @@ def test_own_rows_with_quotes_and_follow_ups(tmp_path):
     assert two.follow_up_of == "a"
 
 
-def test_a_beir_folder(tmp_path):
-    write(tmp_path, "corpus.jsonl", '{"_id": "d1", "title": "T", "text": "One."}\n{"_id": "d2", "text": "Two."}')
-    write(tmp_path, "queries.jsonl", '{"_id": "q1", "text": "one?"}\n{"_id": "q2", "text": "unjudged"}')
-    (tmp_path / "qrels").mkdir()
-    write(tmp_path / "qrels", "test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n")
-    file = read_gold(tmp_path)
-    assert [q.id for q in file.questions] == ["q1"]
-    assert file.questions[0].places == (GoldPlace("d1"),)
-    assert [(p.document_id, p.heading, p.text) for p in file.corpus] == [("d1", "T", "One."), ("d2", "", "Two.")]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -94,23 +83,3 @@ def test_what_cannot_be_read_is_said(tmp_path):
     (tmp_path / "x.jsonl").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not UTF-8"):
         read_gold(tmp_path / "x.jsonl")
-
-
-def test_errors_and_help_name_the_readers_that_are_registered(tmp_path, monkeypatch):
-    monkeypatch.setattr(place_readers, "_entries", dict(place_readers._entries))
-
-    class Lines:
-        words = "line numbers"
-
-        def read(self, row, answers):
-            return [GoldPlace(row.document, int(row.values["line"]) // 40 + 1)] if "line" in row.values else []
-
-    place_readers.register("lines")(Lines())
-    assert "CSV with a row per question" in forms()
-    assert forms().endswith("; line numbers")
-    row = {"question": "x?", "document": "d.pdf", "line": 90, "answer": "y [e.pdf#page=2]"}
-    (question,) = read_gold(write(tmp_path, "gold.jsonl", json.dumps(row))).questions
-    assert question.places == (GoldPlace("e.pdf", 2), GoldPlace("d.pdf", 3))
-    with pytest.raises(UsageError, match=r"photo\.png is not a file of questions") as caught:
-        read_gold(write(tmp_path, "photo.png", "PNG"))
-    assert forms() in caught.value.hint

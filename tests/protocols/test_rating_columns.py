@@ -14,7 +14,6 @@ from pdfqa_core.protocols.rating_tables import Fault, Said, TableError, ratings_
 from pdfqa_core.storage.records import StudyTurn
 from pdfqa_core.study_types import Study
 from pdfqa_core.types import Citation, Span
-from pdfqa_core.ui.annotate_import import Asked, form_html
 from tests.storage.conftest import NOW, turn
 
 TURNS = tuple(
@@ -124,11 +123,6 @@ def test_a_cell_beside_a_value_is_told_once() -> None:
     ]  # fmt: skip
 
 
-def test_an_error_in_words_names_five_faults() -> None:
-    faults = [Fault(row, "value", "is empty") for row in range(2, 9)]
-    assert str(TableError(faults, "").what).endswith("row 6, column 'value': is empty; and 2 more.")
-
-
 def test_a_question_that_two_items_share_is_no_name_of_either() -> None:
     twice = (TURNS[0], StudyTurn(turn("t3", question="How large is 1?"), "d", "Other", {}))
     said = (Said(2, "How large is 1?", "Ada", "answer", "1"),)
@@ -179,17 +173,3 @@ def test_of_an_answer_that_is_not_sure_the_template_has_the_lines_and_the_words(
 
 def test_the_template_holds_no_name_of_the_system() -> None:
     assert b"fake" not in template(TURNS, CRITERIA, PEOPLE)
-
-
-def test_with_many_annotators_the_form_counts_what_is_chosen_and_scrolls():
-    people = tuple(f"Rater {number}" for number in range(30))
-    many = choices_of(TURNS, CRITERIA, people)
-    table = read_csv(write_csv(("item", "Rater 3", "Rater 4"), [("t1", "1", "0")]))
-    chosen = tuple((one.name, column) for one, column in zip(many.by_annotator[3:5], table.header[1:], strict=True))
-    form = form_html(table, many, Asked("s", chosen, "", False))
-    assert "A column for each annotator (2 of 30 chosen)" in form
-    assert f"A column for each criterion and annotator (0 of {len(many.by_both)} chosen)" in form
-    assert form.count('<div class="picks many" tabindex="0" role="region"') == 2
-    few = form_html(table, CHOICES, Asked("s", (), "", False))
-    assert "A column for each annotator</summary>" in few
-    assert "chosen)" not in few

@@ -63,16 +63,6 @@ def test_a_passage_on_two_gold_pages_takes_two_ranks():
     assert [(e.docno, e.gain) for e in entries] == [("d#1", 1.0), ("d#2", 1.0), ("none", 0.0)]
 
 
-def test_the_same_gold_scores_every_chunking():
-    gold = item(spans=[("d", 1, 100, 120)])
-    coarse, fine = (
-        [passage("all", ("d", 1, 0, 500))],
-        [passage(f"w{n}", ("d", 1, n * 50, n * 50 + 60)) for n in range(9)],
-    )
-    for chunking in (coarse, fine):
-        assert any(entry.gain for entry in judge(gold, hits(*chunking)))
-
-
 def test_what_is_unscored_counts_for_the_time_and_not_for_the_curve():
     unscored = scored(item("u"), Ranking(()), MEASURES, 0.004)
     system = ScoredSystem("a", (*result("a", 1, 2, None).items, unscored))

@@ -5,13 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pdfqa_core.csv_format import read_csv
-from pdfqa_core.evaluation_types import Evaluation
 from pdfqa_core.protocols.gold import GoldFile, read_gold
 from pdfqa_core.protocols.retrieval_template import COLUMNS, TEMPLATE, template
-from pdfqa_core.services import LOCAL_OWNER, Services
-from pdfqa_core.services.systems import grid
-from tests.services.helpers import BM25
-from tests.serving_fakes import PDF, FakeModels
+from tests.serving_fakes import PDF
 
 
 def brought(folder: Path) -> GoldFile:
@@ -29,15 +25,3 @@ def test_it_is_read_back_with_one_question_for_each_kind_of_gold(tmp_path: Path)
     assert [one.page for one in pages.places] == [2, 7]
     assert (none.places, none.answerable) == ((), False)
     assert all(one.answerable for one in (quote, page, pages))
-
-
-def test_as_it_stands_it_can_be_tried_on_the_sample(tmp_path: Path) -> None:
-    with Services.open(tmp_path / "workspace", BM25, FakeModels()) as services:
-        list(services.documents.ingest(LOCAL_OWNER, [PDF]))
-        systems = grid(BM25, ["windows"], ["bm25"])
-        *_, found = services.evaluation.evaluate_retrieval(LOCAL_OWNER, brought(tmp_path), systems)
-        gold = services.evaluation.gold(LOCAL_OWNER, brought(tmp_path), BM25)
-    assert isinstance(found, Evaluation)
-    assert [item.rank is not None for item in found.systems[0].items] == [True, True, True, False]
-    assert [(len(one.gold_spans), len(one.gold_pages)) for one in gold.items] == [(1, 0), (0, 1), (0, 2), (0, 0)]
-    assert gold.notes == ()

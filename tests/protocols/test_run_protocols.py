@@ -7,19 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from pdfqa_core.errors import ModelError, UsageError
+from pdfqa_core.errors import UsageError
 from pdfqa_core.evaluation_types import CitedPlace, Evaluation, Prediction
 from pdfqa_core.exports.runs import with_answers
 from pdfqa_core.metrics.comparison import compare
 from pdfqa_core.metrics.disambig_f1 import once
-from pdfqa_core.metrics.entailment import Hypothesis, Statement, Tag
 from pdfqa_core.protocols.json_rows import JsonRow
 from pdfqa_core.protocols.runs import Tools, drawn, run_protocols
-from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, DEFAULT, deviations, search_deviations
-from pdfqa_core.protocols.runs.reading import cited_id
+from pdfqa_core.protocols.runs.profile import AS_IN_THE_SOURCES, deviations
 from pdfqa_core.protocols.runs.refusal import with_unanswerable
-from pdfqa_core.settings import Settings
-from tests.conftest import FakeLLM
 from tests.protocols.test_data_sets import ASQA, CLAPNQ, COQA, HOTPOT, MTRAG, SQUAD
 
 
@@ -151,61 +147,6 @@ def test_the_profile_of_the_sources_scores_what_does_not_apply(read):
     assert deviations(("citation_f1",), AS_IN_THE_SOURCES) == ()
 
 
-def test_ways_of_searching_that_deviate_are_told_once():
-    usual = Settings()
-    told = search_deviations([usual, usual])
-    assert [one.partition(" ")[0] for one in told] == ["hybrid:", "Passages"]
-    assert all(one.endswith("(--profile seed)") for one in told)
-    assert search_deviations([usual.changed("chunking", chunker="paragraphs", headings=False)])[1].startswith("paragr")
-    as_in_the_sources = usual
-    for section, values in AS_IN_THE_SOURCES.settings.items():
-        as_in_the_sources = as_in_the_sources.changed(section, **values)
-    assert search_deviations([as_in_the_sources]) == search_deviations([]) == ()
-    assert deviations(("MRR",), DEFAULT)[0].startswith("MRR")
-
-
-def test_asqa_says_who_finds_the_entities(read):
-    file = read("asqa", ASQA)
-    tools = Tools(profile=AS_IN_THE_SOURCES)
-    score("asqa", file, {}, tools)
-    assert "found by rule" in tools.settings["entities"]
-    assert any("--ner" in note for note in tools.notes)
-    tools = Tools(profile=AS_IN_THE_SOURCES, find=lambda text: [])
-    score("asqa", file, {}, tools)
-    assert not any("--ner" in note for note in tools.notes)
-
-
-def test_entailment_and_judge_need_a_model_and_take_recorded_answers(read):
-    file = read("entailment", {"results": [
-        {"query_id": "1", "query": "q?", "gt_answer": "g", "response": "r", "retrieved_context": [{"text": "t"}]}
-    ]})  # fmt: skip
-    (case,) = file.cases
-    assert (case.recorded, case.references, case.contexts[0].text) == ("r", ("g",), "t")
-    for name in ("entailment", "judge"):
-        with pytest.raises(ModelError, match="language model"):
-            score(name, file, {"1": "r"})
-        assert "llm" in run_protocols.get(name).needs
-
-
-class SameWords:
-    """A tagger that finds a text entailed where the premise is the same."""
-
-    name = "same words"
-
-    def tag(self, pairs, *, stop=None, on_done=None):
-        return [Hypothesis(said, (Statement(said, Tag.ENT if said in given else Tag.NEUT),)) for given, said in pairs]
-
-
-def test_an_nli_model_tags_statements_where_no_language_model_is_and_says_what_is_missing(read):
-    row = {"query_id": "1", "query": "q?", "gt_answer": "Frogs.", "response": "Frogs.", "retrieved_context": []}
-    file = read("entailment", {"results": [{**row, "retrieved_context": [{"text": "Frogs. Mice."}]}]})
-    tools = Tools(tagger=SameWords())
-    metrics = score("entailment", file, {"1": "Frogs."}, tools).items[0].metrics
-    assert set(metrics.values()) == {1.0}
-    assert "answer_refusal" not in metrics
-    assert tools.notes == ["Refusals are not scored: that takes a language model, which is not available."]
-
-
 @pytest.mark.parametrize("protocol", ["answers", "judge", "entailment"])
 def test_a_file_without_gold_is_told_by_its_name(read, protocol):
     bare = read(protocol, [{"question": "Who?"}], "bare.json")
@@ -225,29 +166,6 @@ def test_a_judge_needs_answers_that_people_judged(read):
     with pytest.raises(UsageError, match="cannot be calibrated"):
         run_protocols.get("answers").check(read("answers", rows), {**wanted, "judge": "yes"})
     judge.check(read("judge", [*rows, {**rows[0], "human": True}]), wanted)
-
-
-class Judging(FakeLLM):
-    """Finds every answer probable, right ones more so."""
-
-    def choose(self, messages, choices, *, stop=None):
-        yes = 0.9 if "Predicted Answer: Ann" in messages[0].content else 0.6
-        return {"Yes": yes, "No": 1 - yes}
-
-
-def test_what_people_thought_is_of_the_recorded_answers_alone(read):
-    rows = [
-        {"id": str(n), "question": "Who?", "truth": "Ann", "answer": "Ann" if n % 2 else "Bo", "human": bool(n % 2)}
-        for n in range(8)
-    ]  # fmt: skip
-    file = read("judge", rows)
-    tools = Tools(llm=Judging(), calibrate=True)
-    recorded = score("judge", file, {case.id: case.recorded for case in file.cases}, tools)
-    assert [item.metrics["llm_accuracy"] for item in recorded.items] == [0.0, 1.0] * 4
-    others = score("judge", file, {case.id: "Cy" for case in file.cases}, tools)
-    assert [item.metrics["llm_accuracy"] for item in others.items] == [0.0] * 8
-    assert [note.partition(":")[0] for note in tools.notes] == ["system", "system, of the recorded answers"]
-    assert all("kappa 1.000" in note for note in tools.notes)
 
 
 def test_conversations_have_turns(read):
@@ -282,8 +200,3 @@ def test_a_draw_keeps_the_shares_of_questions_with_and_without_an_answer(read, w
     rows += [{"id": f"w{n}", "question": "!" * (n + 1), "answerable": False} for n in range(without)]
     some = drawn(read("refusal", rows), limit, 3).cases
     assert (len(some), sum(not case.answerable for case in some)) == (limit, expected)
-
-
-def test_citations_of_pages_have_one_form():
-    assert cited_id("a.pdf", 3) == cited_id("a", 3) == "a.pdf#page=3"
-    assert cited_id("Storks", None) == "Storks"

@@ -16,7 +16,6 @@ from pdfqa_core.protocols.study_items import (
     generated_and_gold,
     pairs,
     read_item_table,
-    study_of,
 )
 from pdfqa_core.study_types import ItemDetails, ItemRole
 
@@ -125,11 +124,3 @@ def test_pairs_hide_which_system_is_which(tmp_path: Path) -> None:
     assert found == pairs(generated_and_gold(files, gold(tmp_path, 20)), seed=1)
     with pytest.raises(UsageError, match="answered by two systems"):
         pairs(generated_and_gold(files[:1], gold(tmp_path)), seed=1)
-
-
-def test_a_study_holds_an_item_for_each_answer() -> None:
-    copy = study_of("Pilot", items("a", "b"), seed=4, names=["Ada", "Ben"])
-    assert copy.study.turn_ids == tuple(one.turn.id for one in copy.turns)
-    assert [one.details.system for one in copy.turns] == ["a", "b"]
-    assert [one.name for one in copy.annotators] == ["Ada", "Ben"]
-    assert len({one.conversation_id for one in copy.turns}) == 2

@@ -5,14 +5,11 @@ import pytest
 from pdfqa_core.errors import ModelError
 from pdfqa_core.reading import GenerativeReader
 from pdfqa_core.reading.answerability import (
-    CAN_ANSWER,
     IS_ANSWER,
-    Answerability,
     Calibration,
     Judge,
     calibration,
     calibrations,
-    probability,
 )
 from pdfqa_core.streaming import result_of
 from pdfqa_core.types import Progress
@@ -33,36 +30,12 @@ def judged(judge, **options):
             return end.value, seen
 
 
-def test_retrieval_asks_no_model(fake_llm):
-    found, seen = judged(Judge("retrieval", lambda q, h: 0.8, GenerativeReader(fake_llm)))
-    assert found == Answerability(0.8, {"retrieval": 0.8})
-    assert seen == []
-    assert fake_llm.history == []
-
-
 def test_the_model_alone_is_calibrated(fake_llm):
     fake_llm.decide({"Yes": 0.9, "No": 0.1})
     found, seen = judged(Judge("model", lambda q, h: 0.0, GenerativeReader(fake_llm)))
     assert Progress("asking the model whether the passages answer it") in seen
     assert found.signals == {"model": pytest.approx(0.9)}
     assert found.confidence == pytest.approx(calibration("model", "fake").confidence(0.0, math.log(9)))
-
-
-def test_combined_is_calibrated_for_the_model(fake_llm):
-    fake_llm.name = "qwen2.5-coder-1.5b"
-    fake_llm.decide({"Yes": 0.9, "No": 0.1})
-    found, _ = judged(Judge("combined", lambda q, h: 0.7, GenerativeReader(fake_llm)))
-    assert found.signals["model"] == pytest.approx(0.9)
-    assert found.confidence == pytest.approx(calibration("combined", fake_llm.name).confidence(0.7, math.log(9)))
-
-
-def test_the_prompt_begins_like_that_of_the_answer(fake_llm):
-    reader = GenerativeReader(fake_llm)
-    judged(Judge("model", lambda q, h: 0.0, reader))
-    (asked,) = (messages[0].content for messages in fake_llm.history)
-    own = reader.messages(QUESTION, reader.fitting(QUESTION, FOUND))[0].content
-    assert asked.startswith(own[: own.index(QUESTION) + len(QUESTION)])
-    assert asked.endswith(CAN_ANSWER)
 
 
 def test_the_model_is_shown_the_question_before(fake_llm):
@@ -116,20 +89,6 @@ def test_an_engine_that_cannot_tell_leaves_it_to_the_search(fake_llm, refusal):
     assert "no probabilities" in found.notes[0]
 
 
-def test_a_reader_without_a_model_leaves_it_to_the_search():
-    found, _ = judged(Judge("combined", lambda q, h: 0.7))
-    assert found.signals == {"retrieval": 0.7}
-
-
-def test_a_stopped_judgement_says_nothing(fake_llm):
-    class Stopped:
-        def is_set(self):
-            return True
-
-    found, _ = judged(Judge("model", lambda q, h: 0.7, GenerativeReader(fake_llm)), stop=Stopped())
-    assert found.signals == {}
-
-
 def test_the_model_is_asked_about_an_answer_behind_the_same_passages(fake_llm):
     reader = GenerativeReader(fake_llm)
     fake_llm.decide({"Yes": 0.8, "No": 0.2})
@@ -151,13 +110,3 @@ def test_a_model_that_judges_nothing_or_cannot_say_agrees_with_nothing(fake_llm,
     judge = Judge(refusal, lambda q, h: 0.7, GenerativeReader(fake_llm))
     assert result_of(judge.agrees(QUESTION, "It is $2,000.", FOUND)) is None
     assert bool(fake_llm.history) is asked
-
-
-def test_the_reason_holds_the_numbers():
-    both = Answerability(0.3, {"retrieval": 0.2, "model": 0.6}).reason(0.45)
-    assert "0.30, from the search's 0.20 and the model's yes 0.60; 0.45 was needed" in both
-    assert "from" not in Answerability(0.3, {"retrieval": 0.3}).reason(0.45)
-
-
-def test_probability_of_any_log_odds():
-    assert [probability(x) for x in (-1e9, 0, 1e9)] == [pytest.approx(0), 0.5, 1]

@@ -1,15 +1,8 @@
-import threading
-
-from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, readers, with_markers
+from pdfqa_core.reading import INSUFFICIENT_CONTEXT, ExtractiveReader, with_markers
 from tests.reading.helpers import hits, read
 
 PLAN = "The plan began in 2010.  The deductible is\n$2,000 per year. Emergency care is covered everywhere."
 BOOK = "Employees get 25 days of leave. The deductible is not part of this book."
-
-
-def test_it_is_registered_and_needs_no_model():
-    assert readers.get("extractive") is ExtractiveReader
-    assert "llm" not in readers.parameters("extractive")
 
 
 def test_the_best_sentences_are_given_word_for_word_and_cited():
@@ -40,24 +33,6 @@ def test_without_a_common_word_it_refuses():
     assert answer.refused
     assert answer.text == INSUFFICIENT_CONTEXT
     assert answer.citations == ()
-
-
-def test_without_hits_it_refuses():
-    assert read(ExtractiveReader(), "What?", [])[1].refused
-
-
-def test_only_the_first_passages_are_read():
-    _, answer, _ = read(ExtractiveReader(passages=1), "How many days of leave?", hits(PLAN, BOOK))
-    assert "25" not in answer.text
-
-
-def test_a_stop_gives_what_there_is():
-    stop = threading.Event()
-    stop.set()
-    _, answer, _ = read(ExtractiveReader(), "deductible", hits(PLAN), stop=stop)
-    assert answer.stopped
-    assert not answer.refused
-    assert answer.text == ""
 
 
 def test_the_question_before_counts_and_a_row_of_a_table_is_given_with_its_columns():

@@ -1,10 +1,8 @@
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdfqa_core.reading.matching import locate, match, quotes, vectors_of
-from pdfqa_core.reading.meaning import Meaning
+from pdfqa_core.reading.matching import locate, match, quotes
 from pdfqa_core.types import Hit, Passage, Span
 from tests.reading.helpers import hit
 
@@ -19,34 +17,9 @@ def test_containment_and_f1():
     assert found.f1 == pytest.approx(2 * 1 * 0.5 / 1.5)  # deductible, 2,000 of deductible, plan, 2,000, year
 
 
-def test_the_score_is_the_mean_of_words_and_meaning():
-    of = quote("The deductible of the plan is $2,000 a year.")
-    found = match("The deductible is $2,000.", of, 0.5)
-    words = (found.containment + found.f1) / 2
-    assert found.score == pytest.approx((words + 0.5) / 2)
-    assert match("The deductible is $2,000.", of, -0.5).score == pytest.approx(words / 2)
-
-
-def test_without_an_encoder_the_words_stand_for_the_meaning():
-    of = quote("The deductible of the plan is $2,000 a year.")
-    assert match("The deductible of the plan is $2,000 a year.", of).score == 1
-    assert match("Dogs bark.", of).score == 0
-    few, more = match("The deductible of a car.", of).score, match("The deductible of the plan.", of).score
-    assert 0 < few < more < 1
-
-
 def test_nothing_in_common_is_no_match():
     assert match("Cats purr.", quote("Dogs bark.")).score == 0
     assert match("", quote("Dogs bark.")).score == 0
-
-
-def test_the_vector_of_two_sentences_lies_between_theirs():
-    table = {"Cats purr.": [1.0, 0.0], "Dogs bark.": [0.0, 1.0]}
-    meaning = Meaning(lambda texts: np.array([table[text] for text in texts]))
-    one, other, both = vectors_of(list(quotes(hit("Cats purr. Dogs bark."))), meaning)
-    assert one.tolist() == [1, 0]
-    assert other.tolist() == [0, 1]
-    assert both.tolist() == pytest.approx([0.5**0.5, 0.5**0.5])
 
 
 def test_a_range_is_located_in_the_span_it_comes_from():

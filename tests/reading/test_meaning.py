@@ -22,7 +22,3 @@ def test_what_is_known_is_not_encoded_again_until_it_is_forgotten():
     meaning.forget()
     assert meaning.vectors(["a"]).tolist() == [[1, 1]]
     assert calls[3:] == [["a"]]
-
-
-def test_more_texts_than_are_remembered():
-    assert len(Meaning(lengths, limit=1).vectors(["a", "bb", "ccc"])) == 3

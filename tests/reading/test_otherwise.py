@@ -96,7 +96,7 @@ def test_in_german_nothing_that_decides_is_left_out(text, right, wrong):
 def test_long_repetitions_are_not_tried_in_every_way():
     assert says_the_same("Der Hund " * 40, "Der Hund " * 200, "german")
     assert not says_the_same("Der Hund " * 40 + "schläft", "Der Hund " * 200, "german")
-    assert not says_the_same("Der Hund " * 5_000, "Der Hund " * 6_000, "german")
+    assert not says_the_same("Der Hund " * 200, "Der Hund " * 300, "german")
 
 
 def test_in_other_languages_small_words_count_too():

@@ -30,10 +30,6 @@ def vectors(texts: Sequence[str]) -> Vectors:
     return np.asarray([known[text] for text in texts], dtype=np.float32)
 
 
-def test_nothing_is_scored_without_sentences():
-    assert relevance("Why?", []) == []
-
-
 def test_a_sentence_has_the_share_of_the_questions_words_of_which_rare_ones_count_more():
     often, rare = math.log(1 + 3 / 3), math.log(1 + 3 / 2)  # in two of the three sentences, in one
     found = hits("The plan covers dogs.", "The plan covers food.", CATS)
@@ -59,10 +55,3 @@ def test_the_question_before_counts_less_than_the_question():
     leave, dogs, cats = scored(ASKED, hits(LEAVE, DOGS, CATS), before=BEFORE_THAT)
     assert (leave, dogs, cats) == pytest.approx((1 / (1 + BEFORE), BEFORE / (1 + BEFORE), 0))
     assert scored(ASKED, hits(LEAVE, DOGS), before=" ") == scored(ASKED, hits(LEAVE, DOGS))
-
-
-def test_the_meaning_of_the_question_before_counts_less_too():
-    found = hits(LEAVE, DOGS)
-    words = (1 - MEANING_WEIGHT) * BEFORE / (1 + BEFORE)
-    _, dogs = scored(ASKED, found, Meaning(vectors), BEFORE_THAT)
-    assert dogs == pytest.approx(words + MEANING_WEIGHT * BEFORE / math.hypot(1, BEFORE))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pdfqa_core.reading.meaning import Meaning
-from pdfqa_core.reading.summary import ABSTRACT, NOTHING_SUPPORTED, SummaryReader, representative
+from pdfqa_core.reading.summary import NOTHING_SUPPORTED, SummaryReader, representative
 from pdfqa_core.types import Done, Hit, Passage, Progress, Span, Support, Token
 
 TEXTS = (
@@ -57,34 +57,6 @@ def test_what_no_passage_says_gives_way_to_sentences_of_the_document(fake_llm, h
     assert len(answer.text.splitlines()) == len(answer.citations) == 2
 
 
-def test_passages_that_do_not_fit_the_context_are_left_out_from_the_end(fake_llm, hits):
-    fake_llm.context_size = 180
-    fake_llm.enqueue(["Granite is sold by the tonne."])
-    answer = done(list(SummaryReader(fake_llm, "Oldham", max_tokens=60).read("", hits)))
-    assert answer.read in ((1,), (1, 2))
-    assert TEXTS[2] not in fake_llm.history[0][0].content
-
-
-def test_a_stop_keeps_what_was_written(fake_llm, hits):
-    class AfterThree:
-        asked = 0
-
-        def is_set(self):
-            self.asked += 1
-            return self.asked > 3
-
-    fake_llm.enqueue(["Granite is sold by the tonne in the harbour of Oldham and shipped abroad."])
-    answer = done(list(SummaryReader(fake_llm, "Oldham").read("", hits, stop=AfterThree())))
-    assert answer.stopped
-    assert answer.text == "Granite is sold"
-
-
-def test_a_model_that_repeats_itself_is_cut(fake_llm, hits):
-    fake_llm.enqueue(["Granite is sold by the tonne. " * 20])
-    answer = done(list(SummaryReader(fake_llm, "Oldham").read("", hits)))
-    assert answer.text == "Granite is sold by the tonne."
-
-
 def test_without_a_model_sentences_are_quoted_in_the_order_of_the_document(hits):
     events = list(SummaryReader(None, "Oldham", count=3).read("", hits))
     answer = done(events)
@@ -97,16 +69,6 @@ def test_without_a_model_sentences_are_quoted_in_the_order_of_the_document(hits)
         assert citation.quote == line == TEXTS[citation.number - 1][citation.span.start : citation.span.end]
         assert answer.text[citation.start : citation.end] == line
         assert citation.span.page == citation.number
-
-
-def test_sentences_that_lean_on_others_and_fragments_are_not_quoted(hits):
-    odd = replace(
-        hits[0],
-        passage=replace(hits[0].passage, text="and so on with more of the same. Table 1 shows the fees of all."),
-    )
-    assert [quote.text for quote in representative([odd, hits[1]], 9)] == [
-        "The fee for a night at the pier is nine crowns."
-    ]
 
 
 def test_the_sentences_near_the_centre_are_taken_and_none_twice_in_other_words(hits):
@@ -123,16 +85,3 @@ def test_the_sentences_near_the_centre_are_taken_and_none_twice_in_other_words(h
     assert ["granite" in text.casefold() for text in chosen] == [True, False]
     once = representative([hits[0], replace(hits[0], rank=2), replace(hits[0], rank=3)], 5)
     assert [quote.hit.rank for quote in once] == [1, 1]
-
-
-def test_of_an_abstract_the_first_sentences_are_quoted_whatever_they_begin_with(hits):
-    text = "Granite is sold by the tonne in Oldham. It is blasted on Tuesdays by nine people. A roof is above it."
-    summed_up = replace(hits[0], retriever=ABSTRACT, passage=replace(hits[0].passage, text=text))
-    answer = done(list(SummaryReader(None, "Oldham", count=2).read("", [summed_up])))
-    assert answer.text.splitlines()[1] == "It is blasted on Tuesdays by nine people."
-
-
-def test_a_document_without_a_whole_sentence_has_no_summary():
-    text = "Fees 2024"
-    hit = Hit(Passage("p", (Span("doc", 1, 0, len(text)),), text), 1.0, 1, "spread")
-    assert done(list(SummaryReader(None, "Fees").read("", [hit]))).refused

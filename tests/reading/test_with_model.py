@@ -1,7 +1,6 @@
 """The generative reader with the embedded model: what is read again, and what always fits."""
 
 import importlib.util
-import random
 
 import pytest
 
@@ -14,7 +13,6 @@ pytestmark = pytest.mark.model
 
 PLAN = "The plan began in 2010. The deductible is $2,000 per year. Emergency care is covered everywhere. " * 3
 BOOK = "Employees get 25 days of leave. Leave must be requested two weeks ahead. Sick leave is not limited. " * 3
-ODD = ("Selbstbeteiligung", "naïve", "日本語", "٣", "\u200b", "x" * 40, "3,141.59", "<|im_end|>", "🧾", "covered")
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +33,3 @@ def test_a_second_question_on_the_same_passages_reads_only_itself(llm):
     cold, again = (list(llm.stream(prompt, max_tokens=1))[-1].evaluated_tokens for prompt in prompts)
     own = llm.count_tokens(reader.messages("Why is leave limited?", None))
     assert again <= own < cold
-
-
-@pytest.mark.parametrize("tokens", [0, 40])
-def test_the_prompt_and_the_answer_always_fit_the_context(llm, tokens):
-    rng = random.Random(tokens)
-    reader = GenerativeReader(llm, passages=6, max_tokens=128, prompt_tokens=tokens)
-    for _ in range(8):
-        texts = [" ".join(rng.choice(ODD) for _ in range(rng.randint(1, 120))) + "." for _ in range(rng.randint(1, 6))]
-        texts[0] = f"Short. {texts[0]}"
-        evidence = reader.fitting("Is it covered?", hits(*texts))
-        used = llm.count_tokens(reader.messages("Is it covered?", evidence))
-        assert used + 128 <= llm.context_size
-        assert evidence.places
-        if tokens and len(evidence.places) > 1:
-            assert used - llm.count_tokens(reader.messages("Is it covered?", None)) <= tokens

@@ -1,9 +1,7 @@
-import threading
-
 import numpy as np
 import pytest
 
-from pdfqa_core.conversation import Concatenation, NoRewriting, rewriters
+from pdfqa_core.conversation import Concatenation
 from pdfqa_core.types import Query, Rewritten
 
 DEDUCTIBLE = ("What is the deductible of the Standard plan?", "It is $2,000.")
@@ -18,15 +16,6 @@ class Vectors:
     def __call__(self, texts):
         self.asked.append(list(texts))
         return np.asarray([next(v for k, v in self.vectors.items() if k in text) for text in texts], dtype=np.float32)
-
-
-def test_they_are_registered():
-    assert set(rewriters.names()) == {"concatenation", "llm", "none"}
-    assert ["llm" in rewriters.parameters(name) for name in ("none", "concatenation", "llm")] == [False, False, True]
-
-
-def test_none_leaves_every_question_alone():
-    assert NoRewriting().rewrite("And it?", [DEDUCTIBLE]) == Rewritten("And it?")
 
 
 @pytest.mark.parametrize(
@@ -75,11 +64,3 @@ def test_an_answer_that_was_a_refusal_counts_for_nothing():
     rewritten = Concatenation(encode=Vectors()).rewrite("Why?", [(DEDUCTIBLE[0], "")])
     for texts in (rewritten.lexical, rewritten.dense):
         assert [text for text, _ in texts] == ["Why?", DEDUCTIBLE[0]]
-
-
-def test_a_stop_before_it_begins_leaves_the_question_alone():
-    stop = threading.Event()
-    stop.set()
-    encode = Vectors()
-    assert Concatenation(encode=encode).rewrite("Why?", [DEDUCTIBLE], stop=stop) == Rewritten("Why?")
-    assert encode.asked == []

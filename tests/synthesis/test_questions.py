@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
-import numpy as np
 import pytest
 
 from pdfqa_core.interfaces import GREEDY, Sampling
@@ -14,10 +11,7 @@ from pdfqa_core.synthesis import (
     Reason,
     by_rules,
     few_shot_prompt,
-    filled_up,
-    nearly_there,
     objection,
-    origin,
     sample_passages,
     shipped_examples,
     tidy,
@@ -83,16 +77,6 @@ def test_the_first_question_is_the_likeliest_and_the_others_are_drawn_with_seeds
     llm.enqueue(["What does a ship pay?"])
     assert list(Generator(llm, (BOATS,)).questions(FEES, 1, 0)) == ["What does a ship pay?"]
     assert llm.history[-1][0].content == few_shot_prompt([BOATS], FEES)
-
-
-def test_a_stop_ends_between_questions() -> None:
-    stop = threading.Event()
-    llm = FakeLLM()
-    llm.enqueue(["One?", "Two?"])
-    asked = Generator(llm).questions(FEES, 2, 0, stop)
-    assert next(asked) == "One?"
-    stop.set()
-    assert list(asked) == []
 
 
 @pytest.mark.parametrize(
@@ -170,28 +154,9 @@ def test_a_draw_is_the_same_again_and_a_larger_one_holds_it() -> None:
     assert sample_passages(passages, 5, 4) != five
 
 
-def test_nearly_the_same_is_told_by_the_cosine() -> None:
-    known = np.array([[1, 0], [0, 1]], dtype=np.float32)
-    near = np.array([0.95, np.sqrt(1 - 0.95**2)], dtype=np.float32)
-    assert nearly_there(near, known)
-    assert not nearly_there(near, known, alike=0.96)
-    assert not nearly_there(near, np.empty((0, 2), dtype=np.float32))
-
-
 def test_the_shipped_examples_pass_the_guards_and_are_eight() -> None:
     shipped = shipped_examples()
     assert len(set(shipped)) == 8
     assert {one.question: objection(one.question, one.passage) for one in shipped} == {
         one.question: None for one in shipped
     }
-
-
-def test_own_examples_come_first_and_shipped_ones_fill_up() -> None:
-    shipped = shipped_examples()
-    assert filled_up([BOATS], 1) == (BOATS,)
-    assert filled_up([BOATS], 3) == (BOATS, *shipped[:2])
-    assert filled_up([shipped[0]], 2) == shipped[:2]
-    assert len(filled_up([BOATS], 99)) == 9
-    assert origin(filled_up([BOATS], 3)) == "1 of your own and 2 that come with the program"
-    assert origin(filled_up([], 1)) == "1 that comes with the program"
-    assert (origin([BOATS]), origin([])) == ("1 of your own", "")

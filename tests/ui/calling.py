@@ -1,4 +1,4 @@
-"""The app called past its page: every handler and every route that it describes, as somebody in particular."""
+"""The app inside the process of the tests, called past its page: every handler and route, as somebody in particular."""
 
 from __future__ import annotations
 
@@ -7,22 +7,63 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
+from pdfqa_core.services import Services
+from pdfqa_core.settings import Settings
+from pdfqa_core.ui import AccountBlocks, build_page, launch, temporary
 from pdfqa_core.ui.guard import BY_ITSELF
+from tests.serving_fakes import FakeEngine
+from tests.ui.inside import opened
 from tests.ui.serving import ROOT
 
 TIMEOUT = 60.0  # seconds that one answer may take
 AT_A_TIME = 40  # calls that wait in the queue together; it takes 64
 LEFT = 20.0  # seconds after which work that goes on and on is left
 QUESTION = "How often are the meters read?"
+_MADE = re.compile(r"/(indexes|cache)/|/pdfqa\.sqlite[^/]*$")
 _ACTION = re.compile(r"""data-action=["']([a-z-]+)["']""")
+
+
+class Talker(FakeEngine):
+    """A language model that always says the same."""
+
+    def write(self, schema: Any, stop: Any) -> Iterator[str]:
+        yield "The meters are read every 15 minutes."
+
+
+@dataclass
+class Served:
+    """An app in the process of the tests, with its services."""
+
+    url: str
+    services: Services
+    page: AccountBlocks
+
+
+@contextmanager
+def serving(
+    folder: Path, settings: Settings, *, password: str = "", prepare: Callable[[Services], object] | None = None
+) -> Iterator[Served]:
+    """Serve the workspace in `folder` until the block ends; `prepare` makes what there is from the beginning."""
+    settings = settings.changed("llm", model="smollm2-135m")
+    with pytest.MonkeyPatch.context() as environment, opened(folder, settings, Talker) as services:
+        if prepare is not None:
+            prepare(services)
+        environment.setenv("GRADIO_TEMP_DIR", str(temporary.uploads()))
+        page = build_page(services)
+        url = launch(page, services, port=0, password=password).rstrip("/")
+        try:
+            yield Served(url, services, page)
+        finally:
+            page.close(verbose=False)
 
 
 def actions() -> list[str]:
@@ -135,11 +176,11 @@ class Caller:
         answer = self.http.post("/sign-in", data={"name": name, "password": password})
         assert answer.status_code == 303, answer.text
 
-    def arrive(self, known: Sequence[Handler], visitor: str = "") -> Answer:
-        """Do what the page does when it is loaded: say who visits."""
+    def arrive(self, known: Sequence[Handler], visitor: str = "", address: str = "") -> Answer:
+        """Do what the page does when it is loaded: say who visits, and at which address."""
         (first,) = [one for one in known if one.causes == (("", "load"),) and one.by_hand is False and one.inputs
                     and one.inputs[0]["type"] == "browserstate"]  # fmt: skip
-        values = [visitor, {}, [], "", "", *[None] * (len(first.inputs) - 5)]
+        values = [visitor, {}, [], "", address, *[None] * (len(first.inputs) - 5)]
         return next(self.answers([Call(first, tuple(values))]))[1]
 
     def answers(self, calls: Iterable[Call]) -> Iterator[tuple[Call, Answer]]:
@@ -195,15 +236,14 @@ def beginning(http: httpx.Client, method: str, path: str) -> tuple[int, str]:
         return answer.status_code, "" if lasting else answer.read().decode("utf-8", "replace")
 
 
-def rows(workspace: Path, left_out: Collection[str]) -> dict[str, Counter[str]]:
-    """Return the rows of every table as they are now."""
+def kept(workspace: Path) -> Counter[str]:
+    """Return the rows of all tables and the files of a workspace as they are now, but for what is made of others.
+
+    That somebody was seen, and who does what in the background, is left out too.
+    """
+    found = Counter(str(file) for file in workspace.rglob("*") if file.is_file() and not _MADE.search(str(file)))
     with closing(sqlite3.connect(f"file:{workspace / 'pdfqa.sqlite'}?mode=ro", uri=True)) as database:
-        found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        kept = [name for (name,) in found if name not in left_out and not name.startswith(("sqlite_", "page_texts"))]
-        return {name: Counter(map(repr, database.execute(f'SELECT * FROM "{name}"'))) for name in kept}
-
-
-def files(workspace: Path, left_out: Collection[str]) -> set[str]:
-    """Return the files of a workspace, but for what is made of others and the database itself."""
-    names = (file.relative_to(workspace) for file in workspace.rglob("*") if file.is_file())
-    return {str(name) for name in names if name.parts[0] not in left_out and not name.name.startswith("pdfqa.sqlite")}
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            if not name.startswith(("sqlite_", "page_texts", "sign_ins", "work")):
+                found.update(f"{name}: {row}" for row in database.execute(f'SELECT * FROM "{name}"'))
+    return found
